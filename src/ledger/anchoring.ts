@@ -48,13 +48,15 @@ export async function* checkAnchors(
   }
 }
 
-/** Of several sealers, the slowest one may have been the last. */
+/** The largest of these that is a checkpoint: of several sealers, the slowest one may have been the last. */
 const largestOf = (notes: readonly string[]): string | undefined => {
-  const sizeOf = (note: string): number => {
+  let [largest, most]: [string | undefined, number] = [undefined, -1]
+  for (const note of notes) {
     const read = readCheckpoint(note)
-    return E.isRight(read) ? read.right.checkpoint.size : -1
+    if (E.isRight(read) && read.right.checkpoint.size >= most)
+      [largest, most] = [note, read.right.checkpoint.size]
   }
-  return notes.toSorted((a, b) => sizeOf(a) - sizeOf(b)).at(-1)
+  return largest
 }
 
 async function* checkHeld(
@@ -71,12 +73,13 @@ async function* checkHeld(
     )
 }
 
-/** The last checkpoint that an anchor was given: what it answered, and when the checkpoint was made. */
+/** The last checkpoint that an anchor was given: what it answered, when the checkpoint was made, and when the answer was recorded. */
 export interface LastAnchored {
   readonly anchor: string
   readonly size: number
   readonly checkpoint: string
   readonly time: string
+  readonly recorded: string
 }
 
 /** The checkpoints that anchors were given, the newest first. */
@@ -86,7 +89,7 @@ export async function* anchoredIn(
 ): AsyncGenerator<LastAnchored, void> {
   for await (const event of backwards(store, anchorsStream(number))) {
     const { data, time } = await orThrow(run(dataOf(await orThrow(event), 'LedgerAnchored')))
-    yield { ...data, time: data.sealed ?? time }
+    yield { ...data, time: data.sealed ?? time, recorded: time }
   }
 }
 
@@ -126,12 +129,12 @@ export const anchorCheckpoint = async (
 }
 
 /** What the anchors that were given the last checkpoint have answered, by their names. */
-const givenLast = async (store: EventStore, ledger: Ledger): Promise<ReadonlyMap<string, string>> => {
-  const given = new Map<string, string>()
+const givenLast = async (store: EventStore, ledger: Ledger): Promise<ReadonlyMap<string, LastAnchored>> => {
+  const given = new Map<string, LastAnchored>()
   const reading = caught<LedgerError, void>(async () => {
-    for await (const { anchor, size, checkpoint } of anchoredIn(store, ledger)) {
-      if (size !== ledger.edge.size) return
-      if (!given.has(anchor)) given.set(anchor, checkpoint)
+    for await (const last of anchoredIn(store, ledger)) {
+      if (last.size !== ledger.edge.size) return
+      if (!given.has(last.anchor)) given.set(last.anchor, last)
     }
   })
   // What cannot be read counts as not given: that costs no more than giving it again.
@@ -143,10 +146,12 @@ const givenLast = async (store: EventStore, ledger: Ledger): Promise<ReadonlyMap
 const hasIt = async (
   { held, verify }: Anchor,
   { origin, checkpoint = '' }: Ledger,
-  answered: string | undefined,
+  given: LastAnchored | undefined,
 ): Promise<boolean> => {
-  if (answered === undefined) return false
-  const notes = verify ? E.map((note: string) => [note])(await verify(answered)()) : await held(origin)()
+  if (!given) return false
+  const notes = verify
+    ? E.map((note: string) => [note])(await verify(given.checkpoint, given.recorded)())
+    : await held(origin)()
   return E.isRight(notes) && notes.right.some((note) => textIn(note) === textIn(checkpoint))
 }
 

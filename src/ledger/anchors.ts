@@ -8,16 +8,20 @@ import type { AnchorAhead, AnchorFailed } from './errors.ts'
 export interface Anchor {
   /** As it is shown and recorded: without secrets. */
   readonly name: string
-  /** The checkpoints of this origin that it holds, signed notes, the oldest first; a witness has the newest only. */
+  /**
+   * The checkpoints of this origin that it holds, signed notes, the oldest first; a witness has the newest only. What is among them and is no
+   * checkpoint is told in audits, and does not keep others from being compared.
+   */
   readonly held: (origin: string) => TaskEither<AnchorFailed, readonly string[]>
   /** Keeps a checkpoint. @returns it, with any cosignatures that it was given */
   readonly put: (anchoring: Anchoring) => TaskEither<AnchorFailed | AnchorAhead, string>
   /**
    * Only of an anchor that holds nothing and signs: checks what it has answered, as the store recorded it.
    *
+   * @param recorded when the store says that it recorded the answer: ISO 8601, UTC
    * @returns the checkpoint as it was given
    */
-  readonly verify?: (checkpoint: string) => TaskEither<AnchorFailed, string>
+  readonly verify?: (checkpoint: string, recorded: string) => TaskEither<AnchorFailed, string>
 }
 
 /** A checkpoint for an anchor. */

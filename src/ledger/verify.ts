@@ -133,13 +133,23 @@ async function* heldBy(
   for (const anchor of anchors) {
     const notes = await notesOf(anchor, of)
     if (E.isLeft(notes)) yield problem('anchor', notes.left.message)
-    else if (notes.right.length === 0)
-      yield problem('anchor', `${anchor.name} holds no checkpoint of ledger ${of.origin}`)
-    else
+    else {
+      const before = all.length
+      let other: string | undefined
       for (const text of notes.right) {
-        const { note, checkpoint } = await orThrow(readCheckpoint(text))
-        all.push({ ...checkpoint, anchor: anchor.name, note })
+        const read = readCheckpoint(text)
+        if (E.isLeft(read)) other ??= text
+        else all.push({ ...read.right.checkpoint, anchor: anchor.name, note: read.right.note })
       }
+      // One problem, however much there is: whoever can write there could fill the audits.
+      if (other !== undefined)
+        yield problem(
+          'anchor',
+          `${anchor.name} holds something that is no checkpoint: it was cut off or changed there (${excerpt(other)})`,
+        )
+      if (all.length === before)
+        yield problem('anchor', `${anchor.name} holds no checkpoint of ledger ${of.origin}`)
+    }
   }
   // Where no anchor is named, there is what the store has recorded of the last one: who cuts the ledger may forget it.
   if (anchors.length === 0)
@@ -151,6 +161,9 @@ async function* heldBy(
   return all.toSorted((a, b) => a.size - b.size)
 }
 
+/** So much of a text as finds it again. */
+const excerpt = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
+
 /** The checkpoints that an anchor holds; of one that only signs, those that the store has recorded, if all are signed. */
 const notesOf = async (
   { name, held, verify }: Anchor,
@@ -158,8 +171,8 @@ const notesOf = async (
 ): Promise<E.Either<AnchorFailed, readonly string[]>> => {
   if (!verify) return held(origin)()
   const notes: string[] = []
-  for await (const { anchor, checkpoint } of anchoredIn(store, { number })) {
-    const verified = anchor === name ? await verify(checkpoint)() : undefined
+  for await (const { anchor, checkpoint, recorded } of anchoredIn(store, { number })) {
+    const verified = anchor === name ? await verify(checkpoint, recorded)() : undefined
     if (verified && E.isLeft(verified)) return verified
     if (verified) notes.push(verified.right)
   }

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
@@ -14,7 +14,7 @@ import {
   witnessAnchor,
 } from '../../src/audit.ts'
 import { openEvents } from '../../src/api/open.ts'
-import { openStore } from '../../src/index.ts'
+import { openStore, type Store } from '../../src/index.ts'
 import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
 import { stores, temporaryFolder } from '../support/stores.ts'
@@ -224,6 +224,63 @@ it('the largest checkpoint counts that an anchor holds, also if a slow sealer pu
   await expect(older.audit.seal({ signer, anchors: [fileAnchor(file)] })).rejects.toMatchObject({
     _tag: 'AnchorAhead',
     anchored: 3,
+  })
+})
+
+describe('what is no checkpoint among those that an anchor holds', () => {
+  const sealedTwice = async (anchor: (folder: string) => Anchor) => {
+    const { store, signer } = await scene()
+    const folder = temporaryFolder()
+    const anchors = [anchor(folder)]
+    const seal = async (id: string) => {
+      await say(store, [id])
+      return store.audit.seal({ signer, anchors })
+    }
+    await seal('a')
+    return { store, folder, anchors, seal }
+  }
+  const told = async (store: Store, anchors: readonly Anchor[]): Promise<readonly string[]> => {
+    const messages: string[] = []
+    for await (const finding of store.audit.verify({ anchors }))
+      if (finding.type === 'problem') messages.push(finding.message)
+    return messages
+  }
+  const rubbish = expect.stringContaining('holds something that is no checkpoint') as string
+
+  it.each([
+    'garbage',
+    'garbage\n',
+    'example.com\n7\n',
+    'example.com\n7\nAAAA\n\n',
+    'a\n\n— c',
+    'a\n\nb\n\n— c\n\nd',
+  ])('in a file is told by an audit, and what follows it is compared: %j', async (garbage) => {
+    const { store, folder, anchors, seal } = await sealedTwice((each) => fileAnchor(join(each, 'kept.txt')))
+    const file = join(folder, 'kept.txt')
+    appendFileSync(file, `\n${garbage}`)
+    expect(await seal('b')).toMatchObject({ size: 2, anchored: [{ anchor: file }] })
+    expect((await seal('c')).anchored).toEqual([{ anchor: file }])
+    expect(await told(store, anchors)).toEqual([rubbish])
+    const notes = right(await (anchors[0] as Anchor).held((await store.audit.status()).origin)())
+    expect(notes.findLast((note) => !note.includes('garbage'))).toContain('\n3\n')
+  })
+
+  it('in a folder or a repository is told, also where a checkpoint was changed or emptied', async () => {
+    const { store, folder, anchors, seal } = await sealedTwice((each) => fileAnchor(each))
+    const [first = ''] = readdirSync(folder)
+    await seal('b')
+    for (const text of ['', 'nothing', readFileSync(join(folder, first), 'utf8').replace('\n1\n', '\nI\n')]) {
+      writeFileSync(join(folder, first), text)
+      expect(await told(store, anchors)).toEqual([rubbish])
+    }
+    expect((await seal('c')).anchored[0]?.error).toBeUndefined()
+    const { clone } = cloned()
+    const other = await sealedTwice(() => gitAnchor(clone))
+    const name = readdirSync(clone).find((each) => each.endsWith('.txt')) ?? ''
+    appendFileSync(join(clone, name), '\nnothing\n')
+    git(clone, 'commit', '--quiet', '-am', 'Damage')
+    expect((await other.seal('b')).anchored[0]?.error).toBeUndefined()
+    expect(await told(other.store, other.anchors)).toEqual([rubbish])
   })
 })
 

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { storeOn } from '../../src/api/open.ts'
 import { type Anchor, parseNote, timestampAnchor } from '../../src/audit.ts'
 import { certificatesIn } from '../../src/ledger/certificates.ts'
+import { promiseStore } from '../../src/api/promises.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import { checkTimestamp, timestampLines, timestampRequest } from '../../src/ledger/timestamp.ts'
 import { right } from '../support/either.ts'
@@ -89,6 +90,31 @@ describe.skipIf(!hasOpenssl)(`a timestamp authority${onlyOpenssl}`, () => {
     const again = [timestampAnchor({ url: `${await answering(own.reply)}/2`, trust: own.ca })]
     await store.audit.seal({ signer, anchors: again })
     expect((await store.audit.proof('a')).checkpoint.startsWith(first)).toBe(true)
+  })
+
+  it('shows that a checkpoint was recorded again, under a time at which it was not there', async () => {
+    const own = await authority()
+    const signer = await newSigner()
+    const events = memoryStore()
+    const store = promiseStore(storeOn(events, { kind: 'test' }))
+    await store.audit.init({ signer })
+    await say(store, ['a'])
+    const anchors = [timestampAnchor({ url: await answering(own.reply), trust: own.ca })]
+    await store.audit.seal({ signer, anchors })
+    expect(await problemsIn(store, { anchors })).toEqual([])
+    // The same events, of which somebody says that they were written three months ago.
+    const older = memoryStore()
+    const [from, to] = [new Date().toISOString().slice(0, 10), '2026-01-15']
+    const { events: all } = right(await events.readAll({ prefixes: [''], after: undefined, limit: 1_000 })())
+    for (const { stream, revision, id, type, data, metadata } of all) {
+      const event = { id, type, data, metadata: metadata.replaceAll(from, to) }
+      right(await older.append({ stream, events: [event], expected: revision - 1, isNew: true })())
+    }
+    const again = promiseStore(storeOn(older, { kind: 'test' }))
+    expect(await problemsIn(again, { anchors })).toContainEqual({ kind: 'anchor' })
+    for await (const finding of again.audit.verify({ anchors }))
+      if (finding.type === 'problem' && finding.kind === 'anchor')
+        expect(finding.message).toContain('recorded again since, under another time')
   })
 
   it('is asked once for a checkpoint, unless what the store says it answered is not so', async () => {

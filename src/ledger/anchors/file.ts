@@ -4,7 +4,7 @@ import * as TE from 'fp-ts/lib/TaskEither.js'
 import { makeFolder } from '../../store/make-folder.ts'
 import type { Anchor, Anchoring } from '../anchors.ts'
 import { anchorFailed } from '../errors.ts'
-import { nextNote, notesIn, ofOrigin, originName } from './held.ts'
+import { isCheckpoint, nextNote, notesIn, ofOrigin, originName } from './held.ts'
 
 /**
  * Keeps checkpoints in a file, one after the other, or in a folder (an existing one, or a path that ends with `/`), each in a file of its
@@ -54,13 +54,12 @@ const inFolder = async (folder: string, origin: string): Promise<readonly string
 }
 
 const putInFile = async (file: string, { origin, checkpoint }: Anchoring): Promise<void> => {
-  const newest = (text: string): string | undefined => ofOrigin(notesIn(text), origin).at(-1)
   const text = await textOf(file)
-  if (newest(text) === checkpoint) return
-  const added = nextNote(text, checkpoint)
-  if (newest(text + added) !== checkpoint)
-    throw new Error('it ends with something that is no checkpoint: name another file')
-  await written(file, 'a', added)
+  const notes = notesIn(text)
+  if (ofOrigin(notes, origin).at(-1) === checkpoint) return
+  if (text !== '' && !notes.some(isCheckpoint))
+    throw new Error('it holds something else than checkpoints: name another file')
+  await written(file, 'a', nextNote(text, checkpoint))
 }
 
 const digits = 15

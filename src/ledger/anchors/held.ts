@@ -5,16 +5,28 @@ import { readCheckpoint } from '../checkpoints.ts'
 /** A short name of an origin, for files and streams. */
 export const originName = (origin: string): string => hash('sha256', origin).slice(0, 16)
 
-/** The notes in a file that holds one after the other, an empty line between each two. */
+/** The notes in a file that holds one after the other, an empty line between each two; and what stands between them, as if it were one. */
 export const notesIn = (text: string): readonly string[] =>
-  text.split(/(?<=^— .*\n)\n/mu).filter((note) => note !== '')
+  text
+    .split(/(?<=^— .*\n)\n/mu)
+    .flatMap((note) => {
+      // A checkpoint is a paragraph, and its signatures another: what is before them was cut off.
+      const paragraphs = note.split(/\n{2,}/)
+      return [paragraphs.slice(0, -2), paragraphs.slice(-2)].map((each) => each.join('\n\n'))
+    })
+    .filter((note) => note.trim() !== '')
 
 /** A note as it follows others in such a file. */
-export const nextNote = (text: string, note: string): string => (text === '' ? note : `\n${note}`)
+export const nextNote = (text: string, note: string): string => {
+  if (text === '') return note
+  return text.endsWith('\n') ? `\n${note}` : `\n\n${note}`
+}
 
-/** The notes that are checkpoints of this origin. */
+/** The notes that are checkpoints of this origin, and what is no checkpoint. */
 export const ofOrigin = (notes: readonly string[], origin: string): readonly string[] =>
-  notes.filter((note) => originIn(note) === origin)
+  notes.filter((note) => (originIn(note) ?? origin) === origin)
+
+export const isCheckpoint = (note: string): boolean => originIn(note) !== undefined
 
 const originIn = (source: string): string | undefined => {
   const read = readCheckpoint(source)

@@ -66,11 +66,18 @@ export const timestampAnchor = ({ url, trust, timeout = 30_000 }: TimestampOptio
     return noteText({ text, signatures: [...signatures, timestampLine(name, reply)] })
   }
 
-  async function* verify(checkpoint: string): Steps<AnchorFailed, string> {
+  async function* verify(checkpoint: string, recorded: string): Steps<AnchorFailed, string> {
     const { text, signatures } = yield* ok(noted(checkpoint))
     const own = timestampLines({ text, signatures }).filter((line) => line.name === name)
     if (own.length === 0) return yield failed('has signed no time for a checkpoint that it was given')
-    for (const { signature } of own) yield* ok(checked(signature, text))
+    for (const { signature } of own) {
+      const { time } = yield* ok(checked(signature, text))
+      // Its clock and that of who recorded it were compared then.
+      if (!(Math.abs(time.getTime() - Date.parse(recorded)) <= 2 * tolerance))
+        return yield failed(
+          `signed a checkpoint at ${time.toISOString()}, and the store says that this was at ${recorded}: it was recorded again since, under another time`,
+        )
+    }
     return noteText({ text, signatures: signatures.filter((line) => !own.includes(line)) })
   }
 
@@ -78,7 +85,7 @@ export const timestampAnchor = ({ url, trust, timeout = 30_000 }: TimestampOptio
     name,
     held: () => TE.right([]),
     put: (anchoring) => task(() => put(anchoring)),
-    verify: (checkpoint) => task(() => verify(checkpoint)),
+    verify: (checkpoint, recorded) => task(() => verify(checkpoint, recorded)),
   }
 }
 
