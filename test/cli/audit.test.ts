@@ -2,6 +2,9 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Writable } from 'node:stream'
+import { writeStatus } from '../../src/cli/audit/written.ts'
+import { outputOn } from '../../src/cli/output.ts'
 import { createInterface } from 'node:readline'
 import { DatabaseSync } from 'node:sqlite'
 import type { Readable } from 'node:stream'
@@ -171,10 +174,12 @@ test.skipIf(!hasOpenssl)(
       const name = url.replace('http://', '')
       expect(await shell(`palimpsest audit seal ${anchor}`, directory)).toMatchObject({
         code: 0,
-        stdout: expect.stringContaining(`kept  ${name}  has the checkpoint`) as string,
+        stdout: expect.stringContaining(
+          `signed  ${name}  has signed when the checkpoint was there, and keeps nothing`,
+        ) as string,
       })
       const status = await shell('palimpsest audit status', directory)
-      expect(status.stdout).toContain(`${name} has 1 entry`)
+      expect(status.stdout).toContain(`${name} has seen 1 entry`)
       expect(status.stdout).toContain('none: all that was written is sealed, and an anchor has seen it')
       expect(await shell(`palimpsest audit verify ${anchor}`, directory)).toMatchObject({ code: 0 })
 
@@ -197,6 +202,9 @@ test.skipIf(!hasOpenssl)(
         `${verify} key.txt`,
         'palimpsest audit verify --tsa ca.pem',
         'palimpsest audit seal --anchor tsa:https://tsa.example/',
+        'palimpsest audit seal --anchor memory:',
+        'palimpsest audit seal --anchor git:',
+        'palimpsest audit seal --anchor ""',
       ])
         expect((await shell(wrong, directory)).code).toBe(2)
     }),
@@ -254,3 +262,21 @@ test('a key is kept where nobody knows whether the ledger was begun with it', ()
       expect([code, existsSync(join(directory, `${tag}.key`))]).toEqual([1, isKept])
     }
   }))
+
+test('a key, and what is exposed, are not cut on a narrow terminal', async () => {
+  let text = ''
+  const write = (chunk: Buffer, _: string, done: () => void) => ((text += String(chunk)), done())
+  const screen = Object.assign(new Writable({ write }), { isTTY: true, columns: 60 })
+  const key = `example.com/${'long'.repeat(20)}+1a2b3c4d+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k`
+  await writeStatus(outputOn(screen), {
+    origin: 'example.com/long',
+    key,
+    size: 0,
+    anchors: [],
+    unsealed: 2,
+    exposedSince: 'beginning',
+  })
+  expect(text).toContain(key)
+  expect(text.replaceAll(/\s+/g, ' ')).toContain('can rewrite all of it unseen (--anchor)')
+  expect(text).not.toContain('…')
+})

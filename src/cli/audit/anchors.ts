@@ -33,6 +33,7 @@ export const openAnchors = async (places: readonly string[] = []): Promise<Opene
 }
 
 const anchorAt = async (place: string, stores: EventStore[]): Promise<Anchor> => {
+  if (/^(file:|git:)?$/.test(place)) throw unusable(place, 'name a file or a folder')
   const { fileAnchor, gitAnchor, parseKey, storeAnchor, timestampAnchor, witnessAnchor } =
     await import('../../audit.ts')
   if (place.startsWith('git:')) return gitAnchor(place.slice('git:'.length))
@@ -51,6 +52,7 @@ const anchorAt = async (place: string, stores: EventStore[]): Promise<Anchor> =>
     return witnessAnchor({ url, key: known.right })
   }
   if (!/^[a-z][a-z0-9+.-]+:/.test(place)) return fileAnchor(place)
+  if (place.startsWith('memory:')) throw unusable(place, 'it would be gone at once')
   const store = await toPromise(openEvents(place))
   stores.push(store)
   return storeAnchor(store)

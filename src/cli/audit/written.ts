@@ -1,6 +1,7 @@
-import type { AuditDone, AuditProblem, LedgerStatus, SealedNow } from '../../index.ts'
+import type { Anchor, AuditDone, AuditProblem, LedgerStatus, SealedNow } from '../../index.ts'
+import { visible } from '../../formats/visible.ts'
 import type { Output } from '../output.ts'
-import { plural } from '../text.ts'
+import { linesOf, type Part, plural, widthOf } from '../text.ts'
 import { writeFinding } from '../views/finding.ts'
 
 const labels: Readonly<Record<AuditProblem['kind'], string>> = {
@@ -41,7 +42,9 @@ export const writeDone = async (
 export const writeSealed = async (
   out: Output,
   { sealed, size, anchored, unsealable }: SealedNow,
+  anchors: readonly Anchor[],
 ): Promise<void> => {
+  const signs = new Set(anchors.filter(({ verify }) => verify).map(({ name }) => name))
   await out.line([
     `${plural(sealed, 'conversation')} sealed, ${plural(size, 'entry', 'entries')} in the ledger`,
   ])
@@ -52,7 +55,13 @@ export const writeSealed = async (
       out,
       error
         ? [['FAILED', 'warning'], [anchor, 'bold'], [error.message.replace(`${anchor} `, '')]]
-        : [['kept', 'user'], [anchor, 'bold'], ['has the checkpoint']],
+        : signs.has(anchor)
+          ? [
+              ['signed', 'user'],
+              [anchor, 'bold'],
+              ['has signed when the checkpoint was there, and keeps nothing'],
+            ]
+          : [['kept', 'user'], [anchor, 'bold'], ['has the checkpoint']],
     )
 }
 
@@ -65,7 +74,7 @@ export const writeStatus = async (out: Output, status: LedgerStatus): Promise<vo
     ['entries', size === 0 ? '0' : `${size}, the last sealed ${sealed ?? ''}`],
     ...anchors.map(
       ({ anchor, size: seen, time }) =>
-        ['anchor', `${anchor} has ${plural(seen, 'entry', 'entries')}, sealed ${time}`] as const,
+        ['anchor', `${anchor} has seen ${plural(seen, 'entry', 'entries')}, sealed ${time}`] as const,
     ),
     ['unsealed', plural(unsealed, 'conversation')],
     ['exposure', exposure(status)],
@@ -74,7 +83,20 @@ export const writeStatus = async (out: Output, status: LedgerStatus): Promise<vo
       : [['calls', `${plural(withoutReceipt, 'reply', 'replies')} without a receipt`] as const]),
     ...(patrolled ? [['patrol', patrol(patrolled)] as const] : []),
   ]
-  for (const [name, value] of lines) await out.line([name.padEnd('exposure'.length), 'dim'], ['  '], [value])
+  for (const [name, value] of lines) {
+    const label = [name.padEnd('exposure'.length), 'dim'] as const
+    // A key must be copied: the terminal breaks it.
+    if (name === 'key') await out.text(`${label[0]}  ${visible(value)}\n`)
+    else await writeWrapped(out, label, value)
+  }
+}
+
+/** After its label, a text in lines below each other. Nothing is cut. */
+const writeWrapped = async (out: Output, label: Part, text: string): Promise<void> => {
+  const indent = widthOf(label[0]) + 2
+  const [first = '', ...rest] = linesOf(text, out.columns - indent)
+  await out.line(label, ['  '], [first])
+  for (const line of rest) await out.line([' '.repeat(indent) + line])
 }
 
 const patrol = ({

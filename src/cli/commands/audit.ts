@@ -5,6 +5,7 @@ import { openAnchors } from '../audit/anchors.ts'
 import { knownKey } from '../audit/known-key.ts'
 import { writeDone, writeProblem, writeSealed, writeStatus } from '../audit/written.ts'
 import { type AuditDone, type AuditProblem, isError } from '../../index.ts'
+import { visible } from '../../formats/visible.ts'
 import type { Signer } from '../../ledger/keys.ts'
 import { toError } from '../../result/typed.ts'
 import { usage } from '../errors.ts'
@@ -90,7 +91,7 @@ Examples:
       shell.action('created', async ({ store, out, isJson }, { key: file, origin, again }: InitOptions) => {
         const made = await withNewKey(file, (signer) => store.audit.init({ signer, origin, again }))
         if (isJson) return out.json({ ...made, file })
-        await out.line([made.key])
+        await out.text(`${visible(made.key)}\n`)
         await out.aside([`verifies ${made.origin}; the key that signs is in ${file}`, 'dim'])
       }),
     )
@@ -122,7 +123,7 @@ Examples:
         try {
           const sealed = await store.audit.seal({ signer, anchors })
           if (sealed.anchored.some(({ error }) => error) || sealed.unsealable.length > 0) fail()
-          await (isJson ? out.json(sealed) : writeSealed(out, sealed))
+          await (isJson ? out.json(sealed) : writeSealed(out, sealed, anchors))
         } finally {
           await close()
         }
@@ -239,7 +240,7 @@ Examples:
         const { keyFile } = await import('../../audit.ts')
         const signer = await keyFile(key)
         const made = await withNewKey(file, (to) => store.audit.rotateKey({ signer, to }))
-        await (isJson ? out.json({ ...made, file }) : out.line([made.key]))
+        await (isJson ? out.json({ ...made, file }) : out.text(`${visible(made.key)}\n`))
       }),
     )
 }
