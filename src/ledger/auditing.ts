@@ -6,12 +6,8 @@ import { auditReceipts } from '../receipts/audit.ts'
 import { orThrow, run } from '../result/steps.ts'
 import { namePages } from '../store/pages.ts'
 import { type Checkpoint as StorePlace, type EventStore, maxPage } from '../store/port.ts'
-import { extentOf } from '../store/whole/whole-writes.ts'
 import type { Anchor } from './anchors.ts'
-import { ledgerStream } from './facts.ts'
-import { headsOf } from './heads.ts'
-import { changedSince, movedSince } from './moved.ts'
-import { lastOf } from './stored.ts'
+import { changedSince, headOf, movedSince } from './moved.ts'
 import { type AuditProblem, verifyLedger } from './verify.ts'
 
 /** The end of an audit: how much was checked. */
@@ -102,14 +98,18 @@ export async function* auditing({
       progress = { ...progress, entries: step.value.entries }
       yield { type: 'passed', progress }
     }
+  const { size: entries, sealed, after } = step.value
+  const unsealed = new Map<string, number>()
   for await (const name of namesSince(store, reached.place, before?.conversation)) {
     const id = conversationOf(name) ?? name
-    const extent = await run(extentOf(store, name))
-    const end = E.isRight(extent) ? extent.right.most : Infinity
+    const head = await orThrow(run(headOf(store, name)))
+    const end = typeof head === 'object' ? head : undefined
     // Of a conversation whose first write is not complete, nothing counts yet.
-    const found = end < 0 ? nothing : await ofConversation(conversation(id))
-    const hidden = end === Infinity ? [] : await sealedBehind(store, id, end)
-    for (const problem of [...hidden, ...found.problems]) yield told(problem)
+    const found = end?.revision === -1 ? nothing : await ofConversation(conversation(id))
+    const last = sealed.get(id) ?? -1
+    if (end && end.revision > last) unsealed.set(name, end.revision)
+    if (end?.isUnfinished && end.revision < last) yield told(sealedBehind(id, last))
+    for (const problem of found.problems) yield told(problem)
     progress = {
       ...progress,
       conversation: id,
@@ -120,9 +120,9 @@ export async function* auditing({
     }
     yield { type: 'passed', progress }
   }
+  for (const problem of await passedOver(store, after, unsealed)) yield told(problem)
   const { conversation: _last, place: _place, ...counts } = progress
   const problems = progress.problems + ofLedger
-  const entries = step.value
   yield { type: 'done', ...counts, entries, problems, checkpoint: `${entries}@${place ?? ''}` }
 }
 
@@ -137,18 +137,41 @@ async function* namesSince(
     yield* await orThrow(names)
 }
 
-/** What was sealed counted then: later, only somebody who writes to the store can say that its write is not complete. @param end revision */
-const sealedBehind = async (
+/** What was sealed counted then: later, only somebody who writes to the store can say that its write is not complete. */
+const sealedBehind = (conversation: string, revision: number): AuditProblem => ({
+  type: 'problem',
+  kind: 'entry',
+  message: 'the event was sealed, and is said to be of a write that was never completed',
+  conversation,
+  revision,
+})
+
+/**
+ * Conversations that no sealer would come to: the ledger, or the order of the store, says that all of them is sealed.
+ *
+ * @param unsealed last revisions, by stream
+ */
+const passedOver = async (
   store: EventStore,
-  conversation: string,
-  end: number,
+  after: StorePlace | undefined,
+  unsealed: ReadonlyMap<string, number>,
 ): Promise<readonly AuditProblem[]> => {
-  const begun = await orThrow(run(lastOf(store, ledgerStream)))
-  const ledger = begun && { number: begun.revision, revision: Number.MAX_SAFE_INTEGER }
-  const newest = ledger && (await headsOf(store, ledger, conversation).next()).value
-  if (!newest || newest.revision <= end) return []
-  const message = 'the event was sealed, and is said to be of a write that was never completed'
-  return [{ type: 'problem', kind: 'entry', message, conversation, revision: newest.revision }]
+  if (after === undefined || unsealed.size === 0) return []
+  const found = await run(movedSince(store, after))
+  if (E.isLeft(found) && found.left._tag === 'InvalidInput')
+    return [{ type: 'problem', kind: 'ledger', message: 'how far it has sealed is no place of this store' }]
+  const moved = new Set<string>()
+  for await (const name of (await orThrow(found)).streams) moved.add(name)
+  return [...unsealed]
+    .filter(([name]) => !moved.has(name))
+    .map(([name, revision]) => ({
+      type: 'problem',
+      kind: 'entry',
+      message:
+        'the event was never sealed, and is in the order of the store before what the ledger says is sealed: one of the two was changed',
+      conversation: conversationOf(name) ?? name,
+      revision,
+    }))
 }
 
 interface Outcome {

@@ -6,6 +6,7 @@ import { leafHash } from './hashes.ts'
 import { keyText, parseKey, type VerifierKey } from './keys.ts'
 import type { Batch } from './log.ts'
 import { isSignedBy, type Note } from './notes.ts'
+import { hasSigned } from './sign.ts'
 import { type Completed, type Edge, edgeRoot, emptyEdge, grown } from './tiles.ts'
 
 /** A checkpoint that is kept elsewhere. */
@@ -94,13 +95,18 @@ export const replayOf = (origin: string, first: VerifierKey, held: readonly Held
       at = stop
     }
     const unsigned = signatureProblem(batch)
-    if (unsigned === undefined) signed.add(keys.at(-1) as VerifierKey)
-    else wrong.push(ledger(unsigned))
-    keys.push(...entries.flatMap(keyIn))
+    const next = entries.flatMap(keyIn)
+    if (unsigned !== undefined) wrong.push(ledger(unsigned))
+    else for (const key of [...keys.slice(-1), ...next]) if (hasSigned(key, batch.checkpoint)) signed.add(key)
+    keys.push(...next)
     return { wrong, completed, isBroken: false }
   }
 
   const end = (): readonly Wrong[] => [
+    // A new key signs the entry that makes it known, and sealers continue only what their own key has signed.
+    ...(keys.length === 1 || signed.has(keys.at(-1) as VerifierKey)
+      ? []
+      : [ledger('the key that is to sign now has signed nothing: somebody else may have named it')]),
     ...held.slice(reached).map(({ size, anchor }): Wrong => ({
       kind: 'anchor',
       message: `${anchor} has seen ${size} entries, and the ledger has ${edge.size}: the store is an older copy, or entries were removed`,

@@ -34,7 +34,8 @@ export const checkSigner = (
       )
 }
 
-const hasSigned = (key: VerifierKey, text: string): boolean =>
+/** Whether a key has signed a checkpoint of its ledger. */
+export const hasSigned = (key: VerifierKey, text: string): boolean =>
   pipe(
     readCheckpoint(text),
     E.exists(({ note, checkpoint }) => checkpoint.origin === key.name && isSignedBy(note, [key])),

@@ -4,7 +4,7 @@ import { streamOf } from '../events/ids.ts'
 import { orThrow, run } from '../result/steps.ts'
 import { isLoss } from '../store/errors.ts'
 import { pagesOf } from '../store/pages.ts'
-import type { EventStore } from '../store/port.ts'
+import type { Checkpoint as StorePlace, EventStore } from '../store/port.ts'
 import { anchoredIn } from './anchoring.ts'
 import type { Anchor } from './anchors.ts'
 import { readCheckpoint } from './checkpoints.ts'
@@ -38,6 +38,15 @@ interface Passed {
   readonly entries: number
 }
 
+/** A ledger that was read. */
+export interface ReadLedger {
+  readonly size: number
+  /** The last revision of each conversation that is sealed. */
+  readonly sealed: ReadonlyMap<string, number>
+  /** Everything that was written up to there is said to be sealed; undefined: it says nothing. */
+  readonly after: StorePlace | undefined
+}
+
 export interface LedgerCheck {
   readonly store: EventStore
   readonly anchors: readonly Anchor[]
@@ -64,21 +73,21 @@ const problem = (kind: AuditProblem['kind'], message: string): AuditProblem => (
  * Reads the whole ledger once, and every event that it names, apart from those of known entries: the newest one of the store, or the one
  * whose key is known.
  *
- * @returns how many entries it has. Iteration throws a `LedgerError`
+ * Iteration throws a `LedgerError`.
  */
 export async function* verifyLedger({
   store,
   anchors,
   key,
   known,
-}: LedgerCheck): AsyncGenerator<AuditProblem | Passed, number> {
+}: LedgerCheck): AsyncGenerator<AuditProblem | Passed, ReadLedger> {
   const begun: Begun[] = []
   for await (const event of backwards(store, ledgerStream))
     begun.push(await orThrow(run(dataOf(await orThrow(event), 'LedgerBegun'))))
   const [newest] = begun
   if (!newest) {
     yield problem('ledger', `${store.url} has no ledger: nothing was sealed, or it was removed`)
-    return 0
+    return { size: 0, sealed: new Map(), after: undefined }
   }
   const meant = begun.find(({ data }) => key?.startsWith(`${data.origin}+`)) ?? newest
   const { data, revision: number } = meant
@@ -89,17 +98,23 @@ export async function* verifyLedger({
     )
   const held = yield* heldBy(anchors, { store, number, origin: data.origin })
   const replay = replayOf(data.origin, await orThrow(parseKey(data.key)), held)
+  const sealed = new Map<string, number>()
+  let after: StorePlace | undefined
   for await (const page of pagesOf(store, logStream(number)))
     for (const event of await orThrow(page)) {
       const batch = await orThrow(run(batchIn(event)))
       const { wrong, completed, isBroken } = replay.take(batch)
       for (const { kind, message } of wrong) yield problem(kind, message)
-      if (isBroken) return replay.edge().size
+      if (isBroken) return { size: replay.edge().size, sealed, after: undefined }
       for (const tile of completed) yield* tileProblems(store, number, tile)
+      after = batch.after
       for (const [index, text] of batch.entries.entries()) {
         const nth = batch.from + index
+        const entry = parseEntry(text)
+        if (E.isRight(entry) && entry.right.type === 'head')
+          sealed.set(entry.right.conversation, entry.right.revision)
         if (nth < known) continue
-        yield* entryProblems(store, text)
+        yield* entryProblems(store, entry)
         yield { type: 'passed', entries: nth + 1 }
       }
       yield { type: 'passed', entries: Math.max(known, batch.from + batch.entries.length) }
@@ -115,7 +130,7 @@ export async function* verifyLedger({
       'ledger',
       `${key} has signed nothing of the ledger: it is another one, or the key is too new`,
     )
-  return replay.edge().size
+  return { size: replay.edge().size, sealed, after: meant === newest ? after : undefined }
 }
 
 /** A ledger, and the store that has it. */
@@ -195,8 +210,10 @@ async function* tileProblems(
 }
 
 /** The event that an entry names has the hash that it had. */
-async function* entryProblems(store: EventStore, text: string): AsyncGenerator<AuditProblem, void> {
-  const entry = parseEntry(text)
+async function* entryProblems(
+  store: EventStore,
+  entry: ReturnType<typeof parseEntry>,
+): AsyncGenerator<AuditProblem, void> {
   if (E.isLeft(entry)) return yield problem('ledger', 'an entry cannot be read')
   if (entry.right.type === 'key') return
   const { conversation, revision, head } = entry.right

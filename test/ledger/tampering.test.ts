@@ -225,15 +225,20 @@ describe('what the chain does not show, the sealed ledger does', () => {
     [
       'a conversation dropped',
       `DELETE FROM events WHERE stream = (SELECT id FROM streams WHERE name = '${stream}'); DELETE FROM streams WHERE name = '${stream}'`,
+      [],
     ],
-    ['a conversation renamed', `UPDATE streams SET name = 'conversation-renamed' WHERE name = '${stream}'`],
-  ])('%s', async (_, statement) => {
+    [
+      'a conversation renamed',
+      `UPDATE streams SET name = 'conversation-renamed' WHERE name = '${stream}'`,
+      ['renamed'],
+    ],
+  ])('%s', async (_, statement, unsealed) => {
     const { file, anchors, open } = sealed()
     sql(file, statement)
     const store = await open()
-    expect(await problemsIn(store, { anchors })).toEqual([
-      { kind: 'entry', conversation: 'parser', revision: 10 },
-    ])
+    expect(await problemsIn(store, { anchors })).toEqual(
+      ['parser', ...unsealed].map((conversation) => ({ kind: 'entry', conversation, revision: 10 })),
+    )
   })
 
   it('its end hidden, as if it were of a write that was never completed', async () => {
@@ -396,7 +401,8 @@ describe('what the chain does not show, the sealed ledger does', () => {
     await store.audit.seal({ signer: forger })
     await addEntries(file, forger, [`key\n${key}\n`], true)
     expect((await store.audit.status()).key).toBe(key)
-    expect(await problemsIn(store, { key })).toEqual([{ kind: 'ledger' }])
+    // It is not the one that has signed, and none that is to sign has.
+    expect(await problemsIn(store, { key })).toEqual([{ kind: 'ledger' }, { kind: 'ledger' }])
   })
 
   it.each([
@@ -426,6 +432,80 @@ describe('what the chain does not show, the sealed ledger does', () => {
       await expect(store.audit.rotateKey({ signer, to: forger })).rejects.toMatchObject(refused)
     },
   )
+
+  it.each([
+    [
+      'how far the ledger has sealed moved on',
+      (file: string, place: string) =>
+        sql(
+          file,
+          `UPDATE events SET data = json_set(data, '$.after', '${place}') WHERE type = 'HeadsSealed'`,
+        ),
+    ],
+    [
+      'its place in the store exchanged with that of a sealed event',
+      (file: string) => {
+        const placeOf = (name: string) =>
+          `(SELECT position FROM events WHERE stream = (SELECT id FROM streams WHERE name = 'conversation-${name}'))`
+        sql(
+          file,
+          `CREATE TEMP TABLE places AS SELECT ${placeOf('late')} AS late, ${placeOf('other')} AS other;
+           UPDATE events SET position = -1 WHERE position = (SELECT late FROM places);
+           UPDATE events SET position = (SELECT late FROM places) WHERE position = (SELECT other FROM places);
+           UPDATE events SET position = (SELECT other FROM places) WHERE position = -1`,
+        )
+      },
+    ],
+  ])('that a sealer passes over a conversation: %s', async (_, change) => {
+    const { file, anchors, open } = sealed()
+    const store = await open()
+    await say(store, ['late'])
+    let end = ''
+    for await (const finding of store.audit.verify({ anchors })) {
+      expect(finding.type).toBe('done')
+      if (finding.type === 'done') end = finding.checkpoint.split('@')[1] ?? ''
+    }
+    await store.close()
+    change(file, end)
+    const again = await open()
+    expect(await again.audit.seal({ signer, anchors })).toMatchObject({ sealed: 0 })
+    expect(await problemsIn(again, { anchors })).toEqual([
+      { kind: 'entry', conversation: 'late', revision: 0 },
+    ])
+    await again.conversation('late').append({ role: 'user', content: 'Once more.' })
+    expect(await again.audit.seal({ signer, anchors })).toMatchObject({ sealed: 1 })
+    expect(await problemsIn(again, { anchors })).toEqual([])
+  })
+
+  it('a place that its ledger could not have sealed to', async () => {
+    const { file, open } = sealed()
+    sql(file, `UPDATE events SET data = json_set(data, '$.after', 'nowhere') WHERE type = 'HeadsSealed'`)
+    const store = await open()
+    await say(store, ['late'])
+    expect(await problemsIn(store)).toEqual([{ kind: 'ledger' }])
+  })
+
+  it('a new key that somebody else has named: by who has signed nothing', async () => {
+    const { file, anchors, open } = sealed()
+    const store = await open()
+    const to = await newKeyFile(join(temporaryFolder(), 'next.pem'))
+    const { key } = await store.audit.rotateKey({ signer, to })
+    expect(await problemsIn(store, { anchors, key })).toEqual([])
+    await store.close()
+    const db = new DatabaseSync(file)
+    const { position, data } = db
+      .prepare(`SELECT position, data FROM events WHERE type = 'HeadsSealed' ORDER BY position DESC LIMIT 1`)
+      .get() as { position: number; data: string }
+    const batch = JSON.parse(data) as { checkpoint: string }
+    // Without the line of the new key.
+    const checkpoint = batch.checkpoint.replace(/[^\n]+\n$/, '')
+    db.prepare('UPDATE events SET data = ? WHERE position = ?').run(
+      JSON.stringify({ ...batch, checkpoint }),
+      position,
+    )
+    db.close()
+    expect(await problemsIn(await open(), { anchors })).toEqual([{ kind: 'ledger' }])
+  })
 
   it('but for what happened since it was sealed last', async () => {
     const { file, anchors, open } = sealed()
