@@ -40,7 +40,10 @@ export interface Placed {
   readonly time?: string
 }
 
-type More = Partial<Pick<Node, 'round' | 'isAnswer' | 'results' | 'marker'>>
+interface More extends Partial<Pick<Node, 'round' | 'isAnswer' | 'results' | 'marker'>> {
+  /** The step after which this one is shown, if it hides those in between. */
+  readonly shownAfter?: Parent
+}
 
 export const placeOf = (entry: Entry): Placed => {
   const ref = stringOf(entry.fields['uuid']) ?? placeIn(entry)
@@ -81,7 +84,7 @@ export const place = (thread: Thread, placed: Placed, parent: Parent, more: More
     ref,
     index: steps.count(),
     first: parent?.first ?? ref,
-    parent,
+    parent: more.shownAfter ?? parent,
     round,
     isAnswer: more.isAnswer ?? false,
     results: more.results,

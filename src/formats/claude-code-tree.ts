@@ -58,11 +58,19 @@ export const endOf = (node: Parent): Parent => {
   return end
 }
 
-/** The last step that a compaction after `parent` hides: the last of all, or the one before the part that the client kept. */
-export const lastHidden = (parent: Parent, kept: Parent): Parent => {
-  for (let node = kept && parent; node; node = node.parent) if (node === kept) return lastShown(kept?.parent)
-  return lastShown(parent)
+/** Whether a step is on the path to another. */
+export const leadsTo = (node: Parent, end: Parent): boolean =>
+  node === end || firstAfter(node, end) !== undefined
+
+/** The step right after `node` on the path to `end`. */
+export const firstAfter = (node: Parent, end: Parent): Parent => {
+  for (let each = node && end; each; each = each.parent) if (each.parent === node) return each
+  return undefined
 }
+
+/** The last step that a compaction after `parent` hides: the last of all, or the one before the part that the client kept. */
+export const lastHidden = (parent: Parent, kept: Parent): Parent =>
+  lastShown(kept && leadsTo(kept, parent) ? kept.parent : parent)
 
 /** The step that is shown last: an edit is at the place of its message, and a compaction before what it keeps. */
 export const lastShown = (parent: Parent): Parent => {

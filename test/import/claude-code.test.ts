@@ -236,6 +236,65 @@ describe('Claude Code: what the model sees', () => {
     ])
   })
 
+  const list = { preservedMessages: { anchorUuid: 's', uuids: ['u2'], allUuids: ['u2', 'hook'] } }
+  it.each([
+    ['a segment', 'a1', kept],
+    ['a list', 'a1', list],
+    ['both', 'a1', { ...kept, ...list }],
+    ['a list', 'u2', list],
+  ])('what was summarised up to a message ends before it (%s, after %s)', (_, parent, metadata) => {
+    const all = [...talk, boundary(parent, metadata), summary, assistant('a2', 'u2', 'm2', text('two'))]
+    expect(types(steps(...all)).slice(3)).toEqual(['condense s', 'message a2'])
+    expect(shown(...all)).toMatchObject([
+      { summary: {} },
+      { content: [text('u2')] },
+      { content: [text('two')] },
+    ])
+  })
+
+  const start = { preservedSegment: { headUuid: 'u1', anchorUuid: 'c', tailUuid: 'a1' } }
+  it.each([start, { preservedMessages: { anchorUuid: 'c', uuids: ['u1', 'a1'] } }])(
+    'what was summarised from a message on comes after what was kept',
+    (metadata) => {
+      const more = assistant('a2', 'u2', 'm2', text('two'))
+      const all = [...talk, more, boundary('a1', metadata), summary, user('u3', 's')]
+      expect(types(steps(...all)).slice(4)).toEqual(['condense s', 'message u3'])
+      expect(shown(...all)).toMatchObject([
+        { content: [text('u1')] },
+        { content: [text('one')] },
+        { summary: [{ content: [text('Summary.')] }] },
+        { content: [text('u3')] },
+      ])
+    },
+  )
+
+  it('a part may be summarised behind what an earlier compaction kept', () => {
+    const later = { preservedSegment: { headUuid: 'c', anchorUuid: 'c2', tailUuid: 'u2' } }
+    const all = [
+      ...talk,
+      boundary('u2', kept),
+      summary,
+      assistant('a2', 'u2', 'm2', text('two')),
+      user('u3', 'a2'),
+      { ...boundary('u2', later), uuid: 'c2' },
+      user('s2', 'c2', 'Summary of the rest.', { isCompactSummary: true }),
+      user('u4', 's2'),
+    ]
+    expect(types(steps(...all)).slice(3)).toEqual([
+      'condense s',
+      'message a2',
+      'message u3',
+      'condense s2',
+      'message u4',
+    ])
+    expect(shown(...all)).toMatchObject([
+      { summary: [{ content: [text('Summary.')] }] },
+      { content: [text('u2')] },
+      { summary: [{ content: [text('Summary of the rest.')] }] },
+      { content: [text('u4')] },
+    ])
+  })
+
   it('a second compaction hides the first', () => {
     const second = { ...boundary('s', {}), uuid: 'c2' }
     const again = { ...summary, uuid: 's2', parentUuid: 'c2' }
@@ -408,7 +467,12 @@ describe('Claude Code: any tree', () => {
     if (kind < 5) return assistant(uuid, parent, `m${id}-${Math.floor(index / 4)}`, call(`c${index}`))
     if (kind < 7) return user(uuid, parent, result(`c${index - 1 - id}`))
     if (kind === 7) return user(uuid, parent, 'remark', { isMeta: true })
-    const compactMetadata = id < 2 ? { preservedSegment: { headUuid: `e${index - 2 - id}` } } : {}
+    const [far, near] = [`e${index - 3 - id}`, `e${index - 1}`]
+    const compactMetadata = [
+      { preservedSegment: { headUuid: far, tailUuid: near } },
+      { preservedMessages: { anchorUuid: 's', uuids: [far, near] } },
+      { preservedSegment: { anchorUuid: uuid, headUuid: 'e0', tailUuid: far } },
+    ][id]
     if (kind === 8)
       return {
         ...entry(uuid, null, { type: 'system', subtype: 'compact_boundary' }),
