@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { inspect } from 'node:util'
 import Anthropic from '@anthropic-ai/sdk'
 import * as E from 'fp-ts/lib/Either.js'
@@ -8,6 +11,7 @@ import { failureOf as failureIn } from '../../src/models/streaming/failures.ts'
 import { waitBefore } from '../../src/models/asking.ts'
 import type { Block } from '../../src/events/blocks.ts'
 import type { ModelError } from '../../src/models/model.ts'
+import { atEnd } from '../support/at-end.ts'
 import { text, toolUse } from '../support/log.ts'
 import { encoded, eventsOf } from '../../src/testing/messages-api/events.ts'
 import type { Failure, Fault, Message } from '../../src/testing/messages-api/replies.ts'
@@ -17,6 +21,8 @@ const failureOf = (error: unknown, signal?: AbortSignal) => failureIn(error, sig
 
 const long = { content: [text('One two three four five six seven eight nine ten.')] }
 const overloaded: Failure = { status: 529, type: 'overloaded_error', message: 'Overloaded', retryAfter: 0 }
+/** Longer than this process stands still on a busy machine, in milliseconds: what is not to stall must not. */
+const stallTimeout = 1_500
 /** The words of the model in the conversation. */
 const replies = async ({ chat }: Awaited<ReturnType<typeof scene>>) =>
   (await chat.effective()).flatMap((item) =>
@@ -37,7 +43,7 @@ describe('a call that fails for a reason that may pass is made again', () => {
     ['is overloaded in the middle', { kind: 'error', after: 5 }, 'ModelFailed'],
   ])('one that %s, and nothing of it is kept', async (_, fault, error) => {
     const playing = await scene([{ ...long, fault }, yes])
-    expect(await playing.turn({ stallTimeout: 250, keepPartial: true })).toMatchObject({ calls: 1 })
+    expect(await playing.turn({ stallTimeout, keepPartial: true })).toMatchObject({ calls: 1 })
     expect(playing.api.requests).toHaveLength(2)
     expect(playing.api.requests[1]?.body).toEqual(playing.api.requests[0]?.body)
     expect(await replies(playing)).toEqual([[text('Yes.')]])
@@ -97,15 +103,16 @@ describe('a call that fails for a reason that may pass is made again', () => {
 
   it('not before the time that the API asks for, and an abort ends the wait', async () => {
     const controller = new AbortController()
-    const refused = (): Failure => {
-      setTimeout(() => controller.abort(), 20)
-      return { ...overloaded, status: 429, retryAfter: 3_600 }
+    const { chat, client, api } = await scene([{ ...overloaded, status: 429, retryAfter: 3_600 }, yes])
+    const turning = async (): Promise<void> => {
+      for await (const { type } of chat.stream({
+        client,
+        model: 'claude-opus-5-5',
+        signal: controller.signal,
+      }))
+        if (type === 'retrying') controller.abort()
     }
-    const { turn, api } = await scene([refused, yes])
-    await expect(turn({ signal: controller.signal })).rejects.toMatchObject({
-      _tag: 'ModelAborted',
-      failed: [{ status: 429 }],
-    })
+    await expect(turning()).rejects.toMatchObject({ _tag: 'ModelAborted', failed: [{ status: 429 }] })
     expect(api.requests).toHaveLength(1)
   })
 
@@ -146,9 +153,9 @@ describe('a reply that breaks off for good', () => {
 
   it('is a ModelStalled where nothing more comes', async () => {
     const { turn, chat } = await scene([stalled])
-    await expect(turn({ stallTimeout: 250, maxRetries: 0 })).rejects.toMatchObject({
+    await expect(turn({ stallTimeout, maxRetries: 0 })).rejects.toMatchObject({
       _tag: 'ModelStalled',
-      timeout: 250,
+      timeout: stallTimeout,
       usage: { output_tokens: 1 },
       failed: [{ error: 'ModelStalled', usage: { output_tokens: 1 } }],
     })
@@ -162,7 +169,7 @@ describe('a reply that breaks off for good', () => {
   ])('is kept as far as it came if asked (%s after %s), and the conversation goes on', async (tag, kind) => {
     const playing = await scene([{ ...long, fault: { kind, after: 6 } }, yes])
     const { turn, chat, api } = playing
-    await expect(turn({ stallTimeout: 250, maxRetries: 0, keepPartial: true })).rejects.toMatchObject({
+    await expect(turn({ stallTimeout, maxRetries: 0, keepPartial: true })).rejects.toMatchObject({
       _tag: tag,
       message: 'the reply broke off: what had come of the reply is recorded at position 2',
     })
@@ -232,6 +239,28 @@ describe('pings are signs of life', () => {
 
   it('a stream of them alone does not stall', async () => {
     expect(await played([first, ...pings, ...rest], 50_000)).toMatchObject({ _tag: 'Right' })
+  })
+
+  it('a stream of which something arrives while the process itself stands still does not stall', async () => {
+    const timeout = 1_000
+    const server = createServer((_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' }).write(first)
+      answer = response
+    })
+    let answer: ServerResponse | undefined
+    await once(server.listen(0, '127.0.0.1'), 'listening')
+    atEnd(() => server.close().closeAllConnections())
+    const baseURL = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const standStill = (): void => {
+      answer?.end(rest.join(''))
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1.1 * timeout)
+    }
+    const onEvent = ({ type }: { readonly type: string }): void => {
+      if (type === 'message_start') setImmediate(standStill)
+    }
+    const request = { model: 'm', messages: [], parameters: {} }
+    const { call } = anthropicModel(new Anthropic({ apiKey: 'key', baseURL }))
+    expect(await call(request, { stallTimeout: timeout, onEvent })).toMatchObject({ _tag: 'Right' })
   })
 
   it('a stream without any stalls after a minute', async () => {

@@ -18,25 +18,28 @@ const over = new DOMException('the call is over', 'AbortError')
 export const watch = (caller: AbortSignal | undefined, timeout: number): Watch => {
   const controller = new AbortController()
   let isStalled = false
+  let round: NodeJS.Immediate | undefined
   const abort = (): void => controller.abort(caller?.reason)
-  const timer = setTimeout(
-    () => {
-      isStalled = true
-      controller.abort(new Error(`nothing arrived for ${timeout} ms`))
-    },
-    Math.min(timeout, longestTimer),
-  )
+  const stall = (): void => {
+    isStalled = true
+    controller.abort(new Error(`nothing arrived for ${timeout} ms`))
+  }
+  // Where the process itself stood still (a debugger, long work), timers ring before what has arrived meanwhile is read.
+  const timer = setTimeout(() => (round = setImmediate(stall)), Math.min(timeout, longestTimer))
   if (caller?.aborted) abort()
   else caller?.addEventListener('abort', abort, { once: true })
   return {
     signal: controller.signal,
     alive: () => {
       // A timer that has fired would start again.
-      if (!controller.signal.aborted) timer.refresh()
+      if (controller.signal.aborted) return
+      clearImmediate(round)
+      timer.refresh()
     },
     isStalled: () => isStalled,
     end: () => {
       clearTimeout(timer)
+      clearImmediate(round)
       caller?.removeEventListener('abort', abort)
       controller.abort(over)
     },
