@@ -70,6 +70,6 @@ export default defineConfig({
     // What is waited for may take long on a busy machine.
     testTimeout: 180_000,
     hookTimeout: 180_000,
-    expect: { poll: { timeout: 30_000 } },
+    expect: { poll: { timeout: 60_000 } },
   },
 })

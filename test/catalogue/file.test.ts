@@ -15,7 +15,7 @@ import { right } from '../support/either.ts'
 import { writeForked } from '../support/forked.ts'
 import { histories } from '../support/histories.ts'
 import { assistant, condensed, restored, rewound, user } from '../support/log.ts'
-import { start } from '../support/node.ts'
+import { endsWithTest, start } from '../support/node.ts'
 import { runs, some } from '../support/runs.ts'
 import { temporaryFolder } from '../support/stores.ts'
 import { chainOf, write } from '../support/write.ts'
@@ -187,7 +187,7 @@ test('an index whose process is killed at any event is continued without a gap o
   await write(store, 'a', events)
   for (const revision of some([0, 1, 150, 333, 512, 730, 1_100, 1_499])) {
     const child = start('catalogue/children/indexer.ts', url, placeIn(folder), 'a', `${revision}`)
-    atEnd(() => void child.kill('SIGKILL'))
+    endsWithTest(child)
     await once(child, 'exit')
     expect(child.signalCode).toBe('SIGKILL')
   }

@@ -9,7 +9,7 @@ import { openStore, type Store } from '../../src/index.ts'
 import { messagesApi } from '../../src/testing/messages-api/server.ts'
 import { atEnd } from '../support/at-end.ts'
 import { text } from '../support/log.ts'
-import { startHeard } from '../support/node.ts'
+import { endsWithTest, startHeard } from '../support/node.ts'
 import { temporaryFolder } from '../support/stores.ts'
 import { inDirectory, program, shell } from './palimpsest.ts'
 
@@ -48,7 +48,7 @@ const working = async (options: readonly string[], code = agent) => {
   const args = ['work', join(folder, 'agent.mjs'), '--store', url, '--json', ...options]
   const begin = () => {
     const child = startHeard(path, ...args)
-    atEnd(() => void child.kill('SIGTERM'))
+    endsWithTest(child, 'SIGTERM')
     const news: News[] = []
     if (child.stdout) createInterface(child.stdout).on('line', (line) => news.push(JSON.parse(line) as News))
     return { child, news }
@@ -74,7 +74,7 @@ const until = async (isSo: () => boolean | Promise<boolean>): Promise<void> => {
 const ofType = <T extends News['type']>(news: readonly News[], type: T) =>
   news.filter((each): each is Extract<News, { readonly type: T }> => each.type === type)
 
-describe('palimpsest work', { timeout: 60_000 }, () => {
+describe('palimpsest work', () => {
   test('answers each conversation once, though a process is killed, whose place one that stands by takes, and ends those in progress on SIGTERM', async () => {
     const { store, calls, begin, open, hold } = await working([
       '--processes',

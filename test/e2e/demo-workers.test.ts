@@ -7,13 +7,13 @@ import { optionsOf } from '../../examples/workers/options.ts'
 import { type Outcome, isGood, outcomeLines } from '../../examples/workers/outcome.ts'
 import { openStore } from '../../src/index.ts'
 import { atEnd } from '../support/at-end.ts'
-import { start } from '../support/node.ts'
+import { endsWithTest, start } from '../support/node.ts'
 
 describe('the demo of workers', () => {
   test('kills processes until Ctrl-C; then everything is answered, once, and nothing is left running', async () => {
     const args = ['--seconds', '600', '--processes', '2', '--conversations', '12']
     const child = start('../examples/workers/main.ts', ...args)
-    atEnd(() => void child.kill('SIGKILL'))
+    endsWithTest(child)
     if (!child.stdout) throw new Error('it prints nothing')
     const printed = text(child.stdout)
     child.stdout.on('data', (lines: Buffer) => {
@@ -31,7 +31,7 @@ describe('the demo of workers', () => {
     atEnd(store.close)
     for await (const { workers, steps } of store.workers())
       expect({ workers, steps }).toEqual({ workers: [], steps: [] })
-  }, 60_000)
+  })
 
   test('shows what is wrong, and ends with an error', () => {
     const outcome: Outcome = {

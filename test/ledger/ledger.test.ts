@@ -170,13 +170,10 @@ describe('the sealer', () => {
         ),
       )
     await expect
-      .poll(
-        async () => {
-          await say(store, ['a'])
-          return unsealed()
-        },
-        { timeout: 20_000 },
-      )
+      .poll(async () => {
+        await say(store, ['a'])
+        return unsealed()
+      })
       .toEqual([true, false])
     ending.abort()
     await following

@@ -18,7 +18,7 @@ import { messagesApi } from '../../src/testing/messages-api/server.ts'
 import { program } from '../cli/palimpsest.ts'
 import { atEnd } from '../support/at-end.ts'
 import { text } from '../support/log.ts'
-import { startHeard } from '../support/node.ts'
+import { endsWithTest, startHeard } from '../support/node.ts'
 import { runs } from '../support/runs.ts'
 import { type Message, posted } from '../support/server/told.ts'
 import { opened, temporaryFolder } from '../support/stores.ts'
@@ -159,10 +159,7 @@ const processes = async () => {
   const path = await program()
   const begin = async (...args: readonly string[]) => {
     const child = startHeard(path, ...args, '--store', url, '--json')
-    atEnd(async () => {
-      child.kill('SIGKILL')
-      if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
-    })
+    endsWithTest(child)
     const lines = createInterface(child.stdout as NodeJS.ReadableStream)
     const [line] = (await once(lines, 'line')) as [string]
     return { child, said: JSON.parse(line) as { readonly url: string } }

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
 import { serve } from '../../src/server/serve.ts'
 import { atEnd } from '../support/at-end.ts'
-import { startHeard } from '../support/node.ts'
+import { endsWithTest, startHeard } from '../support/node.ts'
 import { opened, temporaryFolder } from '../support/stores.ts'
 import { inDirectory, program, shell } from '../cli/palimpsest.ts'
 
@@ -14,7 +14,7 @@ describe('palimpsest serve', () => {
   test('serves until it is told to end, and logs each request without its content', async () => {
     const url = `sqlite:${join(temporaryFolder(), 'store.db')}`
     const child = startHeard(await program(), 'serve', '--port', '0', '--store', url, '--json')
-    atEnd(() => void child.kill('SIGKILL'))
+    endsWithTest(child)
     let log = ''
     child.stderr?.on('data', (chunk: Buffer) => (log += chunk.toString()))
     const lines = createInterface(child.stdout as NodeJS.ReadableStream)
@@ -82,7 +82,7 @@ describe('palimpsest serve', () => {
 test('palimpsest start --web imports the sample, and serves its page until it is told to end', async () => {
   const url = `sqlite:${join(temporaryFolder(), 'store.db')}`
   const child = startHeard(await program(), 'start', '--web', '--port', '0', '--store', url, '--json')
-  atEnd(() => void child.kill('SIGKILL'))
+  endsWithTest(child)
   const [line] = (await once(createInterface(child.stdout as NodeJS.ReadableStream), 'line')) as [string]
   const said = JSON.parse(line) as { readonly url: string; readonly conversation: string }
   const api = `${said.url}/api/v1/conversations/${said.conversation}`
@@ -121,7 +121,7 @@ const servingWith = async (code: string) => {
   await store.close()
   const options = ['--port', '0', '--store', `sqlite:${where}`, '--work', join(folder, 'agent.mjs')]
   const child = startHeard(await program(), 'serve', ...options)
-  atEnd(() => void child.kill('SIGKILL'))
+  endsWithTest(child)
   let said = ''
   child.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()))
   const began = once(createInterface(child.stdout as NodeJS.ReadableStream), 'line')

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import type { Conversation } from '../../src/index.ts'
 import { serve } from '../../src/server/serve.ts'
 import { atEnd } from '../support/at-end.ts'
-import { program } from '../support/node.ts'
+import { endsWithTest, program } from '../support/node.ts'
 import { scale } from '../support/runs.ts'
 import { attached, type Message } from '../support/server/event-reader.ts'
 import { opened, temporaryFolder } from '../support/stores.ts'
@@ -104,7 +104,7 @@ test(`${readers} readers of a conversation are all told everything once, and tho
   const chat = store.conversation('a')
   await chat.append({ role: 'user', content: 'Begin.' })
   const child = fork(program('server/children/serving.ts'), [file], { execArgv: ['--expose-gc'] })
-  atEnd(() => void child.kill('SIGKILL'))
+  endsWithTest(child)
   const [url] = (await once(child, 'message')) as [string]
   const needed = async (): Promise<number> => {
     child.send('memory?')

@@ -295,5 +295,4 @@ test.each(['promises', 'tasks'] as const)(
     }
     expect(complaints).toEqual([])
   },
-  60_000,
 )

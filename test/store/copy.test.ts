@@ -340,12 +340,15 @@ describe('copying', () => {
     await long(source, 'b', 1_500)
     let kills = 0
     for (let code: number | null = null; code !== 0;) {
-      const child = start('store/children/copier.ts', from, to)
+      // It stands still after the append in the middle of which it is killed, or later.
+      const child = start('store/children/copier.ts', from, to, '5')
       const result = ended(child)
-      let lines = 0
-      child.stdout?.on('data', () => {
-        // Somewhere in the middle of the next append.
-        if (++lines === 4) setTimeout(() => child.kill('SIGKILL'), Math.random() * 5)
+      let printed = ''
+      child.stdout?.on('data', (chunk: Buffer) => {
+        const before = printed
+        printed += chunk.toString()
+        const has = (text: string): boolean => text.split('\n').length > 4
+        if (has(printed) && !has(before)) setTimeout(() => child.kill('SIGKILL'), Math.random() * 5)
       })
       code = (await result).code
       if (code === null) kills++

@@ -8,7 +8,7 @@ import type { Liveness } from '../../src/store/port.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
 import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
-import { start } from '../support/node.ts'
+import { endsWithTest, start } from '../support/node.ts'
 import { temporaryFolder } from '../support/stores.ts'
 
 const livenessOf = async (path: string): Promise<Liveness> => {
@@ -20,7 +20,7 @@ const livenessOf = async (path: string): Promise<Liveness> => {
 
 const holder = async (path: string, name: string): Promise<ChildProcess> => {
   const child = start('store/children/holder.ts', `sqlite:${path}`, name)
-  atEnd(() => void child.kill('SIGKILL'))
+  endsWithTest(child)
   const [said] = (await once(child.stdout ?? child, 'data')) as readonly Buffer[]
   expect(String(said)).toBe('held\n')
   return child

@@ -305,14 +305,14 @@ test('a process that imports is killed at random moments: another sees nothing o
   await (await large.fork('fork')).append(Array.from({ length: 1_000 }, () => message))
   const text = (await eventsOf(source, 'fork')).map((event) => `${palimpsestLine(event)}\n`).join('')
   writeFileSync(file, text)
-  let [longest, killed, partial] = [0, 0, 0]
+  let [longest, partial] = [0, 0]
   for (let round = 0; round < runs(5); round++) {
     const url = `sqlite:${join(folder, `${round}.db`)}`
     const store = await openStore(url)
-    const child = start('store/children/importer.ts', url, file)
+    const child = start('store/children/importer.ts', url, file, ...(round === 0 ? ['500'] : []))
     const result = ended(child)
     await new Promise((resolve) => child.stdout?.once('data', resolve))
-    // The first is killed at once, in the middle on the fastest machine.
+    // The first stands still in the middle, on the fastest machine.
     const until = performance.now() + (round === 0 ? 0 : Math.random() * 250)
     while (performance.now() < until) {
       const before = performance.now()
@@ -322,7 +322,7 @@ test('a process that imports is killed at random moments: another sees nothing o
       expect([[], ['fork', 'large']]).toContainEqual(ids)
     }
     child.kill('SIGKILL')
-    if ((await result).code === null) killed++
+    expect((await result).code).toBeNull()
     const ids = (await idsIn(store)).filter((id) => id !== 'other')
     if (ids.length === 0) partial++
     expect([[], ['fork', 'large']]).toContainEqual(ids)
@@ -331,8 +331,8 @@ test('a process that imports is killed at random moments: another sees nothing o
     expect(await store.conversation('fork').verify()).toEqual({ conversation: 'fork', events: 1_001 })
     await store.close()
   }
-  expect(killed).toBeGreaterThan(0)
+  expect(partial).toBeGreaterThan(0)
   process.stderr.write(
-    `${killed} killed, ${partial} in the middle; another writer waited at most ${longest.toFixed(1)} ms\n`,
+    `${partial} of ${runs(5)} killed in the middle; another writer waited at most ${longest.toFixed(1)} ms\n`,
   )
 })

@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { atEnd } from './at-end.ts'
 
 /** The Node that runs the tests. */
 export const node = process.execPath
@@ -16,6 +18,13 @@ export const start = (name: string, ...args: readonly string[]): ChildProcess =>
 /** Starts a program as a process of its own, whose warnings and errors are kept too. */
 export const startHeard = (name: string, ...args: readonly string[]): ChildProcess =>
   spawn(node, [program(name), ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: quiet })
+
+/** Ends a process when the test is over, and waits until it has ended: it may write to files that are removed then. */
+export const endsWithTest = (child: ChildProcess, signal: NodeJS.Signals = 'SIGKILL'): void =>
+  atEnd(async () => {
+    child.kill(signal)
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  })
 
 /** Everything that a process prints until it ends, and how it ended. */
 export const ended = (

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
@@ -8,7 +9,7 @@ import { messagesApi } from '../../src/testing/messages-api/server.ts'
 import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
 import { text } from '../support/log.ts'
-import { start } from '../support/node.ts'
+import { endsWithTest, start } from '../support/node.ts'
 import { opened, temporaryFolder } from '../support/stores.ts'
 
 /** Longer than any test: nobody is taken for dead because of silence. */
@@ -31,7 +32,9 @@ const scene = async (hanging: number) => {
   atEnd(api.close, () => over.abort())
   const store = await opened(url)
   const events = right(await openSqlite(url)())
-  atEnd(events.close())
+  const db = new DatabaseSync(join(folder, 'store.db'))
+  const ends = db.prepare('SELECT last FROM streams WHERE name = ?')
+  atEnd(events.close(), () => db.close())
   return {
     store,
     /** What the log says of a worker. */
@@ -39,11 +42,13 @@ const scene = async (hanging: number) => {
       const stream = `worker-${id}`
       return right(await events.read({ stream, from: 0, direction: 'forwards', limit: 100 })())
     },
+    /** Where a worker's stream ends, once that is written. */
+    endOf: (id: string) => ends.get(`worker-${id}`)?.['last'] ?? null,
     calls: () => calls,
     alive: () => readdirSync(folder).filter((name) => name.includes('-alive-')),
     worker: async () => {
       const process = start('workers/children/worker.ts', JSON.stringify({ ...spec, url, model: api.url }))
-      atEnd(() => void process.kill('SIGKILL'))
+      endsWithTest(process)
       const [id] = (await once(process.stdout ?? process, 'data')) as readonly Buffer[]
       return { process, id: String(id).trim() }
     },
@@ -56,13 +61,12 @@ const until = async (isSo: () => Promise<boolean> | boolean): Promise<void> => {
 
 describe('a worker on a file whose process is killed', () => {
   test('loses its steps to the others, however long its time is, and is reported once', async () => {
-    const { store, saidOf, calls, alive, worker } = await scene(1)
+    const { store, saidOf, endOf, calls, alive, worker } = await scene(1)
     const chat = store.conversation('c')
     const [victim, other] = [await worker(), await worker()]
     await until(() => alive().length === 2)
     // Stopped in a transaction, it would lock out everybody: the last thing that it writes is where its stream ends, soon after its beat.
-    await until(async () => (await saidOf(other.id)).length > 0)
-    await sleep(300)
+    await until(() => endOf(other.id) !== null)
     other.process.kill('SIGSTOP')
     await chat.append({ role: 'user', content: 'hello' }, { answer: true })
     await until(() => calls() === 1)
@@ -73,7 +77,7 @@ describe('a worker on a file whose process is killed', () => {
     const stops = (await saidOf(victim.id)).filter(({ type }) => type === 'WorkerStopped')
     expect(stops.map(({ data }) => JSON.parse(data))).toEqual([{ reason: 'its process has ended' }])
     expect(calls()).toBe(2)
-  }, 30_000)
+  })
 
   test('is found by the next one to begin, if nobody was there to see it', async () => {
     const { store, calls, alive, worker } = await scene(1)
@@ -90,5 +94,5 @@ describe('a worker on a file whose process is killed', () => {
     next.process.kill('SIGTERM')
     await once(next.process, 'exit')
     expect(alive()).toEqual([])
-  }, 30_000)
+  })
 })

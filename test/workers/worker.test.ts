@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
+import { atEnd } from '../support/at-end.ts'
 import { text } from '../support/log.ts'
 import { ask, roles, scene, steps, until } from '../support/workers/scene.ts'
 
@@ -176,8 +177,10 @@ describe('a worker', () => {
 
   test('that stops lets go of what it cannot end in time, and another takes it at once', async () => {
     let isStuck = true
+    const over = Promise.withResolvers<void>()
+    atEnd(over.resolve)
     const { store, worker, taken } = await scene(async () => {
-      if (isStuck) await sleep(400)
+      if (isStuck) await over.promise
       return { content: [text('Yes.')] }
     })
     const stop = worker({ grace: 0 })
