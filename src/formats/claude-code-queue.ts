@@ -6,7 +6,7 @@ import { digest, type Entry, messageProblem, type Notes, stringOf, timeOf } from
 export interface Queued {
   /** The same in every later, longer version of the file. */
   readonly ref: string
-  readonly kind: 'queued prompt' | 'queued notice'
+  readonly kind: 'queued prompt' | 'queued notice' | 'task record'
   readonly message: NewMessage
   readonly text: string
   readonly time: string | undefined
@@ -34,10 +34,13 @@ export interface Queue {
 
 const ownEntry = 'what the user typed ahead; it has its own entry where it was sent'
 const takenBack = 'taken back before it was sent'
+const started = 'a record that a background task began; the model does not see it'
+/** The order in which entries leave the queue, if the file does not say which one does. */
+const kinds: readonly Queued['kind'][] = ['queued prompt', 'queued notice', 'task record']
 
 /**
  * Claude Code's queue. `enqueue` has the text. `remove` sends the first prompt in the middle of a turn, or the first notice if no prompt
- * waits; `dequeue` sends it after the turn, as an entry; `popAll` returns all of them to be edited.
+ * waits, or drops the record of a task; `dequeue` sends it after the turn, as an entry; `popAll` returns all of them to be edited.
  */
 export const queueOf = (notes: Notes): Queue => {
   let waiting: readonly Queued[] = []
@@ -57,9 +60,9 @@ export const queueOf = (notes: Notes): Queue => {
     else notes.bad(entry.line, next)
   }
   const take = (text: string | undefined): Queued | undefined => {
-    const isIt = (queued: Queued): boolean =>
-      text === undefined ? queued.kind === 'queued prompt' : queued.text === text
-    const taken = waiting.find(isIt) ?? waiting[0]
+    const named = waiting.find((queued) => queued.text === text)
+    const [first] = kinds.flatMap((kind) => waiting.find((queued) => queued.kind === kind) ?? [])
+    const taken = named ?? first
     waiting = waiting.filter((queued) => queued !== taken)
     return taken
   }
@@ -71,9 +74,10 @@ export const queueOf = (notes: Notes): Queue => {
     }
     const taken = take(text)
     if (!taken) return
+    if (taken.kind === 'task record') return notes.leftOut(taken.kind, started)
     const isCertain = reason === 'absorbed_mid_turn'
     if (stringOf(reason) !== undefined && !isCertain) return notes.leftOut(taken.kind, takenBack)
-    if (content === undefined && waiting.length > 0)
+    if (content === undefined && waiting.some(({ kind }) => kind !== 'task record'))
       notes.note(
         'the file does not say which of several queued prompts was sent: taken in order, prompts before notices',
       )
@@ -112,7 +116,7 @@ export const queueOf = (notes: Notes): Queue => {
     return taken
   }
   const giveBack = (): void => {
-    for (const { kind } of waiting) notes.leftOut(kind, takenBack)
+    for (const { kind } of waiting) notes.leftOut(kind, kind === 'task record' ? started : takenBack)
     waiting = []
   }
   const finish = (): readonly string[] => {
@@ -144,9 +148,13 @@ const queuedIn = ({ fields }: Entry, refs: Map<string, number>): Queued | string
   }
 }
 
-/** Background tasks and agents report with a notification. */
+/** Background tasks and agents report with a notification; some versions also queue a record, in JSON, when a task begins. */
 export const kindOf = (text: string): Queued['kind'] =>
-  /^<[a-z-]+-notification>/.test(text) ? 'queued notice' : 'queued prompt'
+  /^<[a-z-]+-notification>/.test(text)
+    ? 'queued notice'
+    : /^\{"task_id":".*"task_type":"/s.test(text)
+      ? 'task record'
+      : 'queued prompt'
 
 /** The text of a content, trimmed. */
 export const textOf = (content: unknown): string => {

@@ -186,6 +186,20 @@ describe('Claude Code: the notice of a background task', () => {
     expect(counted(report(...entries).mapped)).toContain('1 queued notice')
   })
 
+  it.each([
+    ['a prompt', 'stop'],
+    ['a notice', notice],
+  ])('is not shown for the record that a task began, which is queued before %s', (_, said) => {
+    const record = JSON.stringify({ task_id: 'b1', tool_use_id: 'x', task_type: 'local_bash' })
+    const all = [...asked, typed(record), typed(said), queue('remove'), ...answered, queue('remove')]
+    expect(shown(...all)).toEqual(['u', 'x', 'result of x', said, 'done'])
+    expect(counted(report(...all).leftOut)).toContain('1 task record')
+    expect(report(...all).notes).toEqual([])
+    const alone = [...asked, typed(record), queue('remove'), ...answered, typed(record)]
+    expect(shown(...alone)).toEqual(['u', 'x', 'result of x', 'done'])
+    expect(counted(report(...alone).leftOut)).toContain('2 task record')
+  })
+
   it('lets a prompt go first', () => {
     const entries = [...asked, typed(notice), typed('stop'), queue('remove'), ...answered]
     expect(shown(...entries)).toEqual(['u', 'x', 'result of x', 'stop', 'done'])
