@@ -78,9 +78,9 @@ export const conversation = (server: Transport, id: string): ConversationClient 
     deny: (call, options = {}) =>
       done(post('/conversations/{id}/waiting/{call}/deny', { id, call }, options)),
     request: (options = {}) => done(post('/conversations/{id}/request', of, options)),
-    unpark: () => done(post('/conversations/{id}/unpark', of, {})),
+    unpark: (options = {}) => done(post('/conversations/{id}/unpark', of, options)),
     pause: (options = {}) => done(post('/conversations/{id}/pause', of, options)),
-    resume: () => done(post('/conversations/{id}/resume', of, {})),
+    resume: (options = {}) => done(post('/conversations/{id}/resume', of, options)),
     turn: turning(server, id),
     search: (text, options) => searching(server, id, text, options),
   }

@@ -152,11 +152,11 @@ export interface ConversationClient extends Pick<Conversation, Same>, Investigat
   /** The call is not run, and the model is told why. Errors as for `approve`. */
   readonly deny: (call: string, options?: { readonly reason?: string | undefined }) => Promise<void>
   /** Has a parked step tried again. Errors: `ConversationNotFound`. */
-  readonly unpark: () => Promise<void>
+  readonly unpark: (options?: { readonly reason?: string | undefined }) => Promise<void>
   /** Has workers begin nothing more, until `resume`. Errors: `ConversationNotFound`. */
   readonly pause: (options?: { readonly reason?: string | undefined }) => Promise<void>
   /** Errors: `ConversationNotFound`. */
-  readonly resume: () => Promise<void>
+  readonly resume: (options?: { readonly reason?: string | undefined }) => Promise<void>
   /** Asks workers to answer what is there. Errors: `ConversationNotFound`. */
   readonly request: (options?: Asking) => Promise<void>
   /** New events as they are recorded, until the signal aborts. Continues by itself after a broken connection. Throws `ConversationNotFound`. */

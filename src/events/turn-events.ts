@@ -73,10 +73,10 @@ export const turnSchemas = {
   /** Nobody tries this step again until it is unparked, or something is said or rewound. */
   TurnParked: z.object({ step: text, attempts: z.int().min(1), errors: z.array(z.string()), at }),
   /** It is tried again. */
-  TurnUnparked: z.object({ by: text, at }),
+  TurnUnparked: z.object({ by: text, reason: z.string().optional(), at }),
   /** Workers begin no step of the conversation until it is resumed. What people do is not affected. */
   TurnsPaused: z.object({ by: text, reason: z.string().optional(), at }),
-  TurnsResumed: z.object({ by: text, at }),
+  TurnsResumed: z.object({ by: text, reason: z.string().optional(), at }),
 }
 
 export type TurnEventType = keyof typeof turnSchemas

@@ -14,7 +14,7 @@ const workerSchemas = {
   WorkerStopped: z.object({ reason: z.string().optional() }),
   /** It begins no step until it is resumed: somebody said so. */
   WorkerPaused: z.object({ by, reason: z.string().optional() }),
-  WorkerResumed: z.object({ by }),
+  WorkerResumed: z.object({ by, reason: z.string().optional() }),
 }
 
 export type WorkerFact = FactOf<typeof workerSchemas, keyof typeof workerSchemas>

@@ -7,7 +7,7 @@ import { ok, type Steps, task } from '../result/steps.ts'
 import type { WriteError } from '../store/errors.ts'
 import type { EventStore } from '../store/port.ts'
 import { tell } from '../history/worker-log.ts'
-import { bySchema, type PauseOptions, pauseSchema, type ResumeOptions } from './requests.ts'
+import { type PauseOptions, type ResumeOptions, whoSchema } from './requests.ts'
 
 /** There is no such worker, or it has stopped: `workers` lists those that there are. Nothing was recorded. */
 export interface WorkerNotFound {
@@ -40,12 +40,12 @@ export const pausing = (store: EventStore, actor: Actor) => {
   return {
     pauseWorker: (worker: string, options: PauseOptions): TaskEither<WorkerError, void> =>
       task(async function* (): Steps<WorkerError, void> {
-        const data = yield* ok(checkJson(pauseSchema, options))
+        const data = yield* ok(checkJson(whoSchema, options))
         yield* told(worker, { type: 'WorkerPaused', data })
       }),
     resumeWorker: (worker: string, options: ResumeOptions): TaskEither<WorkerError, void> =>
       task(async function* (): Steps<WorkerError, void> {
-        const data = yield* ok(checkJson(bySchema, options))
+        const data = yield* ok(checkJson(whoSchema, options))
         yield* told(worker, { type: 'WorkerResumed', data })
       }),
   }

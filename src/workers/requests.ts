@@ -11,18 +11,20 @@ import { checkedOptions, type Fields, kinds } from '../store/options.ts'
 import type { NoteError, ReadError } from '../store/errors.ts'
 import { recordFact } from '../turn/say/record-fact.ts'
 
-/** Who has a parked step tried again. */
+/** Who has a parked step tried again, and why. */
 export interface UnparkOptions {
   readonly by: string
+  readonly reason?: string | undefined
 }
 /** Who has workers begin nothing, and why. */
 export interface PauseOptions {
   readonly by: string
   readonly reason?: string | undefined
 }
-/** Who has workers continue. */
+/** Who has workers continue, and why. */
 export interface ResumeOptions {
   readonly by: string
+  readonly reason?: string | undefined
 }
 /** How an answer is requested. Repeated under the same `commandId`, it is requested once. */
 export interface AnswerRequest extends Asking {
@@ -41,9 +43,11 @@ export type RequestError = NoteError | ReadError
 
 const factsFields: Fields<TurnFactsOptions> = { from: kinds.last, follow: kinds.flag, signal: kinds.signal }
 
-const byShape = { by: z.string().min(1, { error: 'say who does it' }) }
-export const bySchema = z.strictObject(byShape)
-export const pauseSchema = z.strictObject({ ...byShape, reason: z.string().optional() })
+/** Who does something about workers, and why. */
+export const whoSchema = z.strictObject({
+  by: z.string().min(1, { error: 'say who does it' }),
+  reason: z.string().optional(),
+})
 
 /** What people ask of workers. */
 export interface Requesting<W extends Way = 'task'> {
@@ -58,7 +62,7 @@ export interface Requesting<W extends Way = 'task'> {
    * Has a parked step tried again. Errors: `ConversationNotFound`, or a `ReadError`.
    *
    * @example
-   * await chat.unpark({ by: 'ann' })
+   * await chat.unpark({ by: 'ann', reason: 'the key is valid again' })
    */
   readonly unpark: (options: UnparkOptions) => Answer<W, RequestError, void>
   /**
@@ -96,18 +100,18 @@ export const requesting = (chat: Conversation): Requesting => ({
     }),
   unpark: (options) =>
     task(async function* (): Steps<RequestError, void> {
-      const { by } = yield* ok(checkJson(bySchema, options))
-      yield* recordFact(chat, (at) => ({ type: 'TurnUnparked', data: { by, at } }))
+      const who = yield* ok(checkJson(whoSchema, options))
+      yield* recordFact(chat, (at) => ({ type: 'TurnUnparked', data: { ...who, at } }))
     }),
   pause: (options) =>
     task(async function* (): Steps<RequestError, void> {
-      const paused = yield* ok(checkJson(pauseSchema, options))
-      yield* recordFact(chat, (at) => ({ type: 'TurnsPaused', data: { ...paused, at } }))
+      const who = yield* ok(checkJson(whoSchema, options))
+      yield* recordFact(chat, (at) => ({ type: 'TurnsPaused', data: { ...who, at } }))
     }),
   resume: (options) =>
     task(async function* (): Steps<RequestError, void> {
-      const { by } = yield* ok(checkJson(bySchema, options))
-      yield* recordFact(chat, (at) => ({ type: 'TurnsResumed', data: { by, at } }))
+      const who = yield* ok(checkJson(whoSchema, options))
+      yield* recordFact(chat, (at) => ({ type: 'TurnsResumed', data: { ...who, at } }))
     }),
   turnFacts: async function* (options) {
     const { from = 0, follow = false, signal } = await orThrow(checkedOptions(options, factsFields))

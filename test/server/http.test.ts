@@ -3,14 +3,27 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { tell } from '../../src/history/worker-log.ts'
+import { openStore } from '../../src/index.ts'
+import { orThrow, run } from '../../src/result/steps.ts'
 import { routes } from '../../src/server/routes/index.ts'
 import { createToken, revokeToken, tokensIn } from '../../src/server/tokens.ts'
+import { memoryStore } from '../../src/store/memory/store.ts'
 import { atEnd } from '../support/at-end.ts'
 import { type Asked, type Scene, serving } from '../support/server/asking.ts'
 import { wiper } from '../support/server/wiper.ts'
 
 const hello = { role: 'user', content: 'Hello.' }
 const yes = { role: 'assistant', content: 'Yes.' }
+
+/** A turn whose call waits for an approval. */
+const wiping = {
+  client: wiper,
+  model: 'm',
+  tools: [{ name: 'wipe', input_schema: { type: 'object' } }],
+  run: { wipe: { run: () => 'wiped', approve: true } },
+} as const
 
 /** A conversation `a` of three messages. */
 const talking = async (settings?: Parameters<typeof serving>[0]): Promise<Scene> => {
@@ -131,12 +144,7 @@ describe('a conversation over HTTP', () => {
     await chat.say({ role: 'user', content: 'And now?' })
     const waits = store.conversation('w')
     await waits.append(hello as never)
-    await waits.turn({
-      client: wiper,
-      model: 'm',
-      tools: [{ name: 'wipe', input_schema: { type: 'object' } }],
-      run: { wipe: { run: () => 'wiped', approve: true } },
-    })
+    await waits.turn(wiping)
     const writes: Readonly<Record<string, () => Promise<unknown>>> = {
       a: async () => {
         await chat.append(yes as never)
@@ -335,16 +343,29 @@ describe('people and workers', () => {
       expect(await ask(`workers/none/${word}`, { json: {} })).toMatchObject({ status: 404 })
   })
 
+  test('the reason that a body gives is recorded, whatever takes one', async () => {
+    const adapter = memoryStore()
+    const { ask, store } = await serving({ store: await openStore(adapter) })
+    await store.conversation('a').append(hello as never)
+    await store.conversation('a').turn(wiping)
+    const beat = { type: 'WorkerBeat', data: { slots: 1, busy: 0 } } as const
+    await orThrow(run(tell(adapter, { kind: 'program' }, 'w-1', beat)))
+    const taking = routes.filter(({ body }) => body instanceof z.ZodObject && 'reason' in body.shape)
+    expect(taking.length).toBeGreaterThan(6)
+    for (const { name, path } of taking) {
+      const filled = path.replace('{id}', 'a').replace('{worker}', 'w-1').replace('{call}', 'call_1').slice(1)
+      expect((await ask(filled, { json: { reason: `why ${name}` } })).status).toBe(200)
+    }
+    const { events } = await orThrow(adapter.readAll({ limit: 1_000 }))
+    const recorded = events.flatMap(({ data }) => (JSON.parse(data) as { reason?: string }).reason ?? [])
+    expect(recorded).toEqual(expect.arrayContaining(taking.map(({ name }) => `why ${name}`)))
+  })
+
   test('a call that waits is approved or denied once, by the one whose token it is', async () => {
     const { ask, store } = await serving()
     const chat = store.conversation('a')
     await chat.append(hello as never)
-    await chat.turn({
-      client: wiper,
-      model: 'm',
-      tools: [{ name: 'wipe', input_schema: { type: 'object' } }],
-      run: { wipe: { run: () => 'wiped', approve: true } },
-    })
+    await chat.turn(wiping)
     expect((await ask('conversations/a/waiting')).json['items']).toMatchObject([
       { call: 'call_1', why: 'approval' },
     ])

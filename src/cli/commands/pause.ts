@@ -57,12 +57,16 @@ export const addResume = (program: Command, shell: Shell): void => {
     .description('let workers continue in a paused conversation, or a paused worker continue')
     .option(...workerOption)
     .option('--by <name>', 'who resumes it (default: $USER)')
-    .addHelpText('after', '\nExamples:\n  palimpsest resume task-42\n  palimpsest resume task-42 --by ann')
+    .option('--reason <text>', 'why; stored with the event')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  palimpsest resume task-42\n  palimpsest resume task-42 --by ann --reason "it was looked at"',
+    )
     .action(
       pausing(
         shell,
-        (store, id, { by, worker }) =>
-          worker ? store.resumeWorker(id, { by }) : store.conversation(id).resume({ by }),
+        (store, id, { by, reason, worker }) =>
+          worker ? store.resumeWorker(id, { by, reason }) : store.conversation(id).resume({ by, reason }),
         (id) => `${id} continues`,
       ),
     )

@@ -69,11 +69,17 @@ const row = (
 const shownRow = (step: OpenStepInfo): readonly string[] => row(step, ageText(step.since))
 const plainRow = (step: OpenStepInfo): readonly string[] => row(step, step.since)
 
+interface UnparkOptions {
+  readonly by?: string
+  readonly reason?: string
+}
+
 export const addUnpark = (program: Command, shell: Shell): void => {
   program
     .command('unpark <id>')
     .description('let workers try a parked step again')
     .option('--by <name>', 'who unparks it (default: $USER)')
+    .option('--reason <text>', 'why; stored with the event')
     .addHelpText(
       'after',
       `
@@ -84,14 +90,14 @@ something is said, rewound or requested.
 
 Examples:
   palimpsest unpark task-42
-  palimpsest unpark task-42 --by ann`,
+  palimpsest unpark task-42 --by ann --reason "the key is valid again"`,
     )
     .action(
       shell.action(
         'existing',
-        async ({ store, out, isJson, host }, id: string, given: { readonly by?: string }) => {
+        async ({ store, out, isJson, host }, id: string, { reason, ...given }: UnparkOptions) => {
           const by = actorIn(host, given.by)
-          await store.conversation(id).unpark({ by })
+          await store.conversation(id).unpark({ by, reason })
           if (isJson) return out.json({ conversation: id, by })
           await out.line([`workers may try ${id} again`])
         },

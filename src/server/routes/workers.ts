@@ -73,8 +73,8 @@ export const unpark = route({
   summary: 'Has a parked step tried again',
   body: reason,
   answers: done,
-  handle: async ({ params, identity, store }) => {
-    await store.conversation(params.id).unpark({ by: identity.by })
+  handle: async ({ params, body, identity, store }) => {
+    await store.conversation(params.id).unpark({ ...body, by: identity.by })
     return { body: {} }
   },
 })
@@ -101,8 +101,8 @@ export const resume = route({
   summary: 'Has workers serve a paused conversation again',
   body: reason,
   answers: done,
-  handle: async ({ params, identity, store }) => {
-    await store.conversation(params.id).resume({ by: identity.by })
+  handle: async ({ params, body, identity, store }) => {
+    await store.conversation(params.id).resume({ ...body, by: identity.by })
     return { body: {} }
   },
 })
@@ -132,8 +132,8 @@ export const resumeWorker = route({
   summary: 'Has a paused worker take steps again',
   body: reason,
   answers: done,
-  handle: async ({ params, identity, store }) => {
-    await store.resumeWorker(params.worker, { by: identity.by })
+  handle: async ({ params, body, identity, store }) => {
+    await store.resumeWorker(params.worker, { ...body, by: identity.by })
     return { body: {} }
   },
 })
