@@ -93,6 +93,8 @@ const rows: Readonly<Record<string, Row>> = {
       [400, `${a}/events?fields=type,body`],
       [400, `${a}/events?after=99`, live],
       [400, `${a}/events?direction=backward`, live],
+      [400, `${a}/events?from=0`, live],
+      [400, `${a}/events?after=0`],
     ],
     stale: 'etag',
   },

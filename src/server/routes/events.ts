@@ -89,6 +89,8 @@ export const events = route({
     const isBackward = query.direction === 'backward'
     if (acceptsEvents(headers)) {
       if (isBackward) throw refused('InvalidRequest', 'an event stream goes forward: leave out `direction`')
+      if (query.from !== undefined)
+        throw refused('InvalidRequest', 'an event stream begins after a position: give `after`, not `from`')
       const after = lastSeen(headers) ?? query.after ?? last
       if (after > last)
         throw refused(
@@ -98,6 +100,8 @@ export const events = route({
       const signal = leaving()
       return eventStream(conversationLive(chat, after, last, signal, shown), signal, heartbeat)
     }
+    if (query.after !== undefined)
+      throw refused('InvalidRequest', '`after` is for event streams: begin a page with `from`')
     const page = pageOf({ ...query, from: query.from ?? (isBackward ? last : 0) }, last)
     const read = await eventsOf(chat, page.first, page.last)
     const items = (isBackward ? read.toReversed() : read).map(shown)
