@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-import { endWithReader } from './output.ts'
+import { endIfUnwritable } from './output.ts'
 
 // Node 22 warns that node:sqlite is experimental whenever it is loaded. Users can do nothing about that; other warnings pass. Static
 // imports are linked before any code runs, so the program is imported dynamically, after the filter is in place.
@@ -9,8 +9,8 @@ process.emitWarning = (warning: string | Error, ...rest: readonly unknown[]): vo
     Reflect.apply(emitWarning, process, [warning, ...rest])
 }
 
-endWithReader(process.stdout)
-endWithReader(process.stderr)
+endIfUnwritable(process.stdout)
+endIfUnwritable(process.stderr)
 
 const { run } = await import('./run.ts')
 process.exitCode = await run(process.argv.slice(2), process)

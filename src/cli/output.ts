@@ -20,6 +20,8 @@ export interface Output {
   readonly json: (value: unknown, isPretty?: boolean) => Promise<void>
   /** Writes a text as it is. Waits for a slow reader. */
   readonly text: (text: string) => Promise<void>
+  /** Aborts when the reader has closed the pipe (`| head -1`). */
+  readonly unread: AbortSignal
 }
 
 const narrowest = 40
@@ -31,14 +33,26 @@ export type Screen = Writable & {
   readonly rows?: number
 }
 
-/** The output on a stream. */
-export const outputOn = (stream: Screen): Output => {
+/**
+ * The output on a stream. What nobody reads any more goes nowhere.
+ *
+ * @param isAll there is nothing to do but to write: once nobody reads it, the next write throws the reason of `unread`
+ */
+export const outputOn = (stream: Screen, isAll = false): Output => {
   const { isTTY: isTerminal = false } = stream
   const colors = pc.createColors(isTerminal && pc.isColorSupported)
   const columns = isTerminal ? Math.max(narrowest, stream.columns ?? 80) : Infinity
 
+  const closed = new AbortController()
+  const unread = closed.signal
+  stream.on('error', (error) => isClosedPipe(error) && closed.abort())
+
   const text = async (written: string): Promise<void> => {
-    if (!stream.write(written)) await once(stream, 'drain')
+    if (isAll) unread.throwIfAborted()
+    if (unread.aborted || stream.write(written)) return
+    await once(stream, 'drain').catch((error: unknown) => {
+      if (!unread.aborted) throw error
+    })
   }
   const line = (parts: readonly Part[]): Promise<void> => text(`${paintLine(parts, columns, colors)}\n`)
   return {
@@ -52,13 +66,16 @@ export const outputOn = (stream: Screen): Output => {
     json: (value, isPretty = isTerminal) =>
       text(`${visibleJson(JSON.stringify(value, undefined, isPretty ? 2 : undefined))}\n`),
     text,
+    unread,
   }
 }
 
-/** Exits quietly when the reader of the output has closed the pipe (`| head -1`), and with code 1 when writing fails. */
-export const endWithReader = (stream: Writable): void => {
-  stream.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(0)
+const isClosedPipe = (error: NodeJS.ErrnoException): boolean => error.code === 'EPIPE'
+
+/** Exits with code 1 when writing fails. Whether anybody reads does not matter: work is finished, and a verdict stays what it is. */
+export const endIfUnwritable = (stream: Writable): void => {
+  stream.on('error', (error) => {
+    if (isClosedPipe(error)) return
     process.stderr.write(`error: the output cannot be written (${error.message})\n`, () => process.exit(1))
   })
 }

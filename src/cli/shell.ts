@@ -42,7 +42,10 @@ export interface Shell {
     access: Access | ((...args: A) => Access),
     work: (session: Session, ...args: A) => Promise<void>,
   ) => (...args: A) => Promise<void>
-  /** An action that only reads a conversation, which may be given by an unambiguous prefix of its id. */
+  /**
+   * An action that only reads a conversation, which may be given by an unambiguous prefix of its id. It ends once nobody reads what it
+   * writes: what makes the exit code 1 comes before.
+   */
   readonly look: <O>(
     work: (session: Session, id: string, options: O) => Promise<void>,
   ) => (id: string, options: O) => Promise<void>
@@ -51,25 +54,28 @@ export interface Shell {
 const actor: Actor = { kind: 'user' }
 
 export const shellOf = (program: Command, host: Host, fail: () => void): Shell => {
-  const surroundings = (): Surroundings => {
+  const surroundings = (isAll = false): Surroundings => {
     const { json: isJson = false } = program.opts<GlobalOptions>()
-    return { out: outputOn(host.stdout), isJson, host, fail }
+    return { out: outputOn(host.stdout, isAll), isJson, host, fail }
   }
-  const action: Shell['action'] =
+  const acting =
+    (isAll: boolean): Shell['action'] =>
     (access, work) =>
     async (...args) => {
       const { store: url } = program.opts<GlobalOptions>()
       const store = await opened(host, url, typeof access === 'string' ? access : access(...args))
+      const session = { ...surroundings(isAll), store }
       try {
-        await work({ ...surroundings(), store }, ...args)
+        await work(session, ...args)
       } catch (error) {
+        if (error === session.out.unread.reason) return
         throw await withGuess(store, error)
       } finally {
         await store.close()
       }
     }
   const look: Shell['look'] = (work) =>
-    action('existing', async (session, id, options) => {
+    acting(true)('existing', async (session, id, options) => {
       try {
         await work(session, id, options)
       } catch (error) {
@@ -80,7 +86,7 @@ export const shellOf = (program: Command, host: Host, fail: () => void): Shell =
         await work(session, whole, options)
       }
     })
-  return { action, look, surroundings }
+  return { action: acting(false), look, surroundings }
 }
 
 const opened = async (host: Host, url: string, access: Access): Promise<Store> => {

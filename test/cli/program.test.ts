@@ -3,7 +3,6 @@ import { once } from 'node:events'
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { inDirectory, program, type Ran, shell } from './palimpsest.ts'
@@ -116,21 +115,6 @@ describe('--json', () => {
 })
 
 describe('the program', () => {
-  test('output to a closed pipe ends quietly, with code 0', async () => {
-    await started(async (cwd) => {
-      const child = spawn(process.execPath, [await program(), 'export', sample, '--format', 'markdown'], {
-        cwd,
-      })
-      child.stdout.destroy()
-      const code = new Promise<number | null>((resolve) => child.on('close', resolve))
-      expect({ stderr: await text(child.stderr), code: await code }).toEqual({ stderr: '', code: 0 })
-    })
-    const { stdout, stderr } = await after(
-      `palimpsest log ${sample} --all | head -1 > first.txt; echo "\${PIPESTATUS[0]}"`,
-    )
-    expect({ stdout, stderr }).toEqual({ stdout: '0\n', stderr: '' })
-  })
-
   test('a command that is refused for what it names creates no store', async () => {
     const { stdout, stderr, files } = await inDirectory(async (directory) => {
       await writeFile(join(directory, 'a.txt'), '\n')
@@ -193,6 +177,13 @@ describe('the program', () => {
       await once(child, 'close')
       expect(await readdir(directory)).toEqual(there)
     })
+  })
+
+  test('a store that cannot grow, not even to its tables, is the fault of the disk', async () => {
+    const { stderr, code } = await inDirectory((directory) =>
+      shell('ulimit -f 20; palimpsest append a --role user --text Hello', directory),
+    )
+    expect({ stderr, code }).toMatchObject({ stderr: expect.stringContaining('the disk'), code: 1 })
   })
 
   test('a second start finds the session, and adds nothing', async () => {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { visibleLines } from '../../formats/visible.ts'
 import type { Hit, SearchPage, Store, TitleHit } from '../../index.ts'
 import { several } from '../options.ts'
 import type { Shell } from '../shell.ts'
@@ -34,7 +35,7 @@ Examples:
   palimpsest search "leaves a string open" --in task-42`,
     )
     .action(
-      shell.action('existing', async ({ store, out, isJson }, text: string, options: Options) => {
+      shell.action('existing', async ({ store, out, isJson, host }, text: string, options: Options) => {
         const { titles, items, next, problem } = await whole(store, text, options)
         if (isJson)
           return out.json({
@@ -49,7 +50,7 @@ Examples:
         for (const hit of items)
           await (out.isTerminal ? out.line(...shownParts(hit)) : out.line([plainLine(hit)]))
         if (next !== undefined) await out.aside([`there may be more: --limit ${options.limit * 2}`, 'dim'])
-        if (problem !== undefined) await out.aside([problem, 'warning'])
+        if (problem !== undefined) host.stderr.write(`${visibleLines(problem)}\n`)
       }),
     )
 }

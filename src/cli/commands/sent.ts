@@ -38,6 +38,7 @@ export const addSent = (program: Command, shell: Shell): void => {
           )
         }
         const { number, position, receipt, isSame, request, body, betas } = await chat.sent(call)
+        if (!isSame) fail()
         const { parameters, ...sent } = request
         await out.json(body ?? { ...parameters, ...(betas && { betas }), ...sent }, !isJson || out.isTerminal)
         const verdict = isSame ? 'matches its receipt' : 'DOES NOT MATCH ITS RECEIPT'
@@ -45,7 +46,6 @@ export const addSent = (program: Command, shell: Shell): void => {
         host.stderr.write(
           `${visible(`call ${number}, made at position ${receipt.position}, answered at ${position}: ${verdict} (${receipt.digest})${next}`)}\n`,
         )
-        if (!isSame) fail()
       }),
     )
 }

@@ -77,6 +77,8 @@ Examples:
         ]
         const sealer = await sealingBeside(store, options, host.stderr)
         const stops = signalled()
+        // Nobody watches any more: as when it is told to end.
+        out.unread.addEventListener('abort', () => stops.drain.abort())
         const sealing = sealer?.run(stops.drain.signal)
         // Workers work on; whoever watches them is told at once.
         sealing?.catch((error: unknown) =>
