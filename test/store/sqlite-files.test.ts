@@ -291,11 +291,17 @@ describe('what cannot be a store is a typed error', () => {
     ['StoreCorrupt', 'no version', 'PRAGMA user_version = 0'],
     ['StoreCorrupt', 'a version of before its tables', 'DROP TABLE blobs'],
     ['StoreCorrupt', 'a table without a column', 'ALTER TABLE events DROP COLUMN metadata'],
+    [
+      'StoreCorrupt',
+      'the tables of before 0.1.0',
+      'DROP INDEX events_by_id; ALTER TABLE events DROP findable',
+    ],
   ])('%s: a store with %s, and it stays as it is', async (_tag, _, sql) => {
     const path = await written()
     change(path, `DROP VIEW history; ${sql}; PRAGMA journal_mode = delete`)
     const before = readFileSync(path)
-    await expect(openStore(`sqlite:${path}`)).rejects.toMatchObject({ _tag })
+    const wayOut = expect.stringContaining('before 0.1.0, export its conversations with that version')
+    await expect(openStore(`sqlite:${path}`)).rejects.toMatchObject({ _tag, message: wayOut })
     expect(readFileSync(path).equals(before)).toBe(true)
   })
 

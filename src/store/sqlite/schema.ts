@@ -94,7 +94,7 @@ export const unusable = (store: string, version: Version): StoreError | undefine
   if (version === 'misshapen')
     return corrupt(
       store,
-      'is marked as a Palimpsest store, but has other tables: check the path, or restore a backup',
+      'is marked as a Palimpsest store, but its tables are those of no release: if a development version wrote it, before 0.1.0, export its conversations with that version and import them here; otherwise check the path, or restore a backup',
     )
   if (version <= currentVersion) return undefined
   const message = `${store} has schema version ${version}, this palimpsest knows ${currentVersion}: upgrade palimpsest`
@@ -120,7 +120,8 @@ export const migrate = (db: DatabaseSync, from: Version): void => {
     }
     db.exec('COMMIT')
   } catch (error) {
-    db.exec('ROLLBACK')
+    // On some errors, such as a full disk, SQLite has rolled back already.
+    if (db.isTransaction) db.exec('ROLLBACK')
     throw error
   }
 }
