@@ -27,6 +27,8 @@ export default defineConfig({
     // A module goes, with all that it needs, to the first that wants it. Everything else is loaded when it is used.
     codeSplitting: {
       groups: [
+        // A module of the library's chunk would come after what that imports.
+        { name: 'needed-node', test: /src\/needed-node\.ts$/, priority: 4 },
         { name: 'core', test: /src\/core\.ts$/, priority: 3 },
         { name: 'library', test: /src\/(index|formats\/errors)\.ts$/, priority: 2 },
         { name: 'import', test: /src\/jobs\/import\.ts$/, priority: 1 },

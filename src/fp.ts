@@ -1,5 +1,7 @@
 // The library as values: TaskEithers instead of promises, and all of `palimpsest/core`.
 
+import './needed-node.ts'
+
 export { openStore } from './api/open.ts'
 export { registerStore } from './api/schemes.ts'
 export { registerFormat } from './formats/registry.ts'

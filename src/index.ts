@@ -1,3 +1,4 @@
+import './needed-node.ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { tryCatch } from 'fp-ts/lib/TaskEither.js'
 import { type ResultReader, resultReader as reader } from './turn/results/result-reader.ts'

@@ -162,6 +162,7 @@ describe('the package as it is published', () => {
     ])
     expect(ofMain.filter((url) => !url.startsWith('node:')).toSorted()).toEqual([
       'palimpsest/dist/chunks/library.js',
+      'palimpsest/dist/chunks/needed-node.js',
       'palimpsest/dist/index.js',
     ])
     // Not the drivers, nor what only the command line needs.
@@ -173,6 +174,24 @@ describe('the package as it is published', () => {
     const code = readFileSync(join(own, 'dist/chunks/cli.js'), 'utf8')
     const chunks = [...code.matchAll(/^import .*"\.\/(.*)\.js";$/gm)].map(([, name]) => name)
     expect(new Set(chunks)).toEqual(new Set(['core', 'library', 'rolldown-runtime', 'tokens']))
+  })
+
+  test.each(['palimpsest', 'palimpsest/fp'])('%s says on an older Node which it needs', async (name) => {
+    const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+      readonly engines: { readonly node: string }
+    }
+    const older = `data:text/javascript,Object.defineProperty(process, 'version', { value: 'v22.17.1' })`
+    const imported = run(node, ['--import', older, '--input-type=module', '-e', `import '${name}'`], {
+      cwd: folder,
+    })
+    const needed = engines.node.replace('>=', '')
+    const refused: unknown = await imported.catch((error: unknown) => error)
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining(
+        `Error: palimpsest needs Node ${needed} or newer; this is v22.17.1: upgrade Node\n`,
+      ),
+    })
   })
 
   test('opens and reads an SQLite file without threads and streams', async () => {
