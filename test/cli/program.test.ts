@@ -252,6 +252,18 @@ describe('the program', () => {
     })
   })
 
+  test('search says what keeps it from finding everything, in a pipe too', async () => {
+    const { stdout, stderr, code } = await started(async (directory) => {
+      sql(directory, "UPDATE events SET data = '{' WHERE revision = 5")
+      return shell(`palimpsest search cent --in ${sample}`, directory)
+    })
+    expect(stdout).toContain('  shown  ')
+    expect({ stderr, code }).toEqual({
+      stderr: expect.stringMatching(/^event 5 of .* cannot be read: .*\n$/),
+      code: 0,
+    })
+  })
+
   test('a store whose name a shell would take apart is quoted in what start prints', async () => {
     await inDirectory(async (directory) => {
       const url = 'sqlite:my store.db?synchronous=off&timeout=100'
