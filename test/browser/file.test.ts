@@ -5,6 +5,7 @@ import { atEnd } from '../support/at-end.ts'
 import { noBrowser } from '../support/browser.ts'
 import { exported, opened, sample } from '../support/exported.ts'
 import { hostile, markedUp } from '../support/hostile.ts'
+import { opensInNewTab } from '../support/new-tab.ts'
 
 const [id] = sampleIds
 
@@ -69,32 +70,10 @@ describe.skipIf(noBrowser !== '')(`an exported page${noBrowser}`, () => {
   test('opens its links in a new tab, where they show the same', async () => {
     const page = await opened(await exported(await sample(), id), `#/c/${id}?at=35&open=30&sel=30`)
     const link = page.locator('.rows').getByRole('link', { name: '4', exact: true })
-    // What the browser is asked for: a tab in the background that a click opens may never load in a driven Chromium
-    // (microsoft/playwright#42142).
-    const asked: { readonly url: string; readonly disposition: string }[] = []
-    const session = await page.context().newCDPSession(page)
-    await session.send('Page.enable')
-    session.on('Page.frameRequestedNavigation', (navigation) => asked.push(navigation))
-    const clicks: readonly Parameters<typeof link.click>[0][] = [
-      { modifiers: ['Control'] },
-      { button: 'middle' },
-    ]
-    for (const click of clicks) {
-      asked.length = 0
-      // Where late layout moves it, a click may miss it.
-      const isAsked = async (): Promise<boolean> => {
-        if (asked.length === 0) await link.click(click)
-        return asked.length > 0
-      }
-      await expect.poll(isAsked, { interval: 500 }).toBe(true)
-      expect(asked[0]).toMatchObject({ disposition: 'newTab' })
-      const { href, hash } = new URL(asked[0]?.url ?? '')
-      expect(hash).toBe(`#/c/${id}?at=4&open=30`)
-      const tab = await page.context().newPage()
-      await tab.goto(href)
+    await opensInNewTab(link, async (tab) => {
+      expect(new URL(tab.url()).hash).toBe(`#/c/${id}?at=4&open=30`)
       await tab.getByText('`costOf` is the suspect').first().waitFor()
-      await tab.close()
-    }
+    })
     // What is clicked as usual is followed in the page, and Back leads back.
     await link.click()
     await page.getByText('`costOf` is the suspect').first().waitFor()

@@ -33,9 +33,9 @@ describe.skipIf(noBrowser !== '')(`with the keyboard alone${noBrowser}`, () => {
     await shows(30)
     await keyboard.press('End')
     await shows(48)
-    expect(await slider.getAttribute('aria-valuetext')).toMatch(
-      /^position 48 of 48, tool call, [\d,]+ tokens$/,
-    )
+    await expect
+      .poll(() => slider.getAttribute('aria-valuetext'))
+      .toMatch(/^position 48 of 48, tool call, [\d,]+ tokens$/)
 
     // What is hidden is opened, walked through row by row, and closed.
     await page.evaluate('document.activeElement.blur()')

@@ -48,7 +48,7 @@ describe.skipIf(noBrowser !== '')(`a server that needs tokens${noBrowser}`, () =
         .getByText(address === '/workers' ? 'No worker has reported yet' : 'talk')
         .first()
         .waitFor()
-      expect(await form(page).count()).toBe(0)
+      await form(page).waitFor({ state: 'detached' })
       expect(page.url()).toContain(address)
     },
   )

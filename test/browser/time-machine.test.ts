@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { sampleIds } from '../../src/cli/sample.ts'
 import { noBrowser } from '../support/browser.ts'
 import { looking, sheet } from '../support/looking.ts'
+import { opensInNewTab } from '../support/new-tab.ts'
 import { served, servedSample } from '../support/served.ts'
 
 const [id] = sampleIds
@@ -96,6 +97,22 @@ describe.skipIf(noBrowser !== '')(`the time machine${noBrowser}`, () => {
     await page.getByText('"max_tokens":800').waitFor()
     await page.getByRole('link', { name: 'next call' }).click()
     await page.getByRole('heading', { name: 'Request of call 9' }).waitFor()
+  })
+
+  test('a position opens in a new tab, where it shows the same; the page stays where it is', async () => {
+    const { page, shows } = await opened('?at=35&open=30&sel=30')
+    await shows(35)
+    const link = page.locator('.rows').getByRole('link', { name: '4', exact: true })
+    await opensInNewTab(link, async (tab) => {
+      const { pathname, search } = new URL(tab.url())
+      expect(pathname + search).toBe(`/c/${id}?at=4&open=30`)
+      await tab.getByText('`costOf` is the suspect').first().waitFor()
+    })
+    await shows(35)
+    await link.click()
+    await shows(4)
+    await page.goBack()
+    await shows(35)
   })
 
   test('a rewind is shown before it is done, and undone after', async () => {

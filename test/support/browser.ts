@@ -56,11 +56,15 @@ const foreign =
 const args = [...bundled.args.filter((arg) => !foreign.test(arg)), '--no-sandbox', '--disable-gpu']
 
 const launch = async (): Promise<Browser> => {
-  if (installed !== undefined) return chromium.launch({ executablePath: installed, args: ['--no-sandbox'] })
+  if (installed !== undefined)
+    return chromium.launch({ executablePath: installed, args: ['--no-sandbox'], timeout: 2 * patience })
   const folder = await unpacked()
   const env = { ...process.env, FONTCONFIG_FILE: await fontsIn(folder) }
-  return chromium.launch({ executablePath: join(folder, 'chromium'), args, env })
+  return chromium.launch({ executablePath: join(folder, 'chromium'), args, env, timeout: 2 * patience })
 }
+
+/** What is waited for may take long on a busy machine: in milliseconds, as in vitest.config.ts. */
+const patience = 60_000
 
 let launched: Promise<Browser> | undefined
 /** The worker's browser. It ends with the worker: its pipe closes. */
@@ -85,7 +89,7 @@ export const browsing = async ({ allowed = [], ...options }: BrowsingOptions = {
     timezoneId: 'UTC',
     ...options,
   })
-  context.setDefaultTimeout(20_000)
+  context.setDefaultTimeout(patience)
   const faults: string[] = []
   const fault = (text: string): void => {
     if (!allowed.some((pattern) => pattern.test(text))) faults.push(text)
