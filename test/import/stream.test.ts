@@ -1,6 +1,6 @@
 import { createReadStream, readdirSync } from 'node:fs'
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { parseSession, type SessionFile } from '../../src/formats/parse-session.ts'
 import { planEvents } from '../../src/formats/plan-events.ts'
 import { isStored, type ImportPlan, type StoredImport } from '../../src/formats/plan.ts'
@@ -9,9 +9,11 @@ import { splitLines } from '../../src/formats/split-lines.ts'
 import { openStore } from '../../src/index.ts'
 import { readSession } from '../../src/jobs/read-session.ts'
 import { fileShelf } from '../../src/jobs/shelf.ts'
+import { atEnd } from '../support/at-end.ts'
 import { left, right } from '../support/either.ts'
 import { jsonl, sample } from '../support/import-log.ts'
 import { runs } from '../support/runs.ts'
+import { temporaryFolder } from '../support/stores.ts'
 
 const samples = [
   'claude-code.jsonl',
@@ -205,9 +207,10 @@ describe('a store', () => {
   })
 
   it('imports what is larger than its shelf, and leaves no file', async () => {
-    const shelves = (): readonly string[] =>
-      readdirSync(process.env['TMPDIR'] ?? '/tmp').filter((name) => name.startsWith('palimpsest-import-'))
-    const before = shelves()
+    // A folder of its own: others import at the same time.
+    const folder = temporaryFolder()
+    vi.stubEnv('TMPDIR', folder)
+    atEnd(() => void vi.unstubAllEnvs())
     const [one, two] = [await openStore('memory:'), await openStore('memory:')]
     await one.importSession({ bytes: cut(large, [0.3]), file: 'f' })
     await two.importSession({ text: large, file: 'f' })
@@ -218,11 +221,11 @@ describe('a store', () => {
     ])
     const torn = (async function* () {
       yield* cut(large, [0.9])
-      if (process.platform !== 'win32') expect(shelves()).toEqual(before)
+      if (process.platform !== 'win32') expect(readdirSync(folder)).toEqual([])
       throw new Error('torn')
     })()
     await expect(one.importSession({ bytes: torn, file: 'f' })).rejects.toThrow('torn')
-    expect(shelves().filter((name) => !before.includes(name))).toEqual([])
+    expect(readdirSync(folder)).toEqual([])
     await Promise.all([one.close(), two.close()])
   })
 
