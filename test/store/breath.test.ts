@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openStore, type Store } from 'palimpsest'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { newKeyFile } from '../../src/audit.ts'
 import { palimpsestLine } from '../../src/formats/write-palimpsest.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'palimpsest-'))
@@ -23,7 +24,20 @@ beforeAll(async () => {
 })
 afterAll(async () => {
   await store.close()
+  await many.close()
   rmSync(folder, { recursive: true })
+})
+
+const short = 300
+let many: Store
+beforeAll(async () => {
+  many = await openStore(`sqlite:${join(folder, 'many.db')}?synchronous=off`)
+  const signer = await newKeyFile(join(folder, 'key.pem'))
+  await many.audit.init({ signer })
+  const content = 'word '.repeat(20_000)
+  await many.conversation('large').append({ role: 'user', content })
+  for (let n = 0; n < short; n++) await many.conversation(`c${n}`).append({ role: 'user', content: 'Hello.' })
+  await many.audit.seal({ signer })
 })
 
 const all = async (items: AsyncIterable<unknown>): Promise<void> => {
@@ -52,19 +66,32 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
+/** How often the event loop comes round during some work. */
+const turnsDuring = async (work: () => Promise<unknown>): Promise<number> => {
+  let turns = 0
+  let isOver = false
+  const turn = (): void => {
+    turns++
+    if (!isOver) setImmediate(turn)
+  }
+  setImmediate(turn)
+  slowClock()
+  await work()
+  isOver = true
+  return turns
+}
+
 describe('the event loop comes round', () => {
   test.each(Object.keys(operations))('during %s', async (name) => {
-    let turns = 0
-    let isOver = false
-    const turn = (): void => {
-      turns++
-      if (!isOver) setImmediate(turn)
-    }
-    setImmediate(turn)
-    slowClock()
-    await operations[name]?.()
-    isOver = true
     // The first ones come as soon as anything waits at all.
-    expect(turns).toBeGreaterThan(10)
+    expect(await turnsDuring(async () => operations[name]?.())).toBeGreaterThan(10)
+  })
+
+  test.each([
+    // Since its beginning: the check of the file, in a thread of its own, is waited for otherwise.
+    ['an audit', () => all(many.audit.verify({ since: '0@' }))],
+    ['a garbage collection', () => many.gc({ olderThan: new Date(), dryRun: true })],
+  ])('between two short conversations, during %s', async (_, work) => {
+    expect(await turnsDuring(work)).toBeGreaterThan(short)
   })
 })

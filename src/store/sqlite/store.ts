@@ -3,6 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../../events/errors.ts'
 import { ok, type Steps, task } from '../../result/steps.ts'
+import { breath } from '../breath.ts'
 import { checkedAppend } from '../checked-append.ts'
 import { checkpointAt } from '../checkpoints.ts'
 import { type StoreError, storeClosed } from '../errors.ts'
@@ -55,10 +56,15 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
   const all = allReader(url, prepared)
   let isClosed = false
 
-  /** Reads never wait: in WAL mode a writer does not hold them up. */
+  /**
+   * Reads wait for no writer: in WAL mode it does not hold them up. But the driver answers at once, so that whoever reads one thing after
+   * the other would never let the process do anything else.
+   */
   const reading =
     <A, Err = never>(read: () => E.Either<StoreError | Err, A>): TaskEither<StoreError | Err, A> =>
     async () => {
+      const pause = breath()
+      if (pause) await pause
       if (isClosed) return E.left(storeClosed(url))
       try {
         const changed = guard.schemaProblem()
