@@ -5,6 +5,8 @@ import { refused } from './problem.ts'
 
 /** The most events of a conversation that is looked into here. */
 const longest = 100_000
+/** The most bytes that their data have as JSON, of a conversation that is held in memory: looking into it takes several times as many. */
+const largest = 64 * 1024 * 1024
 /** Where the time grows with the square of the length, so that nobody else waits for more than a few seconds. */
 export const shorter = { cache: 10_000, replay: 5_000 } as const
 /** So much of this work at the same time, and so many that wait for it. */
@@ -32,6 +34,40 @@ export const looked = async (
       { events, limit: most },
     )
   return chat
+}
+
+/** As `looked`, for work that holds the whole conversation: its `events` throw `TooLong` where they are too large. */
+export const heldWhole = async (...asked: Parameters<typeof looked>): Promise<Conversation> => {
+  const chat = await looked(...asked)
+  const [, id, command] = asked
+  return {
+    ...chat,
+    events: async function* (options) {
+      const add = bytesOf(id, command, largest)
+      for await (const event of chat.events(options)) {
+        add(JSON.stringify(event.data))
+        yield event
+      }
+    },
+  }
+}
+
+/** Adds up the texts of a conversation's events, and throws `TooLong` where they have more bytes than that. */
+export const bytesOf = (
+  id: string,
+  command: string,
+  most: number,
+): ((...texts: readonly string[]) => void) => {
+  let bytes = 0
+  return (...texts) => {
+    for (const text of texts) bytes += Buffer.byteLength(text)
+    if (bytes > most)
+      throw refused(
+        'TooLong',
+        `the events of ${id} are larger than ${most} bytes, which is as much as this server reads for that: run palimpsest ${command}`,
+        { limit: most },
+      )
+  }
 }
 
 /** Refuses a store whose conversations have too many events all together. Reads where each of them ends, until they are too many. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileNameOf } from '../formats/file-name.ts'
 import { type Conversation, type Evidence, isError, type LedgerProof, type Store } from '../index.ts'
-import { refused } from './problem.ts'
+import { bytesOf } from './bounded.ts'
 import type { Flow } from './route.ts'
 import { zipped } from './zip.ts'
 
@@ -63,16 +63,8 @@ export const evidenceOf = async (
 }
 
 const refuseLarge = async (chat: Conversation, command: string): Promise<void> => {
-  let bytes = 0
-  for await (const { data, metadata } of chat.stored({ to: await chat.position() })) {
-    bytes += Buffer.byteLength(data) + Buffer.byteLength(metadata)
-    if (bytes > largest)
-      throw refused(
-        'TooLong',
-        `the events of ${chat.id} are larger than ${largest} bytes: run palimpsest ${command}`,
-        { limit: largest },
-      )
-  }
+  const add = bytesOf(chat.id, command, largest)
+  for await (const { data, metadata } of chat.stored({ to: await chat.position() })) add(data, metadata)
 }
 
 /** Undefined if nothing of it is sealed. */

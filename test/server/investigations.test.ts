@@ -283,6 +283,31 @@ test('what is too long to look into here names the command that does', async () 
   })
 })
 
+test('what is too large to hold in memory names the command, however few its events are', async () => {
+  const { ask, store } = await serving()
+  const message = { role: 'user' as const, content: 'x'.repeat(1024 * 1024) }
+  await store.conversation('large').append(Array.from({ length: 64 }, () => message))
+  const asked: readonly (readonly [path: string, command: string, json?: object])[] = [
+    ['cache', 'cache large'],
+    ['calls/1/why', 'why large --call 1'],
+    ['replay', 'replay large', {}],
+    ['bisections', 'bisect large --good 0 --bad 63', { good: 0, bad: 63 }],
+  ]
+  for (const [path, command, json] of asked)
+    expect(await ask(`conversations/large/${path}`, json && { json })).toMatchObject({
+      status: 413,
+      json: {
+        tag: 'TooLong',
+        limit: 64 * 1024 * 1024,
+        detail: expect.stringContaining(`palimpsest ${command}`) as string,
+      },
+    })
+  expect(await store.conversation('large').notes()).toEqual([])
+  // These hold nothing that was read.
+  for (const path of ['cost', 'verification'])
+    expect((await ask(`conversations/large/${path}`)).status).toBe(200)
+})
+
 test('each command that is named does what the server does not, and takes no more than was asked for', async () => {
   const folder = temporaryFolder()
   const url = `sqlite:${join(folder, 'store.db')}`

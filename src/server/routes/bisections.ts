@@ -5,7 +5,7 @@ import { bisect } from '../../investigate/index.ts'
 import { logOf } from '../../investigate/log.ts'
 import type { Log } from '../../projections/path.ts'
 import { answered, type BisectionView, bisectionOf, bisectionsOf } from '../../investigate/by-hand.ts'
-import { lane, looked } from '../bounded.ts'
+import { heldWhole, lane } from '../bounded.ts'
 import { bisectionListedShape, bisectionShape, saidShape } from '../shapes/investigate.ts'
 import { ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
@@ -61,7 +61,7 @@ export const bisections = route({
   errors,
   handle: ({ params: { id }, store, leaving }) =>
     inTurn(leaving, async () => {
-      const all = await bisectionsOf(await looked(store, id, `log ${id} --notes`), mostListed)
+      const all = await bisectionsOf(await heldWhole(store, id, `log ${id} --notes`), mostListed)
       const items = all.map(
         ({
           candidates: _candidates,
@@ -90,7 +90,7 @@ export const bisection = route({
   errors: [...errors, 'NotFound'],
   handle: ({ params: { id, bisection: name }, query: { buckets }, store, leaving }) =>
     inTurn(leaving, async () => ({
-      body: shortened(await found(await looked(store, id, commandFor(id)), name), buckets),
+      body: shortened(await found(await heldWhole(store, id, commandFor(id)), name), buckets),
     })),
 })
 
@@ -131,7 +131,7 @@ export const begun = route({
   errors,
   handle: ({ params: { id }, body, store, identity, leaving }) =>
     inTurn(leaving, async () => {
-      const chat = noted(await looked(store, id, commandFor(id, body)), identity)
+      const chat = noted(await heldWhole(store, id, commandFor(id, body)), identity)
       const { id: name } = await bisect(chat, body)
       return { body: shortened(await found(chat, name)) }
     }),
@@ -150,7 +150,7 @@ export const verdicts = route({
   errors: [...errors, 'NotFound', 'NotAsked'],
   handle: ({ params: { id, bisection: name }, query: { buckets }, body, store, identity, leaving }) =>
     inTurn(leaving, async () => {
-      const chat = noted(await looked(store, id, `${commandFor(id)} --mark ${body.verdict}`), identity)
+      const chat = noted(await heldWhole(store, id, `${commandFor(id)} --mark ${body.verdict}`), identity)
       const { view, isTaken } = await answered(chat, await found(chat, name), body)
       if (!isTaken) throw refused('NotAsked', notAsked(view, body.position), { position: body.position })
       return { body: shortened(view, buckets) }

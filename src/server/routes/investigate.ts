@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { cache, cost, replay, why } from '../../investigate/index.ts'
 import { policySchema } from '../../investigate/replay-policy.ts'
-import { lane, looked, readTogether, refuseMany, shorter } from '../bounded.ts'
+import { heldWhole, lane, looked, readTogether, refuseMany, shorter } from '../bounded.ts'
 import { cacheShape, costShape, replayedShape, whyShape } from '../shapes/investigate.ts'
 import { ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
@@ -23,7 +23,7 @@ export const cached = route({
   errors,
   handle: ({ params: { id }, store, leaving }) =>
     inTurn(leaving, async () => ({
-      body: await cache(await looked(store, id, `cache ${id}`, shorter.cache)),
+      body: await cache(await heldWhole(store, id, `cache ${id}`, shorter.cache)),
     })),
 })
 
@@ -74,7 +74,7 @@ export const whyCall = route({
   errors: [...errors, 'CallOutOfRange'],
   handle: ({ params: { id, call }, store, leaving }) =>
     inTurn(leaving, async () => ({
-      body: await why(await looked(store, id, `why ${id} --call ${call}`), { call }),
+      body: await why(await heldWhole(store, id, `why ${id} --call ${call}`), { call }),
     })),
 })
 
@@ -97,7 +97,7 @@ export const replayed = route({
         throw refused('InvalidRequest', `a policy has at most ${largestPolicy} characters`)
       return {
         body: await replay(
-          await looked(store, id, `replay ${id}${body.policy ? ' --policy FILE' : ''}`, shorter.replay),
+          await heldWhole(store, id, `replay ${id}${body.policy ? ' --policy FILE' : ''}`, shorter.replay),
           body,
         ),
       }
