@@ -189,7 +189,7 @@ export type {
   OverviewOptions,
   SearchOptions,
   SearchPage,
-} from './catalogue/catalogue.ts'
+} from './catalogue/port.ts'
 export type { CallsPage } from './catalogue/calls.ts'
 export type { Abandoned, ForkedOff } from './catalogue/branches.ts'
 export type { HiddenByMarker, Hit, TitleHit } from './projections/lookups.ts'

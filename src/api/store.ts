@@ -1,4 +1,4 @@
-import type { Catalogue } from '../catalogue/catalogue.ts'
+import type { Catalogue } from '../catalogue/port.ts'
 import type { Conversation } from '../conversation/conversation.ts'
 import type { InvalidInput } from '../events/errors.ts'
 import type { ConversationEvent } from '../events/events.ts'

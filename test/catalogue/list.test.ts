@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { catalogueOf, type FindFilter, type OwnCatalogue } from '../../src/catalogue/catalogue.ts'
+import { catalogueOf, type OwnCatalogue } from '../../src/catalogue/catalogue.ts'
+import type { FindFilter } from '../../src/catalogue/port.ts'
 import { textsOf } from '../../src/projections/found.ts'
 import { traitNames } from '../../src/catalogue/traits.ts'
 import type { Log } from '../../src/projections/path.ts'

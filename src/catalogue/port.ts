@@ -1,0 +1,182 @@
+import type { BucketColumns, OutlineColumns } from '../projections/columns.ts'
+import type { Fate } from '../projections/full.ts'
+import type { HiddenByMarker, Hits } from '../projections/lookups.ts'
+import type { Answer, Way } from '../result/answer.ts'
+import type { ReadError } from '../store/errors.ts'
+import type { Branches } from './branches.ts'
+import type { CallsPage } from './calls.ts'
+import type { Filter, ListOrder, ThreadList } from './list.ts'
+
+// What can be asked of a catalogue, and what it answers.
+
+/** How far the answer's conversation is indexed. */
+export interface UpTo {
+  /** The conversation's last position. */
+  readonly last: number
+  /** The last position that the answer knows of: less than `last` while the index catches up, or if it cannot. */
+  readonly indexed: number
+  /** What keeps the index from continuing, if something does. */
+  readonly problem?: string
+}
+
+export interface OutlineOptions {
+  /** First position, that one included. Default 0. */
+  readonly from?: number | undefined
+  /** Last position, that one included. Default: the last one. */
+  readonly to?: number | undefined
+}
+export interface OverviewOptions {
+  /** The most buckets. Default 1,200. */
+  readonly buckets?: number | undefined
+}
+/** An outline, and where the next one begins if it was longer than one answer. */
+export interface OutlinePage extends OutlineColumns, UpTo {
+  readonly next?: number
+}
+export interface BucketsPage extends BucketColumns, UpTo {}
+export interface BranchesPage extends Branches, UpTo {}
+/**
+ * What is looked up, in an index beside the store: it is kept up to date from the store's events, and built again if it is lost. An
+ * answer waits until everything that was there is indexed, at most two seconds; then it says how far it knows.
+ */
+export interface Catalogue<W extends Way> {
+  /**
+   * The events of a conversation without their content, at most 100,000 at a time. Errors: `OutOfRange`, `ConversationNotFound`.
+   *
+   * @example
+   * const { kinds, tokens } = await store.catalogue.outline('task-42')
+   */
+  readonly outline: (id: string, options?: OutlineOptions) => Answer<W, ReadError, OutlinePage>
+  /**
+   * A conversation of any length in as many parts as a picture of it has room for. Errors: `ConversationNotFound`.
+   *
+   * @example
+   * const { first, min, max } = await store.catalogue.overview('task-42', { buckets: 800 })
+   */
+  readonly overview: (id: string, options?: OverviewOptions) => Answer<W, ReadError, BucketsPage>
+  /**
+   * What a marker hides at all levels; undefined if there is no marker at this position that hides anything, or it is not indexed yet.
+   * Errors: `OutOfRange`, `ConversationNotFound`.
+   *
+   * @example
+   * const hidden = await store.catalogue.hidden('task-42', 5)
+   */
+  readonly hidden: (id: string, marker: number) => Answer<W, ReadError, HiddenByMarker | undefined>
+  /**
+   * What each of several markers hides at all levels, in the order given; those that hide nothing, or are not indexed yet, are left out.
+   * Errors: `OutOfRange`, `ConversationNotFound`.
+   *
+   * @example
+   * const hidden = await store.catalogue.hiddenBy('task-42', [2, 5])
+   */
+  readonly hiddenBy: (
+    id: string,
+    markers: readonly number[],
+  ) => Answer<W, ReadError, readonly HiddenByMarker[]>
+  /**
+   * What rewinds have taken off the path of a conversation by a position (default: the last one), and its forks up to there: the newest 100 of
+   * each. Waits a quarter of a second for the index at most, as it comes along with other answers. Errors: `OutOfRange`,
+   * `ConversationNotFound`.
+   *
+   * @example
+   * const { abandoned, forks } = await store.catalogue.branches('task-42')
+   */
+  readonly branches: (
+    id: string,
+    options?: { readonly at?: number | undefined },
+  ) => Answer<W, ReadError, BranchesPage>
+  /**
+   * The messages, summaries and system prompts that have a text of 3 to 500 characters, as it is but for upper and lower case: what was
+   * said, also in thoughts, tool calls and results, with the names and ids of calls; abandoned branches included. And the conversations
+   * whose title has it. An answer takes about a second at the longest; `next` says where to continue. Errors: `InvalidInput`,
+   * `ConversationNotFound`.
+   *
+   * @example
+   * const { items } = await store.catalogue.search('src/parser', { conversation: 'task-42' })
+   * for (const { position, excerpt, now } of items) console.log(position, excerpt.match, now.state)
+   */
+  readonly search: (text: string, options?: SearchOptions) => Answer<W, ReadError, SearchPage>
+  /**
+   * The conversations that something is true of, in one of several orders, a page at a time. Errors: `InvalidInput`.
+   *
+   * @example
+   * const { items, total, matching } = await store.catalogue.find({ has: ['condensed'], order: 'updated' })
+   */
+  readonly find: (options?: FindFilter) => Answer<W, ReadError, FindPage>
+  /**
+   * The calls of a model in a conversation, a page at a time, in the order of their answers; replies without a receipt have no number.
+   * Reads the page, however far it is from the beginning, and what is not indexed yet: for that it waits a quarter of a second at most. Errors: `ConversationNotFound`.
+   *
+   * @example
+   * const { items, next } = await store.catalogue.calls('task-42', { from: 90_000, limit: 10 })
+   */
+  readonly calls: (id: string, options?: CallsOptions) => Answer<W, ReadError, CallsPage>
+  /**
+   * What became of messages and markers by a position, as the full history there says it, however far they are from it; undefined if the
+   * conversation is not indexed through `at` yet. Errors: `InvalidInput`, `OutOfRange`, `ConversationNotFound`.
+   *
+   * @example
+   * const fates = await store.catalogue.fates('task-42', { at: 6, of: [0, 1] })
+   */
+  readonly fates: (
+    id: string,
+    options: FatesOptions,
+  ) => Answer<W, ReadError, readonly EntryFate[] | undefined>
+}
+
+/** What became of the message or marker at a position. */
+export interface EntryFate extends Fate {
+  readonly position: number
+}
+
+/** Which messages and markers are asked about. */
+export interface FatesOptions {
+  /** The position to look from. */
+  readonly at: number
+  /** Their positions: what is no entry of the full history there is left out. */
+  readonly of: readonly number[]
+}
+
+/** Which calls to list. */
+export interface CallsOptions {
+  /** Only answers from this position on. Default 0. */
+  readonly from?: number | undefined
+  /** Only calls with a receipt, from this number on. */
+  readonly number?: number | undefined
+  /** The most calls of one answer, 1 to 1,000. Default 1,000. */
+  readonly limit?: number | undefined
+}
+
+/** Where to look. */
+export interface SearchOptions {
+  /** The conversation to search, with what it inherited. Default: all, each event in the conversation that it was said in. */
+  readonly conversation?: string | undefined
+  /** The most hits of one answer, 1 to 1,000. Default 20. */
+  readonly limit?: number | undefined
+  /** `next` of the page before. */
+  readonly cursor?: string | undefined
+}
+/** What was found. */
+export interface SearchPage extends Hits {
+  /** Whether everything was indexed that was there when it was asked. */
+  readonly isComplete: boolean
+  /** Of the conversation that was searched. */
+  readonly last?: number
+  readonly indexed?: number
+}
+
+/** Which conversations to list. */
+export interface FindFilter extends Omit<Filter, 'limit' | 'order' | 'cursor'> {
+  /** `newest` (default): begun last; `updated`: written to last; `tokens`: the most; `id`: by id. */
+  readonly order?: ListOrder | undefined
+  /** `next` of the page before. */
+  readonly cursor?: string | undefined
+  /** The most of one answer, 1 to 1,000. Default 50. */
+  readonly limit?: number | undefined
+}
+/** Conversations that were found, with what the index knows of each. */
+export interface FindPage extends ThreadList {
+  /** Whether everything was indexed that was there when it was asked. */
+  readonly isComplete: boolean
+  readonly problem?: string
+}
