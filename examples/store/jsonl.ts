@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { open, readFile, truncate } from 'node:fs/promises'
+import { appendFile, readFile, truncate } from 'node:fs/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import { type Append, type OpenEventStore, registerStore, type StoreError } from 'palimpsest'
 import { memoryStore } from 'palimpsest/testing'
@@ -22,8 +22,7 @@ export const openJsonl: OpenEventStore =
       E.left<StoreError>({ _tag, message: `${url}: ${message}`, store: url, cause })
     if (!create && !existsSync(path)) return failed('StoreNotFound', 'there is no such file')
     try {
-      const file = await open(path, 'a+')
-      const lines = await wholeLines(path)
+      const lines = existsSync(path) ? await wholeLines(path) : []
       const mark = lines[0]?.mark ?? randomUUID()
       const memory = memoryStore(url, mark)
       for (const { append, put, removed } of lines) {
@@ -32,10 +31,9 @@ export const openJsonl: OpenEventStore =
         if (removed !== undefined) await memory.blobs.remove(removed, new Date(8.64e15))()
       }
 
-      const write = async (line: Line): Promise<void> => {
-        await file.appendFile(`${JSON.stringify(line)}\n`)
-        await file.datasync()
-      }
+      // On disk when it is done; nothing stays open in between.
+      const write = (line: Line): Promise<void> =>
+        appendFile(path, `${JSON.stringify(line)}\n`, { flush: true })
       if (lines.length === 0) await write({ mark })
       let written = Promise.resolve()
       /** The memory's answer, once everything up to it is on disk. What cannot be written must not be read: the store closes. */
@@ -52,7 +50,6 @@ export const openJsonl: OpenEventStore =
           return failed('StoreUnavailable', 'the file cannot be written: check the disk', cause)
         }
       }
-      let closed: Promise<void> | undefined
       return E.right({
         ...memory,
         append: (request) => async () => {
@@ -75,7 +72,7 @@ export const openJsonl: OpenEventStore =
           },
         },
         close: () => async () => {
-          await (closed ??= written.catch(() => undefined).then(() => file.close()))
+          await written.catch(() => undefined)
           return memory.close()()
         },
       })

@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, readFileSync } from 'node:fs'
+import { appendFileSync, existsSync, readdirSync, readFileSync, readlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openStore } from 'palimpsest'
 import { storeContract } from 'palimpsest/testing'
@@ -74,6 +74,18 @@ describe('the store of docs/a-store-of-your-own.md', () => {
     const full = right(await openJsonl(url, { create: true })())
     expect(full.url).toBe(url)
     await full.close()()
+  })
+
+  test.skipIf(!existsSync('/proc/self/fd'))('keeps no file open that it could not read', async () => {
+    const url = newUrl()
+    const path = url.slice('jsonl:'.length)
+    writeFileSync(path, 'no JSON\n')
+    expect(left(await openJsonl(url, { create: true })())).toMatchObject({ _tag: 'StoreUnavailable' })
+    const open = readdirSync('/proc/self/fd').filter((fd) => {
+      const link = `/proc/self/fd/${fd}`
+      return existsSync(link) && readlinkSync(link) === path
+    })
+    expect(open).toEqual([])
   })
 
   test('is what the tutorial shows', () => {
