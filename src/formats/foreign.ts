@@ -16,6 +16,7 @@ export const foreignLine = (fields: Fields): string | undefined => {
   if (hasAll(fields, 'session_id', 'type') && (type === 'system' || hasAll(fields, 'parent_tool_use_id')))
     return 'Claude Code’s stream-json output'
   if (hasAll(fields, 'working_dir', 'message_count')) return 'a Goose session'
+  if (hasAll(fields, 'role', 'message') && type === undefined) return 'a Cursor transcript'
   if (typeof type === 'string' && type.startsWith('session.') && hasAll(fields, 'data'))
     return 'a Copilot CLI session'
   return hasAll(fields, 'messages') ? foreignDocument(fields) : undefined

@@ -47,6 +47,7 @@ const foreign = [
     ),
   ],
   ['a Goose session', jsonl({ working_dir: '/', message_count: 1 }, { role: 'user', content: [] })],
+  ['a Cursor transcript', jsonl({ role: 'user', message: { content: [{ type: 'text', text: 'Hi' }] } })],
   ['a Copilot CLI session', jsonl({ type: 'session.start', id: 'x', data: {} })],
   ['a Copilot chat', JSON.stringify({ responderUsername: 'x', requests: [] })],
   ['a ChatGPT export', JSON.stringify([{ title: 't', mapping: {}, current_node: 'n' }])],
