@@ -99,7 +99,7 @@ export async function* auditing({
       yield { type: 'passed', progress }
     }
   const { size: entries, sealed, after } = step.value
-  const unsealed = new Map<string, number>()
+  const passedOver = passedOverIn(store, after)
   for await (const name of namesSince(store, reached.place, before?.conversation)) {
     const id = conversationOf(name) ?? name
     const head = await orThrow(run(headOf(store, name)))
@@ -107,7 +107,8 @@ export async function* auditing({
     // Of a conversation whose first write is not complete, nothing counts yet.
     const found = end?.revision === -1 ? nothing : await ofConversation(conversation(id))
     const last = sealed.get(id) ?? -1
-    if (end && end.revision > last) unsealed.set(name, end.revision)
+    const unsealed = end && end.revision > last ? await passedOver(name, end.revision) : undefined
+    if (unsealed) yield told(unsealed)
     if (end?.isUnfinished && end.revision < last) yield told(sealedBehind(id, last))
     for (const problem of found.problems) yield told(problem)
     progress = {
@@ -120,7 +121,6 @@ export async function* auditing({
     }
     yield { type: 'passed', progress }
   }
-  for (const problem of await passedOver(store, after, unsealed)) yield told(problem)
   const { conversation: _last, place: _place, ...counts } = progress
   const problems = progress.problems + ofLedger
   yield { type: 'done', ...counts, entries, problems, checkpoint: `${entries}@${place ?? ''}` }
@@ -147,31 +147,44 @@ const sealedBehind = (conversation: string, revision: number): AuditProblem => (
 })
 
 /**
- * Conversations that no sealer would come to: the ledger, or the order of the store, says that all of them is sealed.
+ * Tells conversations that no sealer would come to: the ledger, or the order of the store, says that all of them is sealed. Each is told
+ * when it is come to, and not at the end, which an audit that is interrupted again and again may never reach with what it has visited.
  *
- * @param unsealed last revisions, by stream
+ * @param after what the store had up to there is said to be sealed
  */
-const passedOver = async (
-  store: EventStore,
-  after: StorePlace | undefined,
-  unsealed: ReadonlyMap<string, number>,
-): Promise<readonly AuditProblem[]> => {
-  if (after === undefined || unsealed.size === 0) return []
-  const found = await run(movedSince(store, after))
-  if (E.isLeft(found) && found.left._tag === 'InvalidInput')
-    return [{ type: 'problem', kind: 'ledger', message: 'how far it has sealed is no place of this store' }]
+const passedOverIn = (store: EventStore, after: StorePlace | undefined) => {
+  /** Streams that were written to from there to `place`. */
   const moved = new Set<string>()
-  for await (const name of (await orThrow(found)).streams) moved.add(name)
-  return [...unsealed]
-    .filter(([name]) => !moved.has(name))
-    .map(([name, revision]) => ({
+  let place = after
+  const look = async (since: StorePlace): Promise<boolean> => {
+    const found = await run(movedSince(store, since))
+    if (E.isLeft(found) && found.left._tag === 'InvalidInput') return false
+    const { streams, place: reached } = await orThrow(found)
+    for await (const name of streams) moved.add(name)
+    place = reached ?? since
+    return true
+  }
+  /** @param revision the last one of a stream, which is not sealed */
+  return async (name: string, revision: number): Promise<AuditProblem | undefined> => {
+    if (place === undefined || moved.has(name)) return undefined
+    if (!(await look(place))) {
+      place = undefined
+      return {
+        type: 'problem',
+        kind: 'ledger',
+        message: 'how far it has sealed is no place of this store',
+      }
+    }
+    if (moved.has(name)) return undefined
+    return {
       type: 'problem',
       kind: 'entry',
       message:
         'the event was never sealed, and is in the order of the store before what the ledger says is sealed: one of the two was changed',
       conversation: conversationOf(name) ?? name,
       revision,
-    }))
+    }
+  }
 }
 
 interface Outcome {

@@ -208,6 +208,34 @@ describe('a patrol', () => {
     expect((await third.audit.status()).patrolled).toMatchObject({ conversations: 3, problems: 4 })
   })
 
+  it('tells what a sealer would pass over when it comes to it, however often it is interrupted before its end', async () => {
+    const { store, file } = await scene(['other', 'z'])
+    await say(store, ['late'])
+    const [, end = ''] = (await audited(store)).done.checkpoint.split('@')
+    const db = new DatabaseSync(file)
+    db.prepare(`UPDATE events SET data = json_set(data, '$.after', ?) WHERE type = 'HeadsSealed'`).run(end)
+    db.close()
+    altered(file, 'z')
+    const told: unknown[] = []
+    const ending = new AbortController()
+    await store.audit.patrol({
+      every: 0,
+      share: 1,
+      signal: ending.signal,
+      onEvent: (event) => {
+        if (event.type !== 'alarm') return
+        told.push([event.problem.kind, event.problem.conversation])
+        if (event.problem.kind === 'conversation') ending.abort()
+      },
+    })
+    expect(await store.audit.status()).not.toHaveProperty('patrolled')
+    expect(told).toEqual([
+      ['entry', 'z'],
+      ['entry', 'late'],
+      ['conversation', 'z'],
+    ])
+  })
+
   it('takes no share that is none', async () => {
     const { store } = await scene()
     const error: unknown = await store.audit.patrol({ share: 0 }).catch((thrown: unknown) => thrown)
