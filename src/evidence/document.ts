@@ -9,7 +9,7 @@ import { caught, ok, type Steps, task } from '../result/steps.ts'
 import { makeFolder } from '../store/make-folder.ts'
 import { checkedOptions, kinds } from '../store/options.ts'
 import { checked } from './checked.ts'
-import { type OnReady, onDisk, writing } from './folder.ts'
+import { type OnReady, onDisk, orNothing, writing } from './folder.ts'
 import { positionsIn } from './options.ts'
 import type { Repeated } from './repeats.ts'
 import { stillTold } from './still-told.ts'
@@ -55,10 +55,12 @@ async function* exported(chat: Source, options: DocumentOptions): Steps<Evidence
   return yield* caught(async () => {
     const { instead: hashes, hidden } = await checked(chat, { withheld, lastCall: 0, last }, hashOf)
     const { log, ...told } = await gathered(chat, hidden, last)
-    await onDisk(() => makeFolder(dirname(file)))
-    const out = await writing(dirname(file), basename(file), onReady)
-    for (const piece of write(log, chat.id, hashes)) await out.write(piece)
-    await out.close()
+    const made = await onDisk(() => makeFolder(dirname(file)))
+    const out = await orNothing({ made, files: [] }, () => writing(dirname(file), basename(file), onReady))
+    await orNothing({ made, files: [file] }, async () => {
+      for (const piece of write(log, chat.id, hashes)) await out.write(piece)
+      await out.close()
+    })
     return { conversation: chat.id, events: log.length, withheld: [...hashes.keys()], ...told }
   })
 }

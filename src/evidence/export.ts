@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { hashOf } from '../events/codec.ts'
@@ -7,7 +8,7 @@ import { numberedCalls } from '../receipts/calls.ts'
 import { historyOf } from '../receipts/passing.ts'
 import { caught, ok, orThrow, run, type Steps, task } from '../result/steps.ts'
 import { checked, type Withheld } from './checked.ts'
-import { emptyFolder, type Writing, writeWhole, writing } from './folder.ts'
+import { draftOf, emptyFolder, ended, orNothing, type Writing, writeWhole, writing } from './folder.ts'
 import { bundleFormat, files, type Manifest, rotationsIn } from './manifest.ts'
 import { type Chosen, chosenIn, type EvidenceOptions } from './options.ts'
 import { readme, verifier } from './readme.ts'
@@ -40,7 +41,7 @@ export interface Evidence {
  * Writes what proves a conversation into a folder, with a program that checks it (docs/evidence.md): its events to the byte, those of the
  * conversations that it was forked from, and the request of every call with a receipt.
  *
- * Memory: what is shown, a name for each distinct block, and the receipts. Errors: `FileExists` if the folder is not empty;
+ * Memory: what is shown, a name for each distinct block, and the receipts. Where it fails, it leaves nothing. Errors: `FileExists` if the folder is not empty;
  * `CallOutOfRange` if one of the calls is not there.
  */
 export const exportEvidence = (chat: Source, options: EvidenceOptions): TaskEither<EvidenceError, Evidence> =>
@@ -51,9 +52,11 @@ async function* exported(chat: Source, options: EvidenceOptions): Steps<Evidence
   const chosen = yield* chosenIn(options, last)
   return yield* caught(async () => {
     const withheld = await checked(chat, { ...chosen, last }, withheldText)
-    await orThrow(run(emptyFolder(chosen.folder)))
-    const events = await writing(chosen.folder, files.events, chosen.onReady)
-    return written(chat, chosen, { events, withheld, last })
+    const { folder, onReady } = chosen
+    const made = await orThrow(run(emptyFolder(folder)))
+    const events = await orNothing({ made, files: [] }, () => writing(folder, files.events, onReady))
+    const all = Object.values(files).flatMap((name) => [join(folder, name), join(folder, draftOf(name))])
+    return orNothing({ made, files: all }, () => written(chat, chosen, { events, withheld, last }))
   })
 }
 
@@ -81,7 +84,7 @@ const written = async (chat: Source, chosen: Chosen, ready: Ready): Promise<Evid
     ...(ledger && { ledger: { revision: ledger.revision, index: ledger.index, proof: ledger.proof } }),
   }
   // At once, as each waits for the disk; what makes a bundle of them comes last.
-  await Promise.all(
+  await ended(
     [
       ...(ledger
         ? [
@@ -157,6 +160,6 @@ const writeRequests = async (chat: Source, chosen: Chosen, { withheld, last }: R
     history.pass(event)
     await still.pass(event, history.at)
   }
-  await Promise.all([parts.close(), lines.close()])
+  await ended([parts.close(), lines.close()])
   return { requests, omitted, ...still.told(), bytes: parts.bytes() + lines.bytes() }
 }

@@ -1,4 +1,4 @@
-import { appendFile, readdir, rename, rm, writeFile } from 'node:fs/promises'
+import { appendFile, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { caught, type Steps } from '../result/steps.ts'
@@ -18,15 +18,41 @@ export const onDisk = async <A>(work: () => Promise<A>): Promise<A> => {
   }
 }
 
-/** Makes a folder, or takes an empty one that is there. */
-export async function* emptyFolder(folder: string): Steps<InvalidInput | FileExists, void> {
-  const names = yield* caught<InvalidInput, readonly string[]>(() =>
-    onDisk(async () => {
-      await makeFolder(folder)
-      return readdir(folder)
-    }),
+/** Makes a folder, or takes an empty one that is there. @returns the folders that were made, the outermost first */
+export async function* emptyFolder(folder: string): Steps<InvalidInput | FileExists, readonly string[]> {
+  const { made, names } = yield* caught<InvalidInput, Record<'made' | 'names', readonly string[]>>(() =>
+    onDisk(async () => ({ made: await makeFolder(folder), names: await readdir(folder) })),
   )
-  if (names.length > 0) yield fileExists(folder, 'is not empty: name a folder that is new or empty')
+  return names.length === 0
+    ? made
+    : yield fileExists(folder, 'is not empty: name a folder that is new or empty')
+}
+
+/** What some work may leave on the disk. */
+export interface Left {
+  /** Folders that were made for it, the outermost first. */
+  readonly made: readonly string[]
+  readonly files: readonly string[]
+}
+
+/** Does some work; if it fails, the files go again, and after them the folders, unless something else is in them. */
+export const orNothing = async <A>({ made, files }: Left, work: () => Promise<A>): Promise<A> => {
+  try {
+    return await work()
+  } catch (error) {
+    const gone = [
+      ...files.map((file) => () => rm(file, { force: true })),
+      ...made.toReversed().map((folder) => () => rmdir(folder)),
+    ]
+    // Why the work failed matters more than why the disk keeps it.
+    for (const remove of gone) await remove().catch(() => undefined)
+    throw error
+  }
+}
+
+/** Ends when all of it has, and then throws what failed first: nothing is written after that. */
+export const ended = async (work: readonly Promise<void>[]): Promise<void> => {
+  for (const each of await Promise.allSettled(work)) if (each.status === 'rejected') throw each.reason
 }
 
 /** Called once nothing is left to refuse, before anything of the conversation is written: to record the export. What it throws ends it. */
@@ -77,10 +103,13 @@ export const writing = async (folder: string, name: string, onReady?: OnReady): 
   }
 }
 
+/** What a file is called until all of it is there. */
+export const draftOf = (name: string): string => `${name}.part`
+
 /** Writes a whole file; it appears under its name when all of it is there. */
 export const writeWhole = (folder: string, name: string, text: string): Promise<void> =>
   onDisk(async () => {
-    const beside = join(folder, `${name}.part`)
+    const beside = join(folder, draftOf(name))
     await writeFile(beside, text, { flag: 'wx', flush: true })
     await rename(beside, join(folder, name))
   })

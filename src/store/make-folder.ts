@@ -4,23 +4,26 @@ import { dirname, resolve } from 'node:path'
 /**
  * Makes a folder, and those that it is in, unless they are there. Rejects with what the system says. (`mkdir` with `recursive` never ends
  * where a parent is there and refuses the name with ENOENT, as /proc does.)
+ *
+ * @returns the folders that were not there, the outermost first
  */
-export const makeFolder = async (path: string, mode?: number): Promise<void> => {
+export const makeFolder = async (path: string, mode?: number): Promise<readonly string[]> => {
   try {
-    await made(path, mode)
+    return await made(path, mode)
   } catch (error) {
     const parent = dirname(resolve(path))
     if (Reflect.get(Object(error), 'code') !== 'ENOENT' || parent === resolve(path)) throw error
-    await makeFolder(parent, mode)
-    await made(path, mode)
+    return [...(await makeFolder(parent, mode)), ...(await made(path, mode))]
   }
 }
 
-const made = async (path: string, mode: number | undefined): Promise<void> => {
+const made = async (path: string, mode: number | undefined): Promise<readonly string[]> => {
   try {
     await mkdir(path, { ...(mode !== undefined && { mode }) })
+    return [path]
   } catch (error) {
     const found = await stat(path).catch(() => undefined)
     if (!found?.isDirectory()) throw error
+    return []
   }
 }

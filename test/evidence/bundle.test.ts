@@ -12,6 +12,7 @@ import { isError, openStore, type Store } from '../../src/index.ts'
 import { promiseStore } from '../../src/api/promises.ts'
 import { storeOn } from '../../src/api/open.ts'
 import { exportEvidence } from '../../src/evidence/export.ts'
+import { toError } from '../../src/result/typed.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import { loadSample } from '../../src/cli/sample.ts'
 import { chatPlans, plans } from '../support/agent-runs/random-plans.ts'
@@ -132,11 +133,38 @@ describe('a bundle', () => {
     const folder = join(temporaryFolder(), 'evidence')
     const onReady = () => Promise.reject(new Error('not recorded'))
     await expect(chat.evidence({ folder, onReady })).rejects.toThrow('not recorded')
-    expect(readdirSync(folder)).toEqual([])
+    expect(existsSync(folder)).toBe(false)
     await expect(chat.document({ file: join(folder, 'a.json'), format: 'vcon', onReady })).rejects.toThrow(
       'not recorded',
     )
-    expect(readdirSync(folder)).toEqual([])
+    expect(existsSync(folder)).toBe(false)
+  })
+
+  it('leaves nothing behind if it fails when half of it is written, and nothing of others goes', async () => {
+    const tasks = storeOn(memoryStore(), { kind: 'test' })
+    await loadSample(promiseStore(tasks))
+    const chat = tasks.conversation('hours-invoice')
+    const lost = toError({ _tag: 'BlobMissing', message: 'it is lost' })
+    const torn: typeof chat = {
+      ...chat,
+      // The events are written by then, and the first requests.
+      events: async function* (options) {
+        for await (const event of chat.events(options)) {
+          if (event.position === 30) throw lost
+          yield event
+        }
+      },
+    }
+    const outside = temporaryFolder()
+    const there = join(outside, 'there')
+    mkdirSync(there)
+    for (const folder of [there, join(outside, 'new', 'evidence')])
+      expect(await exportEvidence(torn, { folder })()).toMatchObject({ left: { _tag: 'BlobMissing' } })
+    expect(readdirSync(outside, { recursive: true })).toEqual(['there'])
+    const onReady = async () => writeFileSync(join(outside, 'new', 'theirs.txt'), '')
+    const folder = join(outside, 'new', 'evidence')
+    expect(await exportEvidence(torn, { folder, onReady })()).toMatchObject({ _tag: 'Left' })
+    expect(readdirSync(join(outside, 'new'))).toEqual(['theirs.txt'])
   })
 
   it('reads the log once to check what is wanted, and no further than that takes', async () => {
