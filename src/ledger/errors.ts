@@ -84,9 +84,12 @@ export const notSealed = (conversation: string): NotSealed => ({
   conversation,
 })
 
-export const keyMismatch = (expected: string, actual: string): KeyMismatch => ({
+/** @param wasReplaced whether the key signed the ledger before another one replaced it */
+export const keyMismatch = (expected: string, actual: string, wasReplaced: boolean): KeyMismatch => ({
   _tag: 'KeyMismatch',
-  message: `the ledger is signed with ${expected}, and this key is ${actual}: name the file of the former, or replace it with palimpsest audit rotate-key`,
+  message: wasReplaced
+    ? `this key, ${actual}, was replaced: since then ${expected} signs the ledger. Name the file of that one with --key`
+    : `this key, ${actual}, has never signed the ledger: ${expected} does. Name the file of that one with --key`,
   expected,
   actual,
 })

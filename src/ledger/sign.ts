@@ -22,8 +22,15 @@ export const checkSigner = (
   signer: Signer,
 ): E.Either<KeyMismatch | LedgerDamaged, void> => {
   const own = verifierKey(origin, signer.publicKey)
-  const expected = keyText(signingKey({ keys }))
-  if (keyText(own) !== expected) return E.left(keyMismatch(expected, keyText(own)))
+  const [expected, actual] = [keyText(signingKey({ keys })), keyText(own)]
+  if (actual !== expected)
+    return E.left(
+      keyMismatch(
+        expected,
+        actual,
+        keys.some(({ key }) => keyText(key) === actual),
+      ),
+    )
   return checkpoint === undefined || hasSigned(own, checkpoint)
     ? E.right(undefined)
     : E.left(

@@ -86,7 +86,10 @@ export async function* verifyLedger({
     begun.push(await orThrow(run(dataOf(await orThrow(event), 'LedgerBegun'))))
   const [newest] = begun
   if (!newest) {
-    yield problem('ledger', `${store.url} has no ledger: nothing was sealed, or it was removed`)
+    yield problem(
+      'ledger',
+      `${store.url} has no ledger, so nothing proves what it says, nor can checkpoints of anchors be compared with it: begin one with palimpsest audit init; if it had one, that was removed, or this is another store`,
+    )
     return { size: 0, sealed: new Map(), after: undefined }
   }
   const meant = begun.find(({ data }) => key?.startsWith(`${data.origin}+`)) ?? newest

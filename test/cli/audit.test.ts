@@ -77,7 +77,7 @@ describe('serve --seal', () => {
       const ended = once(child, 'exit')
       const patience = setTimeout(() => child.kill('SIGKILL'), 60_000)
       try {
-        expect(await lineOf(child, '"KeyMismatch"')).toContain('is signed with')
+        expect(await lineOf(child, '"KeyMismatch"')).toContain('was replaced')
         expect(await ended).toEqual([1, null])
       } finally {
         clearTimeout(patience)

@@ -147,6 +147,36 @@ describe('a git repository', () => {
     ])
   })
 
+  it('has a file for each ledger, however alike their origins are, and still has what it was given in one', async () => {
+    const { clone } = cloned()
+    const alike = ['example.com/a', 'example.com_a']
+    const ledgers = await Promise.all(
+      alike.map(async (origin) => {
+        const [store, signer] = [await storeOf('memory'), await newSigner()]
+        await store.audit.init({ signer, origin })
+        await say(store, ['a'])
+        return { store, signer, anchors: [gitAnchor(clone)] }
+      }),
+    )
+    for (const { store, signer, anchors } of ledgers) await store.audit.seal({ signer, anchors })
+    const files = readdirSync(clone).filter((name) => name.endsWith('.txt'))
+    expect(files).toHaveLength(2)
+    // As one file for both had them.
+    const texts = files.map((name) => readFileSync(join(clone, name), 'utf8'))
+    writeFileSync(join(clone, 'example.com_a.txt'), texts.join('\n'))
+    git(clone, 'rm', '--quiet', ...files)
+    git(clone, 'add', '.')
+    git(clone, 'commit', '--quiet', '-m', 'As before')
+    for (const [n, { store, signer, anchors }] of ledgers.entries()) {
+      expect(right(await gitAnchor(clone).held(alike[n] ?? '')())).toHaveLength(1)
+      await say(store, ['b'])
+      await store.audit.seal({ signer, anchors })
+      expect(right(await gitAnchor(clone).held(alike[n] ?? '')())).toHaveLength(2)
+      expect(await problemsIn(store, { anchors })).toEqual([])
+    }
+    expect(readdirSync(clone)).toEqual(expect.arrayContaining(['example.com_a.txt', ...files]))
+  })
+
   it('that is none is named with what git says', async () => {
     const failed = await gitAnchor(temporaryFolder()).held('log')()
     expect(failed).toMatchObject({

@@ -102,6 +102,11 @@ describe.each(Object.keys(stores))('a ledger in a store (%s)', (kind) => {
       _tag: 'KeyMismatch',
       expected: next.key,
       actual: key,
+      message: expect.stringContaining(`${key}, was replaced: since then ${next.key}`) as string,
+    })
+    await expect(store.audit.seal({ signer: await newSigner() })).rejects.toMatchObject({
+      _tag: 'KeyMismatch',
+      message: expect.stringContaining('has never signed the ledger') as string,
     })
     await store.audit.seal({ signer: to })
     const proof = await store.audit.proof('b')
@@ -365,4 +370,12 @@ describe('an anchor', () => {
     expect([sealed, anchored[0]?.error?._tag]).toEqual([1, 'AnchorFailed'])
     expect((await store.audit.status()).exposedSince).toBe('beginning')
   })
+})
+
+it('is begun where an audit finds none: its problem says so', async () => {
+  const store = await storeOf('memory')
+  const problems: string[] = []
+  for await (const finding of store.audit.verify({ anchors: [fileAnchor(join(temporaryFolder(), 'a.txt'))] }))
+    if (finding.type === 'problem') problems.push(finding.message)
+  expect(problems).toEqual([expect.stringContaining('palimpsest audit init')])
 })

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import type { Anchor } from '../anchors.ts'
 import { anchorFailed } from '../errors.ts'
-import { nextNote, notesIn, ofOrigin } from './held.ts'
+import { nextNote, notesIn, ofOrigin, originName } from './held.ts'
 
 const run = promisify(execFile)
 /** A server that does not answer must not hold up sealing. */
@@ -43,7 +43,8 @@ export const gitAnchor = (folder: string): Anchor => {
       tried(async () => {
         await git('rev-parse', '--git-dir')
         if (await follows()) await git('pull', '--quiet', '--ff-only')
-        return ofOrigin(notesIn(await committed(fileOf(origin))), origin)
+        const kept = await Promise.all([formerFileOf(origin), fileOf(origin)].map(committed))
+        return ofOrigin(kept.flatMap(notesIn), origin)
       }),
     put: ({ origin, size, checkpoint }) =>
       tried(async () => {
@@ -59,8 +60,10 @@ export const gitAnchor = (folder: string): Anchor => {
   }
 }
 
-const fileOf = (origin: string): string =>
-  `${origin.replaceAll(/[^A-Za-z0-9.-]/g, '_').replace(/^\.+/, '_')}.txt`
+const readable = (origin: string): string => origin.replaceAll(/[^A-Za-z0-9.-]/g, '_').replace(/^\.+/, '_')
+const fileOf = (origin: string): string => `${readable(origin)}-${originName(origin)}.txt`
+/** Of checkpoints that were kept before each origin had a file of its own: `a/b` and `a_b` shared one. */
+const formerFileOf = (origin: string): string => `${readable(origin)}.txt`
 
 /** Adds it to the file, unless an attempt before this one has. */
 const added = async (file: string, checkpoint: string): Promise<void> => {
