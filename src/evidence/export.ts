@@ -41,8 +41,8 @@ export interface Evidence {
  * Writes what proves a conversation into a folder, with a program that checks it (docs/evidence.md): its events to the byte, those of the
  * conversations that it was forked from, and the request of every call with a receipt.
  *
- * Memory: what is shown, a name for each distinct block, and the receipts. Where it fails, it leaves nothing. Errors: `FileExists` if the folder is not empty;
- * `CallOutOfRange` if one of the calls is not there.
+ * Memory: what is shown, a name for each distinct block, and the receipts. Where it fails, it leaves nothing. Errors: `FileExists` if the
+ * folder is not empty; `CallOutOfRange` if one of the calls is not there.
  */
 export const exportEvidence = (chat: Source, options: EvidenceOptions): TaskEither<EvidenceError, Evidence> =>
   task(() => exported(chat, options))

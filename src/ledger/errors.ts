@@ -88,8 +88,8 @@ export const notSealed = (conversation: string): NotSealed => ({
 export const keyMismatch = (expected: string, actual: string, wasReplaced: boolean): KeyMismatch => ({
   _tag: 'KeyMismatch',
   message: wasReplaced
-    ? `this key, ${actual}, was replaced: since then ${expected} signs the ledger. Name the file of that one with --key`
-    : `this key, ${actual}, has never signed the ledger: ${expected} does. Name the file of that one with --key`,
+    ? `this key, ${actual}, was replaced: since then ${expected} signs the ledger. Name the file of that one`
+    : `this key, ${actual}, has never signed the ledger: ${expected} does. Name the file of that one`,
   expected,
   actual,
 })
