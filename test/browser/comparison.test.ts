@@ -37,6 +37,17 @@ describe(`replay --compare --html${noBrowser}`, { skip: noBrowser !== '' }, () =
         expect([scroll, small]).toEqual([width, 0])
         expect(await faultsOf(page)).toEqual([])
         expect(curves).toEqual(Array.from({ length: 3 }, () => [true, true]))
+        if (width > 390) continue
+        // The edge is shaded while there is more beyond it, and each row still says whose it is.
+        const totals = page.getByRole('region', { name: 'Totals' })
+        const { x = 0, y = 0, width: wide = 0, height = 0 } = (await totals.boundingBox()) ?? {}
+        const edge = () =>
+          page.screenshot({ clip: { x: x + wide - 4, y: y + height - 4, width: 4, height: 3 } })
+        const before = await edge()
+        await totals.evaluate((node) => node.scrollTo(node.scrollWidth, 0))
+        expect((await edge()).equals(before)).toBe(false)
+        const policy = await totals.getByRole('rowheader', { name: 'recorded' }).boundingBox()
+        expect(policy?.x).toBe(x)
       }
     }))
 })

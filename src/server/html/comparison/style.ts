@@ -12,12 +12,14 @@ h2,figcaption{font-size:1.0625rem;font-weight:600;margin:0 0 .5rem}
 p{margin:0 0 .75rem;max-width:50rem}
 .note{color:var(--faint)}
 code{font:.8125rem ui-monospace,'SF Mono','Cascadia Mono','Roboto Mono','Noto Sans Mono','DejaVu Sans Mono',Menlo,Consolas,monospace;overflow-wrap:anywhere}
-.wide{overflow-x:auto;margin-block:1rem}
+.wide{overflow-x:auto;margin-block:1rem;background:linear-gradient(var(--ground) 0 0) 100% 0/1rem 100% no-repeat local,linear-gradient(270deg,color-mix(in srgb,var(--faint) 40%,transparent),transparent) 100% 0/1rem 100% no-repeat}
 .wide:focus-visible,summary:focus-visible{outline:2px solid var(--p1);outline-offset:2px}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums;white-space:nowrap}
 th,td{padding:.3rem .75rem .3rem 0;text-align:right;border-bottom:1px solid var(--line);vertical-align:baseline}
 thead th{color:var(--faint);font-weight:400;font-size:.8125rem}
 th:first-child,.text{text-align:left}
+th:first-child{position:sticky;left:0;background:var(--ground)}
+th:has(.ink){min-width:6.5rem;white-space:normal;overflow-wrap:anywhere}
 td.text{white-space:normal;min-width:7rem}
 tbody th{font-weight:600}
 .ink{display:inline-block;width:.7em;height:.7em;margin-inline-end:.5em;border-radius:2px;background:currentcolor}
