@@ -8,6 +8,9 @@ const short = new Intl.NumberFormat('en', { notation: 'compact', maximumFraction
 /** 41,233 */
 export const number = (value: number): string => grouped.format(value)
 
+/** A position, or what is before the first one: the beginning. */
+export const placeOf = (position: number): string => (position < 0 ? 'the beginning' : number(position))
+
 /** 133k, 1.2M: for columns of figures. */
 export const brief = (value: number): string => short.format(value).replace('K', 'k')
 

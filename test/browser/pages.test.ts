@@ -5,6 +5,7 @@ import { noBrowser } from '../support/browser.ts'
 import { disguised } from '../support/hostile.ts'
 import { sampleIds } from '../../src/cli/sample.ts'
 import { openStore } from '../../src/index.ts'
+import { bisect } from '../../src/investigate/index.ts'
 import { serve } from '../../src/server/serve.ts'
 import { atEnd } from '../support/at-end.ts'
 import { builtPage } from '../support/bundle.ts'
@@ -168,6 +169,17 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
     await page.getByText('palimpsest bisect long --good POSITION --bad 70', { exact: true }).waitFor()
     expect(await page.locator('form').count()).toBe(0)
     expect(await page.getByRole('alert').count()).toBe(0)
+  })
+
+  test('of bisections names the beginning where one is from before the first event', async () => {
+    const scene = await servedSample()
+    await bisect(scene.store.conversation(id), { good: -1, bad: 44 })
+    const { page } = await looking(scene, `/c/${id}/bisect`)
+    await page.getByRole('link', { name: 'the beginning to 44' }).click()
+    await page.getByText('All was well at the beginning').waitFor()
+    await page.goto(`${scene.url}/c/${id}?at=-1`)
+    await page.getByRole('heading', { name: 'the beginning' }).waitFor()
+    await page.getByText('the beginning · about 0 tokens').waitFor()
   })
 
   test('of the list asks for all that was chosen, however quickly', async () => {

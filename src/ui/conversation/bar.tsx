@@ -1,7 +1,7 @@
 import { NotIndexed, Stopped } from '../states.tsx'
 import { perform } from '../use-keys.ts'
 import type { Pane, View } from '../url.ts'
-import { brief, count, kindOf, number } from '../words.ts'
+import { brief, count, kindOf, number, placeOf } from '../words.ts'
 import type { Stretch } from './path.ts'
 import { mayRewindBefore } from './steps.ts'
 import type { Finding } from './use-finding.ts'
@@ -70,7 +70,9 @@ const statusOf = (
 ): readonly string[] => {
   const index = outline && at !== undefined ? at - outline.from : undefined
   return [
-    kindOf(index === undefined ? undefined : outline?.kinds[index]),
+    at !== undefined && at < 0
+      ? placeOf(at)
+      : kindOf(index === undefined ? undefined : outline?.kinds[index]),
     ...(index === undefined ? [] : [`about ${brief(outline?.tokens[index] ?? 0)} tokens`]),
     ...(outline?.from === 0 && at !== undefined
       ? [`${count(lengthOf(paths.stretches(at)), 'event')} on path`]

@@ -5,7 +5,7 @@ import { type Action, keymap, printed } from '../keys.ts'
 import { Failed, useFetched, useRested } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
 import { type Handlers, perform } from '../use-keys.ts'
-import { brief, count, kindOf, moment, number, size } from '../words.ts'
+import { brief, count, kindOf, moment, number, placeOf, size } from '../words.ts'
 import type { Here } from './here.ts'
 import type { Live } from './live.ts'
 
@@ -44,8 +44,8 @@ export const Inspector = ({ here, newest, possible, off, state }: InspectorProps
   return (
     <aside class="inspector" aria-label="Inspector">
       <h2>
-        <bdi class="figures">{number(position)}</bdi>{' '}
-        <span class="faint">{kindOf(outline?.kinds[index])}</span>
+        <bdi class="figures">{placeOf(position)}</bdi>{' '}
+        {position >= 0 && <span class="faint">{kindOf(outline?.kinds[index])}</span>}
       </h2>
       {error !== undefined && <Failed error={error} retry={retry} />}
       <dl>

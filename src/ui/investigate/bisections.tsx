@@ -11,7 +11,7 @@ import { type Problem, problemOf } from '../source/source.ts'
 import { Bar, Failed, useFetched } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
 import { useTitle } from '../use-title.ts'
-import { ago, count, moment, number } from '../words.ts'
+import { ago, count, moment, number, placeOf } from '../words.ts'
 import type { Bisection, BisectionListed, Result } from './shapes.ts'
 
 /** Begins a bisection, and lists those that there were. */
@@ -103,7 +103,7 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
             {value.items.map((one) => (
               <p key={one.id} class="line">
                 <a class="grow question" href={hrefs.bisect(id, one.id)}>
-                  {one.question === 'by hand' ? `${one.good} to ${one.bad}` : one.question}
+                  {one.question === 'by hand' ? `${placeOf(one.good)} to ${placeOf(one.bad)}` : one.question}
                 </a>
                 <span class="faint figures">{standsAt(one.result)}</span>
                 <span class="faint figures">{count(one.verdicts, 'answer')}</span>
