@@ -48,7 +48,7 @@ export const Sheet = ({ title, children, actions, class: own = '', onClose }: Sh
     dialog.current?.showModal()
   }, [])
   const close = (): void => {
-    // The browser tells of it a moment later: by then another sheet may be open.
+    // The browser tells that it was closed a moment later: by then another sheet may be open.
     if (!dialog.current) return
     onClose?.()
     closeSheet()
@@ -59,6 +59,11 @@ export const Sheet = ({ title, children, actions, class: own = '', onClose }: Sh
       class={`sheet ${own}`}
       aria-label={title}
       onClose={close}
+      // At once: what is typed next is meant for the page.
+      onCancel={(event) => {
+        event.preventDefault()
+        close()
+      }}
       onPointerDown={(event) => (isPressedOutside.current = event.target === dialog.current)}
       onClick={(event) =>
         isPressedOutside.current && event.target === dialog.current && dialog.current?.close()

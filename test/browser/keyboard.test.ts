@@ -86,7 +86,7 @@ describe.skipIf(noBrowser !== '')(`with the keyboard alone${noBrowser}`, () => {
 
   test.each([
     ['Control+k', 'palette', 'Do anything', 'rewind to 12', 'An action'],
-    ['R', 'act-sheet', 'Rewind', '12', 'to position'],
+    ['R', 'sheets', 'Rewind', '12', 'to position'],
   ])('what is typed after %s is meant for its sheet, which loads', async (key, part, title, text, label) => {
     let load = (): void => undefined
     const { page, at, shows } = await looking(await servedSample(), `/c/${id}?at=35`, {

@@ -96,6 +96,62 @@ describe.skipIf(noBrowser !== '')(`a sheet${noBrowser}`, () => {
     await noSheet(page)
   })
 
+  test('is gone at once where Escape closes it: the next key is for the page', async () => {
+    const { page } = await opened()
+    await page.keyboard.press('R')
+    await sheet(page, 'Rewind').waitFor()
+    // What the browser does for Escape, and a key before it does anything else.
+    await page.evaluate(`(async () => {
+      document.querySelector('dialog').requestClose()
+      await undefined
+      document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'F', bubbles: true }))
+    })()`)
+    await sheet(page, 'Fork').waitFor()
+  })
+
+  test('of an undo is confirmed with Enter alone', async () => {
+    const { page, chat } = await opened()
+    await chat.rewind({ to: 40 })
+    await page.keyboard.press('z')
+    await sheet(page, 'Undo').getByText('Rewound to 48').waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByRole('status').getByText('Undone').waitFor()
+    expect((await chat.effective()).at(-1)?.position).toBe(48)
+  })
+
+  test('of an undo has what is typed while it looks for what there is to undo, and says if there is nothing', async () => {
+    const { page, chat, shows } = await opened()
+    const look = /\/events\?.*clip=100/
+    let release = (): void => undefined
+    const held = new Promise<void>((resolve) => (release = resolve))
+    await chat.rewind({ to: 40 })
+    await page.route(look, async (route) => {
+      await held
+      await route.continue()
+    })
+    await page.keyboard.press('z')
+    await page.keyboard.press('k')
+    const undo = sheet(page, 'Undo')
+    await undo.getByRole('status', { name: 'Loading' }).waitFor()
+    await page.keyboard.press('k')
+    await page.keyboard.press('Control+Enter')
+    release()
+    await undo.getByText('Rewound to 48').waitFor()
+    await page.keyboard.press('Escape')
+    await noSheet(page)
+    await shows(45)
+    await page.keyboard.press('Z')
+    await sheet(page, 'Redo').getByText('There is nothing to redo since the last message.').waitFor()
+    await page.keyboard.press('Enter')
+    await noSheet(page)
+    await page.route(look, (route) => route.fulfill({ status: 400, json: { detail: 'It is out of order' } }))
+    await page.keyboard.press('z')
+    await undo.getByRole('alert').getByText('It is out of order').waitFor()
+    await page.unroute(look)
+    await undo.getByRole('button', { name: 'Try again' }).click()
+    await undo.getByText('Rewound to 48').waitFor()
+  })
+
   test('of a fork says before it is confirmed that its id is taken', async () => {
     const { page } = await opened()
     await page.keyboard.press('F')

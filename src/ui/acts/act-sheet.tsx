@@ -72,8 +72,9 @@ export const ActSheet = ({ acting, draft: given, done }: ActSheetProps) => {
             type="button"
             class="primary"
             autofocus={draft.act === 'rewind' && draft.way !== undefined}
-            disabled={!isReady}
-            onClick={() => confirm()}
+            // Not `disabled`: it could not have the focus while the sheet opens.
+            aria-disabled={!isReady}
+            onClick={() => isReady && confirm()}
           >
             {title} <kbd>Ctrl+⏎</kbd>
           </button>

@@ -1,4 +1,4 @@
-import { count, number } from '../words.ts'
+import { count, placeOf } from '../words.ts'
 import type { Undoing } from './undoing.ts'
 
 // What people do to a conversation: as a draft in a sheet, as a command, and in words. Nothing of it deletes.
@@ -13,16 +13,16 @@ export type Draft =
 export type Act = Draft['act']
 
 /** The title of its sheet. */
-export const titleOf = (draft: Draft): string => {
-  if (draft.act === 'rewind' && draft.way) return draft.way === 'undo' ? 'Undo' : 'Redo'
-  return titles[draft.act]
-}
-const titles: Readonly<Record<Act, string>> = {
+export const titleOf = (draft: Draft): string =>
+  titles[draft.act === 'rewind' && draft.way ? draft.way : draft.act]
+export const titles: Readonly<Record<Act | keyof Undoing, string>> = {
   rewind: 'Rewind',
   fork: 'Fork',
   condense: 'Condense',
   truncate: 'Truncate',
   restore: 'Restore',
+  undo: 'Undo',
+  redo: 'Redo',
 }
 
 /** What it is for, in a sentence. */
@@ -89,8 +89,6 @@ export const doneWords = (draft: Draft): string => {
       return `Restored what ${draft.marker} hid`
   }
 }
-const placeOf = (position: number): string => (position < 0 ? 'the beginning' : number(position))
-
 /** An event as it would be written, in words. */
 export const eventWords = ({ type, data }: { readonly type: string; readonly data: object }): string => {
   const { to, covers, marker, messagesHidden } = data as Readonly<Record<string, unknown>>

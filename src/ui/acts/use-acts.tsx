@@ -1,14 +1,13 @@
 import { openPart } from '../part.tsx'
 import { go } from '../router.ts'
 import { announced } from '../announcer.tsx'
-import { apiOf, hrefs } from '../url.ts'
-import { problemOf } from '../source/source.ts'
+import { hrefs } from '../url.ts'
 import { useActions } from '../use-keys.ts'
 import { type Draft, doneWords } from './acts.ts'
 import type { Acting } from './dry-run.ts'
 import { offBecause } from './preview.ts'
 import { toast } from './toast.tsx'
-import { type Done, type Undoing, undoingCommand, undoingOf } from './undoing.ts'
+import type { Undoing } from './undoing.ts'
 
 /** What of a conversation can be acted on. */
 export interface Seen extends Acting {
@@ -57,7 +56,7 @@ export const useActs = (seen: Seen): Acts => {
 
 /** The sheet is loaded when it is first opened. */
 const open = (acting: Acting, draft: Draft): void =>
-  openPart(import('./act-sheet.tsx'), ({ ActSheet }) => (
+  openPart(import('./sheets.ts'), ({ ActSheet }) => (
     <ActSheet acting={acting} draft={draft} done={(done) => tell(acting, done)} />
   ))
 
@@ -85,23 +84,8 @@ const tell = (acting: Acting, draft: Draft): void => {
   )
 }
 
-/** How many of the last events are looked at: so many acts in a row can be undone. */
-const lookedAt = 200
-
-const undo = (acting: Acting, way: keyof Undoing): void => {
-  const { source, id } = acting
-  const ask = async (): Promise<void> => {
-    const { position: last } = await source.get<{ readonly position: number }>(apiOf(id))
-    const from = Math.max(0, last - lookedAt + 1)
-    const { items } = await source.get<{ readonly items: readonly Done[] }>(
-      `${apiOf(id)}/events?from=${from}&limit=${lookedAt}&clip=100`,
-    )
-    const command = undoingCommand(undoingOf(items), way)
-    if (!command) announced(`there is nothing to ${way} since the last message`)
-    else {
-      const { to, reason } = command
-      open({ ...acting, last }, { act: 'rewind', to, reason, way })
-    }
-  }
-  ask().catch((error: unknown) => announced(problemOf(error).detail))
-}
+/** Its sheet looks for what there is to undo. */
+const undo = (acting: Acting, way: keyof Undoing): void =>
+  openPart(import('./sheets.ts'), ({ UndoSheet }) => (
+    <UndoSheet acting={acting} way={way} done={(done) => tell(acting, done)} />
+  ))

@@ -1,0 +1,51 @@
+import { closeSheet, Sheet } from '../sheet.tsx'
+import { Failed, Skeleton, useFetched } from '../states.tsx'
+import { apiOf, queryOf } from '../url.ts'
+import { ActSheet } from './act-sheet.tsx'
+import { type Draft, titles } from './acts.ts'
+import type { Acting } from './dry-run.ts'
+import { type Done, type Undoing, undoingCommand, undoingOf } from './undoing.ts'
+
+/** How many of the last events are looked at: so many acts in a row can be undone. */
+const lookedAt = 200
+
+interface UndoSheetProps {
+  readonly acting: Acting
+  readonly way: keyof Undoing
+  /** Called once it is done. */
+  readonly done: (draft: Draft) => void
+}
+
+/** Looks for what there is to undo, or to do again, and shows what that would do. */
+export const UndoSheet = ({ acting, way, done }: UndoSheetProps) => {
+  const query = queryOf({ direction: 'backward', limit: lookedAt, clip: 100 })
+  const { value, error, retry } = useFetched<{ readonly last: number; readonly items: readonly Done[] }>(
+    acting.source,
+    `${apiOf(acting.id)}/events${query}`,
+  )
+  const command = value && undoingCommand(undoingOf(value.items.toReversed()), way)
+  if (command) {
+    const { to, reason } = command
+    return (
+      <ActSheet
+        acting={{ ...acting, last: value.last }}
+        draft={{ act: 'rewind', to, reason, way }}
+        done={done}
+      />
+    )
+  }
+  return (
+    <Sheet
+      title={titles[way]}
+      actions={
+        <button type="button" onClick={closeSheet}>
+          Cancel
+        </button>
+      }
+    >
+      {value && <p>There is nothing to {way} since the last message.</p>}
+      {error !== undefined && <Failed error={error} retry={retry} />}
+      {!value && error === undefined && <Skeleton rows={3} />}
+    </Sheet>
+  )
+}
