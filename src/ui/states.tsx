@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { type Connection, problemOf, type Source } from './source/source.ts'
+import { type Connection, problemOf, type Source, unreachable } from './source/source.ts'
 import { number } from './words.ts'
 
 /** A bar at the top while something is fetched for longer than 150 ms. What was shown stays. */
@@ -30,17 +30,22 @@ export const Empty = ({
   </section>
 )
 
-/** A problem in the place of what it is a problem of; the rest of the page still works. */
+/** How long until what could not be reached is asked for again, in milliseconds. */
+const pause = 4_000
+
+/** A problem in the place of what it is a problem of; the rest of the page still works. It goes by itself once the server is reached again. */
 export const Failed = ({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) => {
   const { title, detail, tag, status } = problemOf(error)
+  useEffect(() => {
+    if (!retry || title !== unreachable.title) return undefined
+    const timer = setTimeout(retry, pause)
+    return () => clearTimeout(timer)
+  }, [error])
   return (
     <section class="failed" role="alert">
       <h2>{title}</h2>
       <p>{detail}</p>
-      <p class="faint">
-        {tag}
-        {status > 0 && ` · status ${status}`}
-      </p>
+      <p class="faint">{[tag, status > 0 && `status ${status}`].filter(Boolean).join(' · ')}</p>
       {retry && (
         <button type="button" onClick={retry}>
           Try again

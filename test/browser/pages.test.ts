@@ -226,9 +226,20 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
     await page.keyboard.press('Enter')
     await page.getByRole('alert').getByText('The server cannot be reached').waitFor()
     expect(await row(20).count()).toBe(0)
+    // It asks again by itself.
     await page.unroute(/effective\?(?:.*&)?at=5(?:&|$)/)
-    await page.getByRole('button', { name: 'Try again' }).click()
     await shows(5)
+  })
+
+  test('of a conversation asks again by itself for the ribbon, where the server could not be reached', async () => {
+    const { page, slider } = await looking(await servedSample(), `/c/${id}?at=20`, {
+      allowed: [/Failed to load resource/],
+      before: (opened) => opened.route(/outline\?/, (route) => route.abort()),
+    })
+    await page.getByRole('alert').getByText('The server cannot be reached').waitFor()
+    await page.unroute(/outline\?/)
+    await slider.waitFor()
+    expect(await page.getByRole('alert').count()).toBe(0)
   })
 
   test('says what of two long conversations it does not compare', async () => {

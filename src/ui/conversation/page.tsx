@@ -77,7 +77,11 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
           />
         ) : (
           <div class="ribbon">
-            {sight.outlineError === undefined ? <div class="band" /> : <Failed error={sight.outlineError} />}
+            {sight.outlineError === undefined ? (
+              <div class="band" />
+            ) : (
+              <Failed error={sight.outlineError} retry={sight.again} />
+            )}
           </div>
         )}
         <BarOfView {...{ sight, shown, finding }} {...doing} />

@@ -73,7 +73,10 @@ export const useSight = (source: Source, id: string, search: string): Sight => {
     dragged,
     drag,
     isAnswered: answer !== undefined,
-    again: () => setAttempt(attempt + 1),
+    again: () => {
+      setAttempt(attempt + 1)
+      outlined.again()
+    },
   }
 }
 

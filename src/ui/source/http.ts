@@ -7,6 +7,7 @@ import {
   type Problem,
   problemOf,
   type Source,
+  unreachable,
 } from './source.ts'
 
 export interface HttpOptions {
@@ -166,12 +167,6 @@ const posted = (body: object, signal?: AbortSignal): RequestInit => ({
 })
 const withSignal = (signal: AbortSignal | undefined) => (signal ? { signal } : {})
 const isAbort = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError'
-
-const unreachable: Problem = {
-  title: 'The server cannot be reached',
-  detail: 'Check that `palimpsest serve` still runs, then try again.',
-  status: 0,
-}
 
 const problemIn = async (response: Response): Promise<Problem> => {
   const { status, statusText } = response

@@ -12,6 +12,13 @@ export interface Problem {
   readonly [field: string]: unknown
 }
 
+/** There was no answer. */
+export const unreachable: Problem = {
+  title: 'The server cannot be reached',
+  detail: 'Check that `palimpsest serve` still runs, then try again.',
+  status: 0,
+}
+
 export interface Asking {
   readonly signal?: AbortSignal | undefined
 }

@@ -8,6 +8,7 @@ export interface Outlined {
   readonly outline: Outline | undefined
   readonly overview: Overview | undefined
   readonly error: unknown
+  readonly again: () => void
   /** Something has been written: the last position that is known. */
   readonly grown: (last: number) => void
   readonly last: number | undefined
@@ -67,6 +68,7 @@ export const useOutline = (source: Source, id: string, at: number | undefined): 
     outline,
     overview,
     error,
+    again: () => setAttempt(attempt + 1),
     last: end,
     grown: (to) => setLast((before) => Math.max(before ?? -1, to)),
   }
