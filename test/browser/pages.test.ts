@@ -182,6 +182,22 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
     await page.getByText('the beginning · about 0 tokens').waitFor()
   })
 
+  test('of a conversation has room for rows on a low screen, and breaks long names on a narrow one', async () => {
+    const scene = await served()
+    const name = `mcp__${'x'.repeat(59)}`
+    await scene.store.conversation('talk').append([
+      { role: 'user', content: 'Look.' },
+      { role: 'assistant', content: [{ type: 'tool_use', id: 'call', name, input: {} }] },
+    ])
+    const { page, row } = await looking(scene, '/c/talk', { viewport: { width: 320, height: 256 } })
+    await row(1).waitFor()
+    const list = await page.locator('.rows').boundingBox()
+    expect(list?.height).toBeGreaterThan(150)
+    await page.locator('.rows').evaluate((node) => node.scrollIntoView({ block: 'end' }))
+    const tool = await row(1).locator('.what b').boundingBox()
+    expect((tool?.x ?? 0) + (tool?.width ?? 999)).toBeLessThanOrEqual(320)
+  })
+
   test('of the list asks for all that was chosen, however quickly', async () => {
     const scene = await served()
     await scene.store.conversation('talk').append({ role: 'user', content: 'Hello there.' })
