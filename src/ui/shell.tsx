@@ -40,7 +40,7 @@ export const Shell = ({ source, onUnauthorized }: ShellProps) => {
   useActions({
     keys: () => openSheet(<KeysSheet />),
     palette: openPalette,
-    workers: () => go(hrefs.workers),
+    workers: source.isLive ? () => go(hrefs.workers) : undefined,
     conversations: () => go(hrefs.list),
     theme: () => announced(`Theme: ${nextTheme()}`),
     singleKeys: () => {

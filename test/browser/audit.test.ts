@@ -109,7 +109,7 @@ describe.skipIf(noBrowser !== '')(`the audit page${noBrowser}`, () => {
         ),
     })
     await page.getByText('this needs a token with the scope audit').first().waitFor()
-    expect(await page.getByRole('heading', { level: 1 }).count()).toBe(0)
+    expect(await page.getByRole('heading', { level: 1 }).allTextContents()).toEqual(['Audit'])
   })
 })
 

@@ -45,12 +45,14 @@ describe.skipIf(noBrowser !== '')(`axe finds nothing${noBrowser}`, () => {
     const chat = store.conversation(id)
     const { id: bisection } = await bisect(chat, { good: 2, bad: 44 })
     await bisect(chat, { good: 2, bad: 44, mark: 'good' })
-    const { page } = await looking(scene, '/audit')
+    const { page } = await looking(scene, '/audit', { allowed: [/status of 404/] })
     const pages = [
       ['/audit', 'No ledger'],
       [`/c/${id}/audit`, '23 calls verified'],
       [`/c/${id}/tokens?window=24000&mode=truncate`, 'of 21 calls the same'],
       [`/c/${id}/bisect?bad=44`, 'Begun before'],
+      [`/c/${id}/calls/99`, 'status 404'],
+      ['/c/nobody/audit', 'status 404'],
       [`/c/${id}/bisect/${bisection}`, 'Most likely'],
     ] as const
     for (const [address, text] of pages) {

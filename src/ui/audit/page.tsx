@@ -38,6 +38,7 @@ export const AuditPage = ({ source, params: { id = '' } }: PageProps) => {
         </Crumb>
       </Header>
       <main class="plain audit">
+        {!isKnown && <h1 class="sr-only">Audit</h1>}
         {isKnown && (
           <VerdictWords verdict={verdict}>
             {verdict.position !== undefined && verdict.position >= 0 && last !== -1 && (

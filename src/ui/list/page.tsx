@@ -35,7 +35,10 @@ export const ListPage = ({ source, search }: PageProps) => {
   const field = useRef<HTMLInputElement>(null)
   const isNarrow = isNarrowed(asked)
   const isEmpty = listed?.items.length === 0 && !isNarrow
-  useActions({ search: () => field.current?.focus(), audit: () => go(hrefs.audit()) })
+  useActions({
+    search: () => field.current?.focus(),
+    audit: source.isLive ? () => go(hrefs.audit()) : undefined,
+  })
   useTitle()
   const ask = (next: Partial<Asked>): void => go(hrefOf({ ...asked, ...next }), { replace: true })
   return (
@@ -43,15 +46,17 @@ export const ListPage = ({ source, search }: PageProps) => {
       <Bar isBusy={isBusy && listed !== undefined} />
       <Header
         end={
-          <>
-            {source.isLive && <Live connection={connection} />}
-            <a class="nav" href={hrefs.workers}>
-              workers
-            </a>
-            <a class="nav" href={hrefs.audit()}>
-              audit
-            </a>
-          </>
+          source.isLive && (
+            <>
+              <Live connection={connection} />
+              <a class="nav" href={hrefs.workers}>
+                workers
+              </a>
+              <a class="nav" href={hrefs.audit()}>
+                audit
+              </a>
+            </>
+          )
         }
       >
         {store !== undefined && <code class="faint store wide-only">{store}</code>}

@@ -59,6 +59,7 @@ export const CallPage = ({ source, params: { id = '', call: name = '' }, search 
       </Header>
       {/* The call before stays until the next one is there. */}
       <main class="plain request" aria-busy={isBusy}>
+        {!isThere && <h1 class="sr-only">Request</h1>}
         {error !== undefined && <Failed error={error} retry={retry} />}
         {!value && error === undefined && <Skeleton />}
         {isThere && (
