@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { toast } from './acts/toast.tsx'
-import { openSheet } from './sheet.tsx'
+import { openSheet, setComing } from './sheet.tsx'
 import { failed } from './source/source.ts'
 import { holdKeys } from './use-keys.ts'
 
@@ -22,9 +22,14 @@ export const part = <A,>(loading: Promise<A>): Promise<A> =>
 /** Opens a sheet once its part is loaded: what is typed meanwhile is typed into it. */
 export const openPart = <A,>(loading: Promise<A>, sheetOf: (loaded: A) => ComponentChildren): void => {
   const release = holdKeys()
+  setComing(true)
   withPart(loading, (loaded) => openSheet(sheetOf(loaded)))
+  const done = (): void => {
+    setComing(false)
+    release()
+  }
   // It is drawn by then.
-  void loading.then(() => setTimeout(release), release)
+  void loading.then(() => setTimeout(done), done)
 }
 
 /** Uses a part once it is loaded; the foot of the page says so if it cannot be. */

@@ -1,5 +1,6 @@
 import { type ComponentChildren, Fragment } from 'preact'
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { Bar } from './states.tsx'
 
 // Sheets: what is laid over the page for a moment. One at a time; Escape closes it, and the focus returns to where it was.
 
@@ -8,6 +9,10 @@ let show: ((content: ComponentChildren | undefined) => void) | undefined
 /** Opens a sheet with this content (a `Sheet`), in place of the one that is open. */
 export const openSheet = (content: ComponentChildren): void => show?.(content)
 export const closeSheet = (): void => show?.(undefined)
+
+let coming: ((isComing: boolean) => void) | undefined
+/** Says whether a sheet is still being loaded. */
+export const setComing = (isComing: boolean): void => coming?.(isComing)
 
 /** Where sheets appear: once in the page. */
 export const SheetHost = () => {
@@ -18,6 +23,8 @@ export const SheetHost = () => {
     nth: 0,
   })
   const before = useRef<Element>(null)
+  const [isComing, setIsComing] = useState(false)
+  coming = setIsComing
   show = (next) => {
     if (content === undefined && next !== undefined) before.current = document.activeElement
     setShown(({ nth: last }) => ({ content: next, nth: last + 1 }))
@@ -27,7 +34,12 @@ export const SheetHost = () => {
     if (content === undefined && before.current instanceof HTMLElement) before.current.focus()
   }, [content])
   // Each is a new one, although the one before may have been of the same kind.
-  return <Fragment key={nth}>{content}</Fragment>
+  return (
+    <>
+      <Bar isBusy={isComing} />
+      <Fragment key={nth}>{content}</Fragment>
+    </>
+  )
 }
 
 export interface SheetProps {

@@ -109,6 +109,21 @@ describe.skipIf(noBrowser !== '')(`a sheet${noBrowser}`, () => {
     await sheet(page, 'Fork').waitFor()
   })
 
+  test('that is still loaded is announced by the bar at the top', async () => {
+    let release = (): void => undefined
+    const held = new Promise<void>((resolve) => (release = resolve))
+    const { page } = await opened()
+    await page.route(/sheets-/, async (route) => {
+      await held
+      await route.continue()
+    })
+    await page.keyboard.press('R')
+    await page.locator('.bar:visible').waitFor()
+    release()
+    await sheet(page, 'Rewind').waitFor()
+    await page.locator('.bar:visible').waitFor({ state: 'detached' })
+  })
+
   test('of an undo is confirmed with Enter alone', async () => {
     const { page, chat } = await opened()
     await chat.rewind({ to: 40 })
