@@ -124,6 +124,15 @@ describe.skipIf(noBrowser !== '')(`a sheet${noBrowser}`, () => {
     await page.locator('.bar:visible').waitFor({ state: 'detached' })
   })
 
+  test('offers to hide up to the last message, also after a marker', async () => {
+    const { page, chat } = await opened()
+    await chat.truncate({ covers: { first: 38, last: 44 } })
+    await page.keyboard.press('G')
+    await page.getByRole('heading', { name: '49 truncated' }).waitFor()
+    await page.keyboard.press('T')
+    expect(await sheet(page, 'Truncate').getByLabel('through').inputValue()).toBe('48')
+  })
+
   test('of an undo is confirmed with Enter alone', async () => {
     const { page, chat } = await opened()
     await chat.rewind({ to: 40 })

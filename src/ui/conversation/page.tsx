@@ -39,7 +39,7 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
     last: last ?? -1,
     at: at ?? -1,
     first: sight.value?.items[1]?.position,
-    through: row?.kind === 'same' ? row.position : undefined,
+    through: row?.kind === 'same' ? row.position : sight.value?.items.at(-1)?.position,
     marker: markerOf(row, shown.markers.at(-1)?.position),
   })
   const letter = outline && at !== undefined ? outline.kinds[at - outline.from] : undefined
