@@ -185,9 +185,14 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
   test('of a conversation has room for rows on a low screen, and breaks long names on a narrow one', async () => {
     const scene = await served()
     const name = `mcp__${'x'.repeat(59)}`
-    await scene.store.conversation('talk').append([
+    const chat = scene.store.conversation('talk')
+    await chat.append([
       { role: 'user', content: 'Look.' },
-      { role: 'assistant', content: [{ type: 'tool_use', id: 'call', name, input: {} }] },
+      {
+        role: 'assistant',
+        content: [{ type: 'tool_use', id: 'call', name, input: {} }],
+        origin: { model: 'claude-opus-5-5' },
+      },
     ])
     const { page, row } = await looking(scene, '/c/talk', { viewport: { width: 320, height: 256 } })
     await row(1).waitFor()
@@ -240,9 +245,13 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
     await page.keyboard.press(':')
     await page.keyboard.type('5')
     await page.keyboard.press('Enter')
-    await page.getByRole('alert').getByText('The server cannot be reached').waitFor()
+    const alert = page.locator('.reading').getByRole('alert')
+    await alert.getByText('The server cannot be reached').waitFor()
     expect(await row(20).count()).toBe(0)
-    // It asks again by itself.
+    // It asks again by itself, and what it says stays meanwhile: it is read out once.
+    await alert.evaluate((node) => node.setAttribute('data-first', ''))
+    await page.waitForRequest(/at=5(?:&|$)/)
+    expect(await page.locator('.reading [data-first]').count()).toBe(1)
     await page.unroute(/effective\?(?:.*&)?at=5(?:&|$)/)
     await shows(5)
   })

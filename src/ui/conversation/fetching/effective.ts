@@ -47,9 +47,7 @@ export const useEffective = (source: Source, id: string, at: number | undefined,
       }
     }
     // Who moves on is busy already: nothing is drawn for that.
-    setState((before) =>
-      before.isBusy && before.error === undefined ? before : { ...before, error: undefined, isBusy: true },
-    )
+    setState((before) => (before.isBusy ? before : { ...before, isBusy: true }))
     const timer = setTimeout(() => void ask(), Math.max(0, lastAsked.current + every - performance.now()))
     return () => {
       clearTimeout(timer)
