@@ -185,15 +185,13 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
   test('of a conversation has room for rows on a low screen, and breaks long names on a narrow one', async () => {
     const scene = await served()
     const name = `mcp__${'x'.repeat(59)}`
-    const chat = scene.store.conversation('talk')
-    await chat.append([
-      { role: 'user', content: 'Look.' },
-      {
-        role: 'assistant',
-        content: [{ type: 'tool_use', id: 'call', name, input: {} }],
-        origin: { model: 'claude-opus-5-5' },
-      },
-    ])
+    const call = {
+      role: 'assistant' as const,
+      content: [{ type: 'tool_use' as const, id: 'call', name, input: {} }],
+      origin: { model: 'claude-opus-5-5' },
+    }
+    for (const talk of ['talk', 'other'])
+      await scene.store.conversation(talk).append([{ role: 'user', content: `Look at ${talk}.` }, call])
     const { page, row } = await looking(scene, '/c/talk', { viewport: { width: 320, height: 256 } })
     await row(1).waitFor()
     const list = await page.locator('.rows').boundingBox()
@@ -201,6 +199,15 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
     await page.locator('.rows').evaluate((node) => node.scrollIntoView({ block: 'end' }))
     const tool = await row(1).locator('.what b').boundingBox()
     expect((tool?.x ?? 0) + (tool?.width ?? 999)).toBeLessThanOrEqual(320)
+    for (const [address, there] of [
+      ['/c/talk/tokens', '.costs'],
+      ['/c/talk/compare?with=other', '.call-name'],
+      ['/c/talk/calls/p1', '.reply .block.call'],
+    ] as const) {
+      await page.goto(scene.url + address)
+      await page.locator(there).first().waitFor()
+      expect([address, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([address, 320])
+    }
   })
 
   test('of the list asks for all that was chosen, however quickly', async () => {
