@@ -210,6 +210,27 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
     }
   })
 
+  test('of a conversation says nothing of it before it knows, and stays where it is when the ribbon comes', async () => {
+    let release = (): void => undefined
+    const held = new Promise<void>((resolve) => (release = resolve))
+    const { page, row, slider } = await looking(await servedSample(), `/c/${id}?at=20`, {
+      before: (opened) =>
+        opened.route(/outline\?/, async (route) => {
+          await held
+          await route.continue()
+        }),
+    })
+    await row(20).waitFor()
+    const bar = page.locator('.bar-of-view')
+    const before = await bar.boundingBox()
+    expect(await bar.textContent()).not.toMatch(/other/i)
+    expect(await page.getByRole('complementary').getByRole('heading').textContent()).toBe('20 ')
+    release()
+    await slider.waitFor()
+    await page.getByRole('heading', { name: '20 assistant' }).waitFor()
+    expect(Math.abs(((await bar.boundingBox())?.y ?? 0) - (before?.y ?? 0))).toBeLessThan(4)
+  })
+
   test('of the list asks for all that was chosen, however quickly', async () => {
     const scene = await served()
     await scene.store.conversation('talk').append({ role: 'user', content: 'Hello there.' })

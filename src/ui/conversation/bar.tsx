@@ -69,10 +69,10 @@ const statusOf = (
   { paths, hiddenCount }: Rows,
 ): readonly string[] => {
   const index = outline && at !== undefined ? at - outline.from : undefined
+  const letter = index === undefined ? undefined : outline?.kinds[index]
   return [
-    at !== undefined && at < 0
-      ? placeOf(at)
-      : kindOf(index === undefined ? undefined : outline?.kinds[index]),
+    ...(at !== undefined && at < 0 ? [placeOf(at)] : []),
+    ...(letter === undefined ? [] : [kindOf(letter)]),
     ...(index === undefined ? [] : [`about ${brief(outline?.tokens[index] ?? 0)} tokens`]),
     ...(outline?.from === 0 && at !== undefined
       ? [`${count(lengthOf(paths.stretches(at)), 'event')} on path`]

@@ -41,11 +41,12 @@ export const Inspector = ({ here, newest, possible, off, state }: InspectorProps
   const event = [found, told].find((one) => one?.position === position)
   const time = event?.metadata.time ?? outline?.times[position - outline.from]
   const index = position - (outline?.from ?? 0)
+  const letter = outline?.kinds[index]
   return (
     <aside class="inspector" aria-label="Inspector">
       <h2>
         <bdi class="figures">{placeOf(position)}</bdi>{' '}
-        {position >= 0 && <span class="faint">{kindOf(outline?.kinds[index])}</span>}
+        {letter !== undefined && <span class="faint">{kindOf(letter)}</span>}
       </h2>
       {error !== undefined && <Failed error={error} retry={retry} />}
       <dl>

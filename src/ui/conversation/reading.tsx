@@ -105,7 +105,11 @@ const Headings = ({ pane, isSplit, at }: HeadingsProps) => (
         <h2>What the model sees at {at === undefined ? '' : number(at)}</h2>
       </>
     ) : (
-      <h2>{isSplit ? oneHeading[pane] : 'Everything that happened; the model sees all of it'}</h2>
+      <h2>
+        {isSplit || at === undefined
+          ? oneHeading[pane]
+          : 'Everything that happened; the model sees all of it'}
+      </h2>
     )}
   </div>
 )
