@@ -166,17 +166,17 @@ test('every state of a receipt has a word, and its own reason if there is one', 
 
 test('a call has the one before and the one after it, whether they have receipts or not', () => {
   const all = { items: [{ number: 1, position: 2 }, { position: 4 }, { number: 2, position: 7 }] }
-  expect(placeOf('p4', all)).toEqual({ previous: '1', next: '2', of: 'of 3' })
-  expect(placeOf('1', all)).toEqual({ previous: undefined, next: 'p4', of: 'of 3' })
+  expect(placeOf('p4', all)).toEqual({ previous: '1', next: '2', of: 'of 3', nth: '2' })
+  expect(placeOf('1', all)).toEqual({ previous: undefined, next: 'p4', of: 'of 3', nth: '1' })
   // The one that is being made.
-  expect(placeOf('3', all)).toEqual({ previous: '2', next: undefined, of: 'of 3' })
-  expect(placeOf('3', undefined)).toEqual({ previous: undefined, next: undefined, of: '' })
+  expect(placeOf('3', all)).toEqual({ previous: '2', next: undefined, of: 'of 3', nth: '3' })
+  expect(placeOf('3', undefined)).toEqual({ previous: undefined, next: undefined, of: '', nth: '3' })
 })
 
 test('a call after the first thousand is still followed by others', () => {
   const all = { items: [{ number: 1 }, { number: 2 }], next: 9 }
-  expect(placeOf('2', all)).toEqual({ previous: '1', next: '3', of: 'of 2+' })
-  expect(placeOf('2000', all)).toEqual({ previous: '1999', next: '2001', of: 'of 2+' })
+  expect(placeOf('2', all)).toEqual({ previous: '1', next: '3', of: 'of 2+', nth: '2' })
+  expect(placeOf('2000', all)).toEqual({ previous: '1999', next: '2001', of: 'of 2+', nth: '2000' })
 })
 
 test('the body has the model and the parameters as it was sent', () => {

@@ -8,6 +8,8 @@ export interface CallPlace {
   readonly previous: string | undefined
   readonly next: string | undefined
   readonly of: string
+  /** Its number; of one without, which of the others it is. */
+  readonly nth: string
 }
 
 /** @param all the first thousand calls; undefined: nobody knows yet */
@@ -15,13 +17,15 @@ export const placeOf = (name: string, all: Listed | undefined): CallPlace => {
   const names = all?.items.map(nameOf) ?? []
   const index = names.indexOf(name)
   const nth = /^\d+$/.test(name) ? Number(name) : undefined
+  const shown = nth === undefined ? (index < 0 ? '' : number(index + 1)) : name
   const of = all ? `of ${number(names.length)}${all.next === undefined ? '' : '+'}` : ''
   if (index >= 0) {
     const beyond = all?.next === undefined || nth === undefined ? undefined : String(nth + 1)
-    return { previous: names[index - 1], next: names[index + 1] ?? beyond, of }
+    return { previous: names[index - 1], next: names[index + 1] ?? beyond, of, nth: shown }
   }
   // The one that is being made, or one after the first thousand.
   const previous =
     all?.next === undefined ? names.at(-1) : nth !== undefined && nth > 1 ? String(nth - 1) : undefined
-  return { previous, next: all?.next === undefined || nth === undefined ? undefined : String(nth + 1), of }
+  const next = all?.next === undefined || nth === undefined ? undefined : String(nth + 1)
+  return { previous, next, of, nth: shown }
 }

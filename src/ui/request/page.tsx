@@ -26,7 +26,7 @@ export const CallPage = ({ source, params: { id = '', call: name = '' }, search 
   )
   const { value: all } = useFetched<Listed>(source, `${apiOf(id)}/calls?limit=1000`)
   const { value: now } = useFetched<{ readonly position: number }>(source, apiOf(id))
-  const { previous, next, of } = placeOf(name, all)
+  const { previous, next, of, nth } = placeOf(name, all)
   const to = (other: string | undefined) => (other === undefined ? undefined : () => go(hrefOf(other)))
   // Where the request was made: a rewind there has the call made again.
   const at = value?.receipt?.position ?? (value?.position ?? 1) - 1
@@ -49,7 +49,7 @@ export const CallPage = ({ source, params: { id = '', call: name = '' }, search 
           <nav class="steps" aria-label="Calls">
             <Step href={previous && hrefOf(previous)} word="previous call" sign="‹" />
             <span class="figures">
-              {name} <span class="faint">{of}</span>
+              {nth} <span class="faint">{of}</span>
             </span>
             <Step href={next && hrefOf(next)} word="next call" sign="›" />
           </nav>
