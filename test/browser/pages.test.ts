@@ -196,6 +196,8 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
     await row(1).waitFor()
     const list = await page.locator('.rows').boundingBox()
     expect(list?.height).toBeGreaterThan(150)
+    const search = await page.getByRole('button', { name: 'Search', exact: true }).boundingBox()
+    expect((search?.x ?? 0) + (search?.width ?? 999)).toBeLessThanOrEqual(320)
     await page.locator('.rows').evaluate((node) => node.scrollIntoView({ block: 'end' }))
     const tool = await row(1).locator('.what b').boundingBox()
     expect((tool?.x ?? 0) + (tool?.width ?? 999)).toBeLessThanOrEqual(320)
