@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { z } from 'zod'
+import { z } from 'zod'
 import { type InvalidInput, invalidInput } from './errors.ts'
 import { copyJson, pathText } from './json.ts'
 import { unknownField } from './nearest.ts'
@@ -17,7 +17,10 @@ export const parsed = <S extends z.ZodType>(
   value: unknown,
 ): E.Either<InvalidInput, z.infer<S>> => {
   const { data, error } = schema.safeParse(value)
-  const issue = error?.issues[0] && named(deepest(error.issues[0]), schema)
+  const issues = (error?.issues ?? []).map(deepest)
+  // A field that is misspelt is missing, too.
+  const first = issues.find(({ keys }) => keys !== undefined) ?? issues[0]
+  const issue = first && named(first, schema)
   return issue ? E.left(invalidInput(pathText(issue.path), issue.message)) : E.right(data as z.infer<S>)
 }
 
@@ -28,12 +31,29 @@ interface Issue {
   readonly keys?: readonly string[]
 }
 
-/** An unknown field is named by its path; what was meant by one of the value itself, the schema knows. */
+/** An unknown field is named by its path; what was meant, the schema of the object knows. */
 const named = ({ path, message, keys }: Issue, schema: z.ZodType): Issue => {
   const [key] = keys ?? []
   if (key === undefined) return { path, message }
-  const known = path.length === 0 && 'shape' in schema ? Object.keys(schema.shape as object) : undefined
+  const known = fieldsIn(path.reduce(inside, schema))
   return { path: [...path, key], message: known ? unknownField(key, known) : 'is unknown' }
+}
+
+const bare = (schema: z.ZodType | undefined): z.ZodType | undefined =>
+  schema instanceof z.ZodOptional || schema instanceof z.ZodExactOptional
+    ? bare(schema.unwrap() as z.ZodType)
+    : schema
+
+const fieldsIn = (schema: z.ZodType | undefined): readonly string[] | undefined => {
+  const object = bare(schema)
+  return object instanceof z.ZodObject ? Object.keys(object.shape) : undefined
+}
+
+/** The schema of a field or an element; undefined where that depends on the value. */
+const inside = (schema: z.ZodType | undefined, key: PropertyKey): z.ZodType | undefined => {
+  const outer = bare(schema)
+  if (outer instanceof z.ZodObject) return outer.shape[String(key)] as z.ZodType | undefined
+  return outer instanceof z.ZodArray ? (outer.element as z.ZodType) : undefined
 }
 
 /** Of the branches of a union, what is wrong in the one that fits best: the one that fails deepest inside. */

@@ -1,5 +1,8 @@
 import { z } from 'zod'
-import { type ContextSettings, settingsSchema } from '../context/policy/settings.ts'
+import * as E from 'fp-ts/lib/Either.js'
+import { type ContextSettings, limitsOf, settingsSchema } from '../context/policy/settings.ts'
+import { check } from '../events/check.ts'
+import type { InvalidInput } from '../events/errors.ts'
 
 /** How the context would have been managed. */
 export interface ReplayPolicy {
@@ -25,3 +28,11 @@ export const policySchema = z.strictObject({
   clearResults: z.strictObject({ keepLast: z.int().min(0) }).optional(),
   cache: z.enum(['5m', '1h']).optional(),
 })
+
+/** Errors: `InvalidInput`, also for a window that leaves no room. */
+export const checkedPolicy = (policy: unknown): E.Either<InvalidInput, ReplayPolicy> => {
+  const checked = check(policySchema, policy)
+  if (E.isLeft(checked)) return checked
+  const limits = limitsOf(checked.right.context, undefined)
+  return E.isLeft(limits) ? limits : checked
+}

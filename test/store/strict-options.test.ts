@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { copyConversations, openStore } from '../../src/index.ts'
+import { replay } from '../../src/investigate/index.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 
 const hello = { role: 'user' as const, content: 'Hello.' }
@@ -61,6 +62,22 @@ describe('a misspelt option', () => {
       path: method === 'turn, context' ? `context.${name}` : name,
       message: expect.stringMatching(new RegExp(`did you mean ${meant}\\?$`)),
     })
+  })
+
+  test('that is misspelt, wherever it is, is named rather than the one that is missing', async () => {
+    for (const [policy, path, meant] of [
+      [{ contxt: { window: 50_000 } }, 'policy.contxt', 'context'],
+      [{ context: { windw: 50_000 } }, 'policy.context.windw', 'window'],
+      [
+        { context: { window: 50_000 }, clearResults: { keeplst: 1 } },
+        'policy.clearResults.keeplst',
+        'keepLast',
+      ],
+    ] as const)
+      await expect(replay(chat, { policy: policy as never })).rejects.toMatchObject({
+        path,
+        message: `${path}: is unknown: did you mean ${meant}?`,
+      })
   })
 
   test('that is like none of those that there are is told all of them', async () => {

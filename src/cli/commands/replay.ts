@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import type { Command } from 'commander'
+import * as E from 'fp-ts/lib/Either.js'
 import { invalidInput } from '../../events/errors.ts'
+import { isFields } from '../../events/json.ts'
 import type { Replayed, ReplayedCall, ReplayPolicy } from '../../investigate/index.ts'
 import { toError } from '../../result/typed.ts'
 import { usage } from '../errors.ts'
@@ -92,9 +94,10 @@ Examples:
         const chat = store.conversation(id)
         const prices = await pricesIn(options.prices)
         if (options.compare) {
-          const all = [await replay(chat, { prices })]
-          for (const file of options.compare)
-            all.push(await replay(chat, { policy: await policyIn(file), prices }))
+          const policies: (ReplayPolicy | undefined)[] = [undefined]
+          for (const file of options.compare) policies.push(await policyIn(file))
+          const all = []
+          for (const policy of policies) all.push(await replay(chat, { policy, prices }))
           if (options.html !== undefined) await writePage(options.html, all)
           return isJson
             ? out.json({ policies: all })
@@ -141,11 +144,14 @@ const checkTogether = (options: Options): void => {
     throw toError(usage('--from and --call exclude each other'))
 }
 
-/** A policy, named after its file if it has no name; the library checks it. */
+/** A policy, named after its file if it has no name. What is wrong with it says in which file. */
 const policyIn = async (file: string | undefined): Promise<ReplayPolicy | undefined> => {
   if (file === undefined) return undefined
+  const { checkedPolicy } = await import('../../investigate/replay-policy.ts')
   const policy = await jsonFile(file)
-  return (typeof policy === 'object' && policy !== null ? { name: file, ...policy } : policy) as ReplayPolicy
+  const checked = checkedPolicy(isFields(policy) ? { name: file, ...policy } : policy)
+  if (E.isLeft(checked)) throw toError(invalidInput(file, checked.left.message))
+  return checked.right
 }
 
 const calling = ['position', 'call', 'tokens', 'read', 'usd', 'hidden', 'written', 'needed but hidden']

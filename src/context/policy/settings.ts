@@ -69,13 +69,26 @@ export interface Limits {
 }
 
 const defaultReserved = 8_192
+const defaultBuffer = 0.1
 
 const reservedBy = ({ maxOutput, reserved }: ContextSettings): number =>
   reserved ?? maxOutput ?? defaultReserved
 
 /** Tokens that a request may have in a window. */
 export const allowedIn = (window: number, settings: ContextSettings): number =>
-  Math.floor(window * (1 - (settings.buffer ?? 0.1))) - reservedBy(settings)
+  Math.floor(window * (1 - (settings.buffer ?? defaultBuffer))) - reservedBy(settings)
+
+/** The smallest window that leaves room for a request. */
+const leastWindow = (reserved: number, buffer: number = defaultBuffer): number =>
+  Math.ceil((reserved + 1) / (1 - buffer))
+
+const noRoom = (settings: ContextSettings): string => {
+  const { window, buffer } = settings
+  const reserved = reservedBy(settings)
+  const most = allowedIn(window, { ...settings, reserved: 0 }) - 1
+  const less = most < 0 ? '' : `, or \`reserved\` ${most} or less`
+  return `${window} tokens leave no room beside the buffer and ${reserved} of output: make it ${leastWindow(reserved, buffer)} or more${less}`
+}
 
 export const limitsOf = (
   settings: ContextSettings,
@@ -87,13 +100,7 @@ export const limitsOf = (
   const { automatic = true, percentage: inherited = 100, profiles = {} } = settings
   const { keepFirst = 1, keepLast = 3, fraction = 0.5, target = 0.5 } = settings
   const allowed = allowedIn(window, settings)
-  if (allowed < 1)
-    return E.left(
-      invalidInput(
-        'window',
-        `${window} tokens leave no room beside the buffer and ${reservedBy(settings)} of output`,
-      ),
-    )
+  if (allowed < 1) return E.left(invalidInput('window', noRoom(settings)))
   const { [model ?? '']: own = -1 } = profiles
   const percentage = own === -1 ? inherited : own
   return E.right({
