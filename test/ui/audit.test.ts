@@ -10,7 +10,7 @@ import { limitsOf } from '../../src/context/policy/settings.ts'
 import { check } from '../../src/events/check.ts'
 import type { ReplayPolicy } from '../../src/investigate/index.ts'
 import { policySchema } from '../../src/investigate/replay-policy.ts'
-import { draftIn, isAsked, limitOf, policyOf, queryFields, wrongIn } from '../../src/ui/investigate/policy.ts'
+import { draftIn, isAsked, policyOf, queryFields, wrongIn } from '../../src/ui/investigate/policy.ts'
 import { queryOf } from '../../src/ui/url.ts'
 
 const head = (position: number, state: Head['state'] = 'same', index = position): Head => ({
@@ -202,6 +202,7 @@ describe('a policy', () => {
     expect(policyOf(draft)).toEqual({ context: { window: 50_000 }, mode: 'condense' })
     const all = {
       ...draft,
+      reserved: '800',
       mode: 'truncate',
       percentage: '80',
       keepLast: '4',
@@ -209,14 +210,14 @@ describe('a policy', () => {
       cache: '1h',
     } as const
     expect(policyOf(all)).toEqual({
-      context: { window: 50_000, percentage: 80, keepLast: 4 },
+      context: { window: 50_000, reserved: 800, percentage: 80, keepLast: 4 },
       mode: 'truncate',
       clearResults: { keepLast: 2 },
       cache: '1h',
     })
     for (const window of ['', 'x', '-1', '1e3']) {
       expect(policyOf({ ...draft, window })).toBeUndefined()
-      expect(wrongIn({ ...draft, window, keepLast: '3' })).toEqual(['window'])
+      expect(wrongIn({ ...draft, window, keepLast: '3' })).toMatchObject([{ name: 'window' }])
     }
   })
 
@@ -226,6 +227,7 @@ describe('a policy', () => {
       E.isLeft(check(policySchema, given)) || E.isLeft(limitsOf((given as ReplayPolicy).context, 'm'))
     for (const [name, texts] of Object.entries({
       window: ['0', '9103', '9104', '50000'],
+      reserved: ['0', '1', '44999'],
       percentage: ['0', '4', '5', '100', '101'],
       keepLast: ['0', '1'],
       clearResults: ['0'],
@@ -235,18 +237,47 @@ describe('a policy', () => {
         const policy = {
           context: {
             window: Number(given.window),
+            ...(name === 'reserved' && { reserved: Number(text) }),
             ...(name === 'percentage' && { percentage: Number(text) }),
             ...(name === 'keepLast' && { keepLast: Number(text) }),
           },
           ...(name === 'clearResults' && { clearResults: { keepLast: Number(text) } }),
         }
-        expect([text, wrongIn(given)]).toEqual([text, refused(policy) ? [name] : []])
+        const wrong = wrongIn(given).map((one) => one.name)
+        expect([text, wrong]).toEqual([text, refused(policy) ? [name] : []])
       }
-    expect(limitOf('percentage')).toBe('It is full at a whole number from 5 to 100.')
+    expect(wrongIn({ ...draft, percentage: '4' })).toEqual([
+      { name: 'percentage', words: 'It is full at a whole number from 5 to 100.' },
+    ])
+  })
+
+  test('whose window leaves no room says how to make some, and is then as the API takes it', () => {
+    const draft = draftIn('?window=8000', 1)
+    const [refused] = wrongIn(draft)
+    expect(refused).toEqual({
+      name: 'window',
+      words:
+        'This leaves no room for a request: 8,192 tokens are for the answer, and a tenth of the window stays free. Make the window 9,104 or more, or keep 7,199 or fewer for the answer.',
+    })
+    for (const better of [
+      { ...draft, window: '9104' },
+      { ...draft, reserved: '7199' },
+    ]) {
+      expect(wrongIn(better)).toEqual([])
+      const { context } = policyOf(better) as ReplayPolicy
+      expect(limitsOf(context, 'm')).toMatchObject({ right: { allowed: 1 } })
+    }
+    expect(wrongIn({ ...draft, reserved: '7200' })).toHaveLength(1)
+    expect(limitsOf({ window: 8_000, reserved: 7_200 }, 'm')).toMatchObject({
+      left: {
+        message: expect.stringContaining('make it 8002 or more, or `reserved` 7199 or less') as string,
+      },
+    })
+    expect(wrongIn({ ...draft, window: '1' })[0]?.words).toMatch(/9,104 or more\.$/)
   })
 
   test('comes back from its address', () => {
-    const draft = draftIn('?window=9000&mode=keep&cache=1h&keepLast=2', 1)
+    const draft = draftIn('?window=9000&reserved=800&mode=keep&cache=1h&keepLast=2', 1)
     const search = queryOf(queryFields(draft))
     expect(isAsked(search)).toBe(true)
     expect(draftIn(search, 1)).toEqual(draft)

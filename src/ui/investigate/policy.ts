@@ -1,8 +1,12 @@
+import { number } from '../words.ts'
+
 // A policy as somebody edits it, and as it stands in an address.
 
 /** The fields of a form, as typed: what is empty is left to the default. */
 export interface PolicyDraft {
   readonly window: string
+  /** For the answer. */
+  readonly reserved: string
   readonly mode: 'condense' | 'truncate' | 'keep'
   /** Of the window, when to condense. */
   readonly percentage: string
@@ -15,6 +19,7 @@ export interface PolicyDraft {
 export const modes = ['condense', 'truncate', 'keep'] as const
 const noDraft: PolicyDraft = {
   window: '',
+  reserved: '',
   mode: 'condense',
   percentage: '',
   keepLast: '',
@@ -31,6 +36,7 @@ export const draftIn = (search: string, window: number): PolicyDraft => {
   const cache = text('cache')
   return {
     window: text('window') || String(window),
+    reserved: text('reserved'),
     mode,
     percentage: text('percentage'),
     keepLast: text('keepLast'),
@@ -48,17 +54,19 @@ export const isAsked = (search: string): boolean => new URLSearchParams(search).
 
 const whole = (text: string): number | undefined => (/^\d{1,9}$/.test(text.trim()) ? Number(text) : undefined)
 
-/** Of a window, a tenth stays free, and so many tokens are for the answer. */
+/** Of a window, a tenth stays free, and so many tokens are for the answer if nothing else is said. */
 const free = 0.1
-const reserved = 8_192
+const usuallyReserved = 8_192
+/** The smallest window that leaves room for a request. */
+const leastWindow = (reserved: number): number => Math.ceil((reserved + 1) / (1 - free))
 
 /** What the numbers of a policy may be, and how that is said. */
 const limits = {
-  window: {
-    least: Math.ceil((reserved + 1) / (1 - free)),
+  window: { least: 1, most: 999_999_999, words: 'The window is a whole number of tokens.' },
+  reserved: {
+    least: 0,
     most: 999_999_999,
-    words:
-      'The window is a whole number of tokens, 9,104 or more: 8,192 are for the answer, a tenth stays free.',
+    words: 'What is kept for the answer is a whole number of tokens, 0 or more.',
   },
   percentage: { least: 5, most: 100, words: 'It is full at a whole number from 5 to 100.' },
   keepLast: {
@@ -75,22 +83,40 @@ const limits = {
 export type NumberField = keyof typeof limits
 const numbers = Object.keys(limits) as readonly NumberField[]
 
-/** The fields that the server would refuse; only the window has to be given. */
-export const wrongIn = (draft: PolicyDraft): readonly NumberField[] =>
-  numbers.filter((name) => {
+/** A field that the server would refuse, and what to do about it, as a sentence. */
+export interface WrongField {
+  readonly name: NumberField
+  readonly words: string
+}
+
+/** Only the window has to be given. */
+export const wrongIn = (draft: PolicyDraft): readonly WrongField[] => {
+  const wrong = numbers.filter((name) => {
     if (name !== 'window' && draft[name].trim() === '') return false
     const value = whole(draft[name])
     return value === undefined || value < limits[name].least || value > limits[name].most
   })
+  const window = whole(draft.window) ?? 0
+  const reserved = whole(draft.reserved) ?? usuallyReserved
+  const hasRoom = wrong.includes('window') || wrong.includes('reserved') || window >= leastWindow(reserved)
+  return [
+    ...wrong.map((name) => ({ name, words: limits[name].words })),
+    ...(hasRoom ? [] : [{ name: 'window' as const, words: noRoom(window, reserved) }]),
+  ]
+}
 
-/** What a field may be, as a sentence. */
-export const limitOf = (name: NumberField): string => limits[name].words
+const noRoom = (window: number, reserved: number): string => {
+  const most = Math.floor(window * (1 - free)) - 1
+  const less = most < 0 ? '' : `, or keep ${number(most)} or fewer for the answer`
+  return `This leaves no room for a request: ${number(reserved)} tokens are for the answer, and a tenth of the window stays free. Make the window ${number(leastWindow(reserved))} or more${less}.`
+}
 
 /** As the API takes it; undefined if it would refuse a field. */
 export const policyOf = (draft: PolicyDraft): object | undefined => {
   if (wrongIn(draft).length > 0) return undefined
-  const [window, percentage, keepLast, cleared] = [
+  const [window, reserved, percentage, keepLast, cleared] = [
     draft.window,
+    draft.reserved,
     draft.percentage,
     draft.keepLast,
     draft.clearResults,
@@ -98,6 +124,7 @@ export const policyOf = (draft: PolicyDraft): object | undefined => {
   return {
     context: {
       window,
+      ...(reserved !== undefined && { reserved }),
       ...(percentage !== undefined && { percentage }),
       ...(keepLast !== undefined && { keepLast }),
     },
@@ -110,5 +137,5 @@ export const policyOf = (draft: PolicyDraft): object | undefined => {
 /** A window in which the largest of these requests would not have fitted. */
 export const tighter = (tokens: readonly number[]): number => {
   const most = tokens.reduce((all, one) => Math.max(all, one), 0)
-  return Math.max(12_000, Math.round((most * 0.6 + reserved) / (1 - free) / 1_000) * 1_000)
+  return Math.max(12_000, Math.round((most * 0.6 + usuallyReserved) / (1 - free) / 1_000) * 1_000)
 }

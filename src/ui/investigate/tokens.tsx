@@ -15,7 +15,6 @@ import { Curves } from './curves.tsx'
 import {
   draftIn,
   isAsked,
-  limitOf,
   modes,
   type NumberField,
   type PolicyDraft,
@@ -179,7 +178,7 @@ const PolicyForm = ({ id, draft: given, isBusy }: PolicyFormProps) => {
         inputMode="numeric"
         class="figures"
         placeholder={hint}
-        aria-invalid={wrong.includes(name)}
+        aria-invalid={wrong.some((one) => one.name === name)}
         value={draft[name]}
         onInput={(event) => setDraft({ ...draft, [name]: event.currentTarget.value })}
       />
@@ -194,6 +193,7 @@ const PolicyForm = ({ id, draft: given, isBusy }: PolicyFormProps) => {
       }}
     >
       {text('window', 'window, in tokens')}
+      {text('reserved', 'of these for the answer', '8,192')}
       <label>
         when it is full
         <select
@@ -232,9 +232,9 @@ const PolicyForm = ({ id, draft: given, isBusy }: PolicyFormProps) => {
       <button type="submit" class="primary" disabled={wrong.length > 0 || isBusy}>
         Replay
       </button>
-      {wrong.map((name) => (
+      {wrong.map(({ name, words }) => (
         <p key={name} class="refusal whole">
-          {limitOf(name)}
+          {words}
         </p>
       ))}
     </form>
