@@ -200,6 +200,16 @@ describe.skipIf(noBrowser !== '')(`since when it is wrong${noBrowser}`, () => {
     for (const size of sizes) expect(size).toBeLessThan(60_000)
   })
 
+  test('is listed from the beginning, not from -1', async () => {
+    const scene = await served()
+    const chat = scene.store.conversation('long')
+    await chat.append(Array.from({ length: 1_300 }, () => ({ role: 'user', content: 'x' }) as const))
+    await bisect(chat, { good: -1, bad: 1_299 })
+    const { page } = await looking(scene, '/c/long/bisect')
+    await page.getByRole('link', { name: 'the beginning to 1,299' }).click()
+    await page.getByText('All was well at the beginning, and no longer at 1,299.').waitFor()
+  })
+
   test('is not asked of a conversation that is not there', async () => {
     const { page } = await looking(await servedSample(), '/c/nobody/bisect', { allowed: [/status of 404/] })
     await page.getByRole('alert').getByText('nobody').first().waitFor()
@@ -251,6 +261,13 @@ describe.skipIf(noBrowser !== '')(`the page of tokens${noBrowser}`, () => {
     expect(new URL(page.url()).search).toBe('?window=24000&mode=truncate')
     await page.reload()
     await expect.poll(() => page.getByText(/of 21 calls the same/).textContent()).toBe(words)
+    // A window too small for the usual answer is taken with less for it.
+    await page.getByLabel('window, in tokens').fill('4000')
+    await page.getByText('Make the window 9,104 or more, or keep 3,599 or fewer for the answer.').waitFor()
+    await page.getByLabel('of these for the answer').fill('800')
+    await page.getByRole('button', { name: 'Replay' }).click()
+    await expect.poll(() => new URL(page.url()).search).toBe('?window=4000&reserved=800&mode=truncate')
+    await expect.poll(() => page.getByText(/of 21 calls the same/).textContent()).not.toBe(words)
     await marks.nth(0).click()
     await expect.poll(() => new URL(page.url()).search).toBe('?at=22')
   })

@@ -144,12 +144,13 @@ const unclearText = ({
   last,
   why,
 }: Extract<Bisected['result'], { readonly type: 'unclear' }>): string => {
+  const from = first < 0 ? 'the beginning' : first
   switch (why) {
     case 'skipped':
-      return `it is one of ${first} to ${last}: what is between was skipped`
+      return `it is one of ${from} to ${last}: what is between was skipped`
     case 'contradicting':
-      return `no single change explains the verdicts: look at ${first} to ${last}, it may have changed more than once`
+      return `no single change explains the verdicts: look at ${from} to ${last}, it may have changed more than once`
     case 'alike':
-      return `the verdicts at ${first} and ${last} are too much alike to tell good from bad: ask in other words`
+      return `the verdicts at ${from} and ${last} are too much alike to tell good from bad: ask in other words`
   }
 }

@@ -16,7 +16,7 @@ import { Bar, Failed, NotIndexed, Skeleton, useFetched } from '../states.tsx'
 import { apiOf, hrefs, queryOf } from '../url.ts'
 import { useActions } from '../use-keys.ts'
 import { useTitle } from '../use-title.ts'
-import { count, kindOf, number, percent } from '../words.ts'
+import { count, kindOf, number, percent, placeOf } from '../words.ts'
 import { HeatStrip } from './heat-strip.tsx'
 import type { Bisection, Result, Verdict } from './shapes.ts'
 
@@ -94,8 +94,7 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
           <>
             <p class="faint">
               {value.question === 'by hand' ? 'Since when is it wrong?' : value.question} All was well at{' '}
-              {value.good < 0 ? 'the beginning' : <At id={id} position={value.good} />}, and no longer at{' '}
-              <At id={id} position={value.bad} />.
+              <At id={id} position={value.good} />, and no longer at <At id={id} position={value.bad} />.
             </p>
             <Outcome id={id} value={value} />
             {asked !== undefined && (
@@ -175,13 +174,16 @@ const nextWords = (result: Result): string => {
     case 'found':
       return `The first bad position is ${number(result.position)}`
     case 'unclear':
-      return `It is between ${number(result.first)} and ${number(result.last)}`
+      return `It is between ${placeOf(result.first)} and ${number(result.last)}`
   }
 }
 
-const At = ({ id, position }: { readonly id: string; readonly position: number }) => (
-  <a href={hrefs.conversation(id, { at: position })}>{number(position)}</a>
-)
+const At = ({ id, position }: { readonly id: string; readonly position: number }) =>
+  position < 0 ? (
+    <>{placeOf(position)}</>
+  ) : (
+    <a href={hrefs.conversation(id, { at: position })}>{number(position)}</a>
+  )
 
 const unclear: Readonly<Record<string, string>> = {
   skipped: 'What is left was skipped.',

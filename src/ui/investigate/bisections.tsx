@@ -172,6 +172,6 @@ const standsAt = (result: Result): string => {
     case 'found':
       return `found ${number(result.position)}`
     case 'unclear':
-      return `between ${number(result.first)} and ${number(result.last)}`
+      return `between ${placeOf(result.first)} and ${number(result.last)}`
   }
 }
