@@ -128,6 +128,15 @@ describe('output', () => {
     )
   })
 
+  test('of a table of numbers that would not fit the columns come closer to each other', async () => {
+    const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 40 })
+    const headings = ['policy', 'tokens', 'read', 'usd', 'over']
+    const row = ['recorded', '57655680', '55938521', '43.3943', '483']
+    await writeTable(outputOn(stream), headings, [row], [1, 2, 3, 4])
+    stream.end()
+    expect((await text(stream)).split('\n')[1]).toBe('recorded 57655680 55938521 43.3943  483')
+  })
+
   test('in a pipe lines are whole and plain', async () => {
     expect(await written({})).toBe(`${'x'.repeat(50)}${'y'.repeat(50)}\n{"a":1}\n`)
   })

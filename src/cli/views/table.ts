@@ -19,15 +19,14 @@ const blank = {
   'mid-mid': '',
   right: '',
   'right-mid': '',
-  middle: '  ',
 }
 
 /** What is left of a name on a narrow terminal. */
 const leastName = 8
 
 /**
- * Rows under headings on a terminal, the last column cut to its width, or the first, in its middle, if the last one has numbers;
- * tab-separated lines without headings in a pipe.
+ * Rows under headings on a terminal, the last column cut to its width, or the first, in its middle, if the last one has numbers, which
+ * come closer to each other where they would not fit; tab-separated lines without headings in a pipe.
  */
 export const writeTable = async (
   out: Output,
@@ -44,10 +43,13 @@ export const writeTable = async (
   const widths = headings.map((heading, column) =>
     shown.reduce((width, row) => Math.max(width, widthOf(row[column] ?? '')), heading.length),
   )
-  const left = out.columns - widths.toSpliced(at, 1).reduce((sum, width) => sum + width + 2, 0)
+  const leftBeside = (gap: number): number =>
+    out.columns - widths.toSpliced(at, 1).reduce((sum, width) => sum + width + gap, 0)
+  const gap = at === 0 && leftBeside(2) < leastName ? 1 : 2
+  const left = leftBeside(gap)
   const table = new Table({
     head: headings.map((heading) => pc.dim(heading)),
-    chars: blank,
+    chars: { ...blank, middle: ' '.repeat(gap) },
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
     colAligns: headings.map((_, column) => (rightAligned.includes(column) ? 'right' : 'left')),
   })
