@@ -8,6 +8,7 @@ import type { Actor, Covers } from '../events/events.ts'
 import { conversationIdSchema } from '../events/ids.ts'
 import { fileUnreadable } from '../formats/errors.ts'
 import type { Prices, WriteOptions } from '../index.ts'
+import { type CallName, callNameIn } from '../events/call-name.ts'
 import { toError } from '../result/typed.ts'
 import { usage } from './errors.ts'
 import type { Host } from './host.ts'
@@ -28,6 +29,13 @@ export const positionOrStart = wholeFrom(-1)
 /** How many, at least one. */
 export const several = wholeFrom(1)
 const count = wholeFrom(0)
+/** A call of a model. */
+export const callName = (text: string): CallName => {
+  const name = callNameIn(text)
+  if (name === undefined)
+    throw new InvalidArgumentError('It must be the number of a call, or p and the position of a reply: p17.')
+  return name
+}
 /** What a worker may be called: its id, with a UUID, names a stream. */
 export const nameRule = 'has 1 to 163 characters of A–Z a–z 0–9 . _ : -'
 export const workerName = (text: string): string => {

@@ -1,6 +1,6 @@
 import type { LedgerProof, LedgerStanding, LedgerStatus, ReceiptFinding, Verified } from '../index.ts'
 import type { BisectionView, Said } from '../investigate/by-hand.ts'
-import type { CacheReport, Cost, Replayed, ReplayPolicy, Why } from '../investigate/index.ts'
+import type { CacheReport, CallName, Cost, Replayed, ReplayPolicy, Why } from '../investigate/index.ts'
 import type { BodyOf } from './api.ts'
 import type { Transport } from './transport.ts'
 
@@ -50,8 +50,8 @@ export interface InvestigatingClient {
   readonly cache: () => Promise<CacheReport>
   /** With its subagents. */
   readonly cost: () => Promise<Cost>
-  /** What the model was shown in a call and what not. Rejects with `CallOutOfRange`. */
-  readonly why: (call: number) => Promise<Why>
+  /** What the model was shown in a call and what not; a reply without a receipt is `p` and its position. Rejects with `CallOutOfRange`. */
+  readonly why: (call: CallName) => Promise<Why>
   /** What another policy would have sent; without one, the recorded one. Rejects with `InvalidInput`. */
   readonly replay: (policy?: ReplayPolicy) => Promise<Replayed>
   readonly bisections: () => Promise<readonly BisectionListed[]>

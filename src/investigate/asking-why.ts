@@ -1,17 +1,18 @@
 import { z } from 'zod'
 import type { Conversation } from '../api/promises.ts'
 import { check } from '../events/check.ts'
+import { type CallName, callNameSchema } from '../events/call-name.ts'
 import { orThrow } from '../result/steps.ts'
 import { logOf } from './log.ts'
 import { type Why, whyCall } from './why.ts'
 
 /** Which call to ask about. */
 export interface WhyOptions {
-  /** Its number, from 1, as `chat.calls()` counts them. Default: the last one. */
-  readonly call?: number | undefined
+  /** Its number, from 1, as `chat.calls()` counts them; of a reply without a receipt, as of an import, `p` and its position. Default: the last one. */
+  readonly call?: CallName | undefined
 }
 
-const optionsSchema = z.strictObject({ call: z.int().min(1).optional() })
+const optionsSchema = z.strictObject({ call: callNameSchema.optional() })
 
 /**
  * What the model was shown in a call and what not, the event that caused each difference from the call before, and what its answer names

@@ -3,6 +3,7 @@ import { configurationOf, type Effective, type Item, messageIn } from '../projec
 import type { Log } from '../projections/path.ts'
 import { toolsOf } from '../projections/render/renderer.ts'
 import { canonicalText } from './canonical.ts'
+import { rewindsBetween } from './rewinds.ts'
 
 /** What made a request begin otherwise than the one before it. */
 export type ChangeKind =
@@ -47,7 +48,9 @@ const promptChange = (log: Log, before: Effective, after: Effective): Change | u
 
 /** The event by which another configuration is in force: a `Configured`, or the rewind that led to before one. */
 const configuredBy = (log: Log, { at }: Effective, { at: end, outline }: Effective): number | undefined =>
-  outline.configured !== undefined && outline.configured > at ? outline.configured : lastRewind(log, at, end)
+  outline.configured !== undefined && outline.configured > at
+    ? outline.configured
+    : rewindsBetween(log, at, end).ofConfiguration()
 
 const itemChange = (log: Log, before: Effective, after: Effective): Change | undefined => {
   const index = before.items.findIndex((item, at) => item.position !== after.items[at]?.position)
@@ -59,16 +62,14 @@ const itemChange = (log: Log, before: Effective, after: Effective): Change | und
     (event) => event.type === 'Restored' && event.data.marker === old?.position,
   )
   if (restored) return { kind: 'restore', event: restored.position }
-  const event = lastRewind(log, before.at, after.at)
+  const position = (old ?? now)?.position ?? -1
+  const event = rewindsBetween(log, before.at, after.at).of(position)
   return { kind: 'rewind', ...(event !== undefined && { event }) }
 }
 
 /** By what an item that is no message took the place of others. */
 export const markerKind = (item: Item): 'truncate' | 'edit' | 'condense' =>
   item.kind === 'truncation' ? 'truncate' : messageIn(item) ? 'edit' : 'condense'
-
-export const lastRewind = (log: Log, after: number, at: number): number | undefined =>
-  eventsIn(log, after, at).findLast(({ type }) => type === 'Rewound')?.position
 
 /** The events after one position through another, abandoned ones included. */
 const eventsIn = (log: Log, after: number, at: number): readonly ConversationEvent[] =>

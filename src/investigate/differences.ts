@@ -3,7 +3,8 @@ import type { Effective, Item } from '../projections/effective.ts'
 import { messageIn } from '../projections/effective.ts'
 import type { Entry } from '../projections/full.ts'
 import { lastOf, type Log } from '../projections/path.ts'
-import { lastRewind, markerKind } from './cause.ts'
+import { markerKind } from './cause.ts'
+import { rewindsBetween } from './rewinds.ts'
 
 /** What made an item appear or disappear. */
 export type Because = 'message' | 'condense' | 'edit' | 'truncate' | 'restore' | 'rewind'
@@ -34,9 +35,19 @@ export const differences = (log: Log, before: Moment, after: Moment): readonly D
   const sees = new Set(after.effective.items.map(({ position }) => position))
   const gone = before.effective.items.filter(({ position }) => !sees.has(position))
   const come = after.effective.items.filter(({ position }) => !seen.has(position))
+  const rewinds = rewindsBetween(log, before.effective.at, after.effective.at)
+  // No log of ours has something else that leads back.
+  const rewound = ({ position }: Item): Reason => ({
+    because: 'rewind',
+    event: rewinds.of(position) ?? Math.min(after.effective.at, lastOf(log)),
+  })
   return [
-    ...gone.map((item) => differenceOf(item, 'disappeared', before, goneBy(log, item, before, after))),
-    ...come.map((item) => differenceOf(item, 'appeared', after, comeBy(log, item, before, after))),
+    ...gone.map((item) =>
+      differenceOf(item, 'disappeared', before, goneBy(item, before, after) ?? rewound(item)),
+    ),
+    ...come.map((item) =>
+      differenceOf(item, 'appeared', after, comeBy(item, before, after) ?? rewound(item)),
+    ),
   ]
 }
 
@@ -56,7 +67,8 @@ const differenceOf = (
   ...reason,
 })
 
-const goneBy = (log: Log, { position }: Item, before: Moment, after: Moment): Reason => {
+/** Undefined if a rewind did it. */
+const goneBy = ({ position }: Item, before: Moment, after: Moment): Reason | undefined => {
   const fate = after.entries.find((entry) => entry.position === position)
   const event = fate?.by ?? -1
   // What hid it before already, hides it again since a rewind.
@@ -71,11 +83,12 @@ const goneBy = (log: Log, { position }: Item, before: Moment, after: Moment): Re
     case 'abandoned':
     case 'active':
     case undefined:
-      return { because: 'rewind', event: rewindIn(log, before, after) }
+      return undefined
   }
 }
 
-const comeBy = (log: Log, item: Item, before: Moment, after: Moment): Reason => {
+/** Undefined if a rewind did it. */
+const comeBy = (item: Item, before: Moment, after: Moment): Reason | undefined => {
   const { position: event } = item
   if (event > before.effective.at)
     return { because: item.kind === 'message' ? 'message' : markerKind(item), event }
@@ -83,14 +96,10 @@ const comeBy = (log: Log, item: Item, before: Moment, after: Moment): Reason => 
   const marker = after.entries.find(({ position }) => position === hiddenBy)
   return marker?.status === 'restored' && marker.by !== undefined && marker.by > before.effective.at
     ? { because: 'restore', event: marker.by }
-    : { because: 'rewind', event: rewindIn(log, before, after) }
+    : undefined
 }
 
 const isEdit = ({ entries }: Moment, marker: number): boolean => {
   const item = entries.find(({ position }) => position === marker)
   return item !== undefined && item.kind !== 'message' && messageIn(item) !== undefined
 }
-
-/** The rewind between two calls; the end of the log if there is none, which no log of ours has. */
-const rewindIn = (log: Log, before: Moment, after: Moment): number =>
-  lastRewind(log, before.effective.at, after.effective.at) ?? Math.min(after.effective.at, lastOf(log))

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { type ContextSettings, limitsOf } from '../context/policy/settings.ts'
 import { countTokens } from '../context/tokens/tokens.ts'
-import { type ConversationEvent, contentOf } from '../events/events.ts'
+import type { ConversationEvent } from '../events/events.ts'
 import { configurationOf, type Effective, effective, type Item, itemOf } from '../projections/effective.ts'
 import type { Outline } from '../projections/outline.ts'
 import { type Log, resolve } from '../projections/path.ts'
@@ -13,7 +13,7 @@ import { type Fit, fitInto, type Fitted, nothingFitted, type PolicyMarker, stand
 import { type Ttl, ttlOf } from './prompt-cache.ts'
 import type { ReplayPolicy } from './replay-policy.ts'
 import { nothingYet, type Replay, replaying, type Replaying, withPrompt } from './replayed-history.ts'
-import { type ReplyCall, repliesIn } from './replies.ts'
+import { answerOf, type ReplyCall, repliesIn } from './replies.ts'
 
 /** What a call would have been sent. */
 export interface ReplayedCall {
@@ -212,7 +212,6 @@ const callReplayed = (log: Log, call: ReplyCall, around: Surroundings): Replayed
   const wouldRead = sent(call, shown, tokens)
   const read = isPaid ? counts.cacheRead : wouldRead()
   const limits = fit && limitsOf(fit.settings, configurationOf(shown).model)
-  const answer = log[call.position]
   const cacheWrite = tokens - read
   const cacheWrite1h = ttl === '1h' ? cacheWrite : 0
   const paid = isPaid
@@ -231,7 +230,7 @@ const callReplayed = (log: Log, call: ReplyCall, around: Surroundings): Replayed
     truncated: fitted.truncated,
     edited: fitted.edited,
     hidden: replay.messagesHidden(),
-    needed: answer ? neededBut(shown, replay.holdersOf, contentOf(answer)) : [],
+    needed: neededBut(shown, replay.holdersOf, answerOf(log, call)),
   }
 }
 

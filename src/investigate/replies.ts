@@ -1,5 +1,12 @@
-import type { Origin, Receipt } from '../events/events.ts'
+import {
+  contentOf,
+  type ConversationEvent,
+  type Message,
+  type Origin,
+  type Receipt,
+} from '../events/events.ts'
 import type { Log } from '../projections/path.ts'
+import type { CallName } from '../events/call-name.ts'
 import { isUnproven, type ModelCall, numberedCalls } from '../receipts/calls.ts'
 import { fingerprintsIn } from '../receipts/receipt-blocks.ts'
 
@@ -10,6 +17,8 @@ export interface ReplyCall {
   /** Position of the reply, and of the history that it answers. */
   readonly position: number
   readonly at: number
+  /** Positions of all its messages: an import may have stored a reply in parts. */
+  readonly parts: readonly number[]
   readonly origin: Origin
   readonly receipt?: Receipt
   /** The fingerprints of the request's blocks, if its receipt tells them. */
@@ -37,6 +46,7 @@ export const repliesIn = (log: Log): readonly ReplyCall[] => {
         number,
         position,
         at,
+        parts: [position],
         origin,
         receipt,
         asked,
@@ -47,17 +57,51 @@ export const repliesIn = (log: Log): readonly ReplyCall[] => {
     if (!isUnproven(event)) continue
     const { origin } = event.data
     const at = position - 1
-    const reply = { position, at, origin, asked: timeAt(log, at), answered }
+    const reply = { position, at, parts: [position], origin, asked: timeAt(log, at), answered }
     const last = replies.at(-1)
-    // An import may have stored a reply in parts.
     if (last && last.origin.requestId !== undefined && last.origin.requestId === origin.requestId)
-      replies[replies.length - 1] = { ...last, origin, answered }
+      replies[replies.length - 1] = { ...last, parts: [...last.parts, position], origin, answered }
     else replies.push(reply)
   }
   return replies
 }
 
 const timeAt = (log: Log, at: number): string => (log[at] ?? log[0])?.metadata.time ?? ''
+
+/** Something that a model was asked, and its answer: a reply, or a summary with a receipt. */
+export interface AskedCall extends Pick<ReplyCall, 'position' | 'at' | 'parts' | 'origin' | 'receipt'> {
+  readonly name: CallName
+  readonly kind: ModelCall['kind']
+}
+
+/**
+ * The calls of a log in the order of their answers. A log that names no model anywhere, as an import may, has one for each message of an
+ * assistant.
+ */
+export const askedIn = (log: Log): readonly AskedCall[] => {
+  const replies = repliesIn(log).map((reply) => ({ ...reply, name: nameOf(reply), kind: 'reply' as const }))
+  const summaries = callsInLog(log).flatMap((call): readonly AskedCall[] => {
+    const { number: name, kind, position, receipt } = call
+    return kind === 'summary' ? [{ ...call, name, kind, at: receipt.position, parts: [position] }] : []
+  })
+  const calls = [...replies, ...summaries].toSorted((a, b) => a.position - b.position)
+  return calls.length > 0 ? calls : log.flatMap(nameless)
+}
+
+/** All that a call was answered. */
+export const answerOf = (log: Log, { parts }: Pick<ReplyCall, 'parts'>): readonly Message[] =>
+  parts.flatMap((position) => {
+    const event = log[position]
+    return event ? contentOf(event) : []
+  })
+
+const nameOf = ({ number, position }: Pick<ReplyCall, 'number' | 'position'>): CallName =>
+  number ?? `p${position}`
+
+const nameless = ({ type, position, data }: ConversationEvent): readonly AskedCall[] =>
+  type === 'MessageAppended' && data.role === 'assistant'
+    ? [{ name: `p${position}`, kind: 'reply', position, at: position - 1, parts: [position], origin: {} }]
+    : []
 
 /** The calls of a log that have a receipt, in order. */
 export const callsInLog = (log: Log): readonly ModelCall[] => {

@@ -1,11 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { historyTokens } from '../context/tokens/history.ts'
-import { type Configuration, contentOf } from '../events/events.ts'
-import { configurationOf, effective, type Item } from '../projections/effective.ts'
+import { countTokens } from '../context/tokens/tokens.ts'
+import type { Configuration, Receipt } from '../events/events.ts'
+import { configurationOf, effective, type Item, itemOf } from '../projections/effective.ts'
 import { full } from '../projections/full.ts'
-import { type Log, path } from '../projections/path.ts'
+import type { Log } from '../projections/path.ts'
 import type { Repair } from '../projections/render/renderer.ts'
-import { callsInLog } from './replies.ts'
+import type { CallName } from '../events/call-name.ts'
 import type { ModelCall } from '../receipts/calls.ts'
 import { callOutOfRange, type CallOutOfRange } from '../receipts/errors.ts'
 import { receiptOptionsIn } from '../receipts/receipt-options.ts'
@@ -13,6 +14,8 @@ import { requestOf } from '../receipts/request.ts'
 import { canonicalText } from './canonical.ts'
 import { type Difference, differences, type Moment } from './differences.ts'
 import { holdersIn, type Needed, neededBut } from './needed.ts'
+import { rewindsBetween } from './rewinds.ts'
+import { answerOf, type AskedCall, askedIn } from './replies.ts'
 
 /** An item that the model was shown. */
 export interface ShownItem {
@@ -33,12 +36,18 @@ export interface HiddenPart {
 /** What a model knew when it gave an answer, and why that differs from the call before. */
 export interface Why {
   readonly conversation: string
-  readonly call: number
+  /** Its number; of a reply without a receipt `p` and its position. */
+  readonly call: CallName
   readonly kind: ModelCall['kind']
   /** Position of the answer, and of the history that it answers. */
   readonly position: number
   readonly at: number
   readonly model?: string
+  /**
+   * There is no receipt, so that all of this is derived from the log as it was before the reply, and what of a configuration the log does
+   * not have: it may have been sent all the same.
+   */
+  readonly derived?: { readonly unrecorded: readonly (keyof Configuration)[] }
   /** Tokens of the context, as far as the API counted them, else estimated. */
   readonly tokens: number
   readonly shown: readonly ShownItem[]
@@ -46,11 +55,11 @@ export interface Why {
   /** Messages of abandoned branches: never shown. */
   readonly abandoned: number
   /** The call that it is compared with: the reply before; absent for the first. */
-  readonly before?: number
+  readonly before?: CallName
   readonly differences: readonly Difference[]
-  /** The configuration differs: in which fields, and the event that caused it. */
-  readonly configuration?: { readonly event: number; readonly fields: readonly (keyof Configuration)[] }
-  /** How the request departs from what is stored; new ones, which the call before did not need. */
+  /** The configuration differs: in which fields, and the event that caused it; absent if only the replies name another model. */
+  readonly configuration?: { readonly event?: number; readonly fields: readonly (keyof Configuration)[] }
+  /** How the request departs from what is stored, as its receipt proves; new ones, which the call before did not need. */
   readonly repairs: readonly (Pick<Repair, 'position' | 'detail'> & {
     readonly kind: string
     readonly isNew: boolean
@@ -59,26 +68,29 @@ export interface Why {
   readonly needed: readonly Needed[]
 }
 
+/** @param name the last call if undefined */
 export const whyCall = (
   conversation: string,
   log: Log,
-  number: number | undefined,
+  name: CallName | undefined,
 ): E.Either<CallOutOfRange, Why> => {
-  const calls = callsInLog(log)
-  const call = calls[(number ?? calls.length) - 1]
-  if (!call) return E.left(callOutOfRange(conversation, number, calls.length))
-  const earlier = calls.slice(0, call.number - 1).findLast(({ kind }) => kind === 'reply')
-  const now = momentAt(log, call.receipt.position)
-  const before = earlier && momentAt(log, earlier.receipt.position)
-  const answer = log[call.position]
-  const configuration = before && configurationChange(log, before, now)
+  const calls = askedIn(log)
+  const index = name === undefined ? calls.length - 1 : calls.findIndex((call) => isNamed(call, name))
+  const call = calls[index]
+  if (!call) return E.left(noSuchCall(conversation, name, calls))
+  const earlier = calls.slice(0, index).findLast(({ kind }) => kind === 'reply')
+  const { model } = call.origin
+  const now = momentOf(log, call)
+  const before = earlier && momentOf(log, earlier)
+  const configuration = before && configurationChange(log, [earlier, before], [call, now])
   return E.right({
     conversation,
-    call: call.number,
+    call: call.name,
     kind: call.kind,
     position: call.position,
-    at: call.receipt.position,
-    ...(call.origin.model !== undefined && { model: call.origin.model }),
+    at: call.at,
+    ...(model !== undefined && { model }),
+    ...(!call.receipt && { derived: { unrecorded: unrecordedIn(call, now) } }),
     tokens: now.total,
     shown: now.effective.items.map(({ position, kind }) => ({
       position,
@@ -87,27 +99,61 @@ export const whyCall = (
     })),
     hidden: hiddenIn(now),
     abandoned: now.entries.filter(({ kind, status }) => kind === 'message' && status === 'abandoned').length,
-    ...(earlier && { before: earlier.number }),
+    ...(earlier && { before: earlier.name }),
     differences: before ? differences(log, before, now) : [],
     ...(configuration && { configuration }),
-    repairs: repairsOf(call, now, earlier && before && { call: earlier, moment: before }),
-    needed: answer ? neededBut(now.effective, holdersIn(now.entries), contentOf(answer)) : [],
+    repairs: repairsOf(call, now, before, earlier),
+    needed: neededBut(now.effective, holdersIn(now.entries), answerOf(log, call)),
   })
+}
+
+/** A name of any part of it will do, and one by position also if it has a number. */
+const isNamed = ({ name, parts }: AskedCall, asked: CallName): boolean =>
+  name === asked || parts.some((position) => asked === `p${position}`)
+
+const noSuchCall = (
+  conversation: string,
+  name: CallName | undefined,
+  calls: readonly AskedCall[],
+): CallOutOfRange => {
+  const last = calls.findLast(({ receipt }) => !receipt)
+  const numbered = calls.filter(({ receipt }) => receipt)
+  const others = last
+    ? `${numbered.length > 0 ? '; ' : ': '}name a reply without one by p and its position; the last is ${last.name}`
+    : ''
+  return callOutOfRange(conversation, name, numbered.length, others)
 }
 
 interface Counted extends Moment {
   readonly total: number
 }
 
-const momentAt = (log: Log, at: number): Counted => {
-  const { items, total } = historyTokens(log.slice(0, at + 1))
-  const tokens = new Map(items.map((item) => [item.position, item.tokens]))
+/** What a call was shown. Its own counts, if the API gave any, are those of just this. */
+const momentOf = (log: Log, { kind, at, position, origin }: AskedCall): Counted => {
+  const { items: counted, total } = historyTokens(log.slice(0, at + 1))
+  const tokens = new Map(counted.map((item) => [item.position, item.tokens]))
+  const shown = effective(log, at)
+  const answer = log[position]
+  const reply = kind === 'reply' && answer ? itemOf(answer) : undefined
+  const own = reply?.kind === 'message' ? { ...reply, origin } : undefined
+  const asked = own && countTokens({ ...shown, at: position, items: [...shown.items, own] })
+  const isCounted = asked?.anchor === position
+  if (isCounted) for (const item of asked.items) tokens.set(item.position, item.tokens)
   return {
-    effective: effective(log, at),
+    effective: shown,
     entries: full(log, { at, abandoned: true }),
-    tokensAt: (position) => tokens.get(position) ?? 0,
-    total,
+    tokensAt: (where) => tokens.get(where) ?? 0,
+    total: isCounted ? asked.total - (tokens.get(position) ?? 0) : total,
   }
+}
+
+/** What of a request's configuration the log does not have. */
+const unrecordedIn = (
+  { origin }: AskedCall,
+  { effective: shown }: Moment,
+): readonly (keyof Configuration)[] => {
+  const known = { ...origin, ...configurationOf(shown) }
+  return fields.filter((field) => !(field in known))
 }
 
 const hiddenIn = ({ entries, tokensAt }: Counted): readonly HiddenPart[] => {
@@ -122,32 +168,45 @@ const hiddenIn = ({ entries, tokensAt }: Counted): readonly HiddenPart[] => {
 
 const fields = ['model', 'system', 'tools', 'parameters'] as const
 
-const configurationChange = (log: Log, before: Moment, after: Moment): Why['configuration'] => {
-  const [old, now] = [before, after].map(({ effective: shown }) => configurationOf(shown))
-  const changed = fields.filter((field) => canonicalText(old?.[field]) !== canonicalText(now?.[field]))
-  const { at, outline } = after.effective
-  const event = path(log, at).findLast((position) => log[position]?.type === 'Configured') ?? -1
-  const isSince = (outline.configured ?? -1) > before.effective.at
-  const rewound = log.slice(0, at + 1).findLastIndex(({ type }) => type === 'Rewound')
-  return changed.length > 0 ? { event: isSince ? event : rewound, fields: changed } : undefined
+type Asked = readonly [call: AskedCall, moment: Moment]
+
+const configurationChange = (
+  log: Log,
+  [earlier, before]: Asked,
+  [call, after]: Asked,
+): Why['configuration'] => {
+  const [old, now] = [configurationOf(before.effective), configurationOf(after.effective)]
+  const changed = fields.filter((field) => canonicalText(old[field]) !== canonicalText(now[field]))
+  if (changed.length > 0) {
+    const { configured = -1 } = after.effective.outline
+    const isSince = configured > before.effective.at
+    const event = isSince
+      ? configured
+      : rewindsBetween(log, before.effective.at, after.effective.at).ofConfiguration()
+    return { ...(event !== undefined && { event }), fields: changed }
+  }
+  const [one, other] = [earlier.origin.model, call.origin.model]
+  return one !== undefined && other !== undefined && one !== other ? { fields: ['model'] } : undefined
 }
 
 const repairsOf = (
-  call: ModelCall,
-  { effective: shown }: Moment,
-  before: { readonly call: ModelCall; readonly moment: Moment } | undefined,
+  call: AskedCall,
+  now: Moment,
+  before: Moment | undefined,
+  earlier: AskedCall | undefined,
 ): Why['repairs'] => {
   const keyOf = ({ kind, position }: { readonly kind: string; readonly position: number }): string =>
     `${kind} ${position}`
-  const known = new Set(before ? repairsIn(before.call, before.moment).map(keyOf) : [])
-  return repairsIn(call, { effective: shown }).map((repair) => {
+  // What a program did without a receipt, ours would have done.
+  const known = new Set(before ? repairsIn(earlier?.receipt ?? call.receipt, before).map(keyOf) : [])
+  return (call.kind === 'reply' ? repairsIn(call.receipt, now) : []).map((repair) => {
     const { kind, position, detail } = repair
     return { kind, position, detail, isNew: !known.has(keyOf(repair)) }
   })
 }
 
-const repairsIn = ({ kind, receipt }: ModelCall, { effective: shown }: Pick<Moment, 'effective'>) => {
-  const options = kind === 'reply' ? receiptOptionsIn(receipt) : undefined
+const repairsIn = (receipt: Receipt | undefined, { effective: shown }: Moment) => {
+  const options = receipt && receiptOptionsIn(receipt)
   const made = options && E.isRight(options) ? requestOf(shown, options.right) : undefined
   return made && E.isRight(made) ? made.right.repairs : []
 }

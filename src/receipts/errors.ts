@@ -1,3 +1,5 @@
+import type { CallName } from '../events/call-name.ts'
+
 /** The request was made by a renderer (of replies, or of summaries) of a newer version of palimpsest. */
 export interface UnknownRenderer {
   readonly _tag: 'UnknownRenderer'
@@ -13,8 +15,8 @@ export interface CallOutOfRange {
   readonly message: string
   readonly conversation: string
   /** The call asked for; undefined if the last one was asked for and there are none. */
-  readonly call: number | undefined
-  /** How many there are. */
+  readonly call: CallName | undefined
+  /** How many there are with a receipt. */
   readonly calls: number
 }
 
@@ -29,13 +31,15 @@ export const unknownRenderer = (
   known,
 })
 
+/** @param others what else there is to ask for, as the end of a sentence */
 export const callOutOfRange = (
   conversation: string,
-  call: number | undefined,
+  call: CallName | undefined,
   calls: number,
+  others = '',
 ): CallOutOfRange => ({
   _tag: 'CallOutOfRange',
-  message: `conversation ${conversation} has ${calls === 0 ? 'no call' : `${calls} ${calls === 1 ? 'call' : 'calls'}`} of a model with a receipt${calls === 0 ? ': only what a turn recorded has one' : `: name one from 1 to ${calls}`}`,
+  message: `conversation ${conversation} has ${calls === 0 ? 'no call' : `${calls} ${calls === 1 ? 'call' : 'calls'}`} of a model with a receipt${calls > 0 ? `: name one from 1 to ${calls}` : others === '' ? ': only what a turn recorded has one' : ''}${others}`,
   conversation,
   call,
   calls,

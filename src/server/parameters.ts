@@ -11,6 +11,12 @@ export const whole = (least: number, most = Number.MAX_SAFE_INTEGER) =>
 export const flag = z.enum(['true', 'false']).transform((text) => text === 'true')
 
 export const ofConversation = z.strictObject({ id: conversationIdSchema })
+export const ofCall = ofConversation.extend({
+  call: z
+    .string()
+    .regex(/^p?\d{1,15}$/, { error: 'is the number of a call, or p and the position of a reply' })
+    .describe('Its number; for a reply without a receipt `p` and its position: p17'),
+})
 export const at = whole(-1).optional().describe('The position to look from. Default: the last one')
 
 /** The largest page. */

@@ -37,6 +37,26 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
     expect(await reply.textContent()).not.toContain('one and')
   })
 
+  test('of a reply without a receipt says why it was shown that, and that nothing proves it', async () => {
+    const scene = await served()
+    const origin = { model: 'claude-opus-5-5' }
+    await scene.store.conversation('talk').append([
+      { role: 'user', content: 'Count.' },
+      { role: 'assistant', content: 'One.', origin },
+      { role: 'user', content: 'Again.' },
+      { role: 'assistant', content: 'Two.', origin },
+    ])
+    const { page } = await looking(scene, '/c/talk/calls/p3?as=why')
+    const panel = page.getByRole('tabpanel', { name: 'why' })
+    await panel.getByText('Changed since the reply at 1').waitFor()
+    await panel
+      .getByText('not proven by a receipt. Not recorded: system prompt, tools, parameters.')
+      .waitFor()
+    expect(await panel.getByRole('listitem').allTextContents()).toEqual([
+      expect.stringContaining('+ 2 messages 1–2 appeared, said since') as string,
+    ])
+  })
+
   test('names what is invisible wherever it shows what was said', async () => {
     const scene = await served()
     const chat = scene.store.conversation('talk')

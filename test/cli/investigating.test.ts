@@ -40,6 +40,7 @@ test('the exit code of an investigation says what that of every command does', (
       'why none',
       'why plain',
       `why ${id} --call 99`,
+      `why ${id} --call p0`,
       `bisect ${id} --good 48 --bad 10`,
       `bisect ${id} --good 10 --bad 99`,
       `bisect ${ends} --run "exit 130"`,
@@ -52,6 +53,7 @@ test('the exit code of an investigation says what that of every command does', (
       `cost ${id} --all`,
       `cost ${id} --by hour`,
       `why ${id} --call 0`,
+      `why ${id} --call p`,
       `replay ${id} --html page.html`,
       `replay ${id} --policy right.json --compare right.json`,
       `bisect ${id} --good 10`,
@@ -74,4 +76,36 @@ test('the exit code of an investigation says what that of every command does', (
       ...wrong.map((one) => [one, 2]),
     ]
     expect(codes).toEqual(Object.fromEntries(expected))
+  }))
+
+test('why tells of a reply of an import what it was shown, and that no receipt proves it', () =>
+  inDirectory(async (directory) => {
+    const imported = await shell('palimpsest import examples/sessions/claude-code.jsonl', directory)
+    const [name = ''] = imported.stdout.split(' ')
+    const last = await shell(`palimpsest why ${name}`, directory)
+    const [, position = ''] = /^call p(\d+): the reply at \1, to the context at \d+/.exec(last.stdout) ?? []
+    expect(last.stdout).toContain(
+      '\nderived from the log, not proven by a receipt\nnot recorded: system, tools, parameters',
+    )
+    expect(await shell(`palimpsest why ${name} --call p${position}`, directory)).toEqual(last)
+    const numbered = await shell(`palimpsest why ${name} --call 1`, directory)
+    expect(numbered.stderr).toContain(
+      `name a reply without one by p and its position; the last is p${position}`,
+    )
+  }))
+
+test('what is wrong with a policy says in which file, and what was meant', () =>
+  inDirectory(async (directory) => {
+    await shell('palimpsest import examples/sessions/receipts.jsonl', directory)
+    writeFileSync(join(directory, 'right.json'), '{"context":{"window":20000}}')
+    writeFileSync(join(directory, 'slip.json'), '{"context":{"windw":20000}}')
+    writeFileSync(join(directory, 'small.json'), '{"context":{"window":5000}}')
+    const said = async (command: string) =>
+      (await shell(`palimpsest replay ${id} ${command}`, directory)).stderr
+    const slip = 'error: slip.json: context.windw: is unknown: did you mean window?\n'
+    expect(await said('--compare right.json slip.json')).toBe(slip)
+    expect(await said('--policy slip.json')).toBe(slip)
+    expect(await said('--compare right.json small.json')).toBe(
+      'error: small.json: window: 5000 tokens leave no room beside the buffer and 8192 of output: make it 9104 or more, or `reserved` 4499 or less\n',
+    )
   }))

@@ -1,12 +1,18 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { why } from '../../src/investigate/index.ts'
+import { replay, why, type Why } from '../../src/investigate/index.ts'
+import { openStore } from '../../src/index.ts'
 import { differences } from '../../src/investigate/differences.ts'
 import { termsIn, wordsOf } from '../../src/investigate/terms.ts'
+import { logOf } from '../../src/investigate/log.ts'
+import { askedIn } from '../../src/investigate/replies.ts'
 import { effective } from '../../src/projections/effective.ts'
 import { full } from '../../src/projections/full.ts'
+import { countsIn, inputOf } from '../../src/turn/spending/usage.ts'
+import { atEnd } from '../support/at-end.ts'
 import { histories } from '../support/histories.ts'
 import { runs } from '../support/runs.ts'
+import { type Origin, present, sessionFile } from '../support/sessions.ts'
 import { player } from '../support/investigate/player.ts'
 
 const momentAt = (log: Parameters<typeof effective>[0], at: number) => ({
@@ -90,6 +96,26 @@ describe('why', () => {
     await expect(why(chat, { call: 0 })).rejects.toMatchObject({ _tag: 'InvalidInput' })
   })
 
+  test('names of several rewinds the one that did it', async () => {
+    const { chat, at, turn } = await player()
+    await chat.configure({ system: 'Be brief.', ...at() })
+    for (let n = 0; n < 2; n++) await turn()
+    await chat.configure({ system: 'Be long.', ...at() })
+    await turn()
+    const { position: first } = await chat.rewind({ to: 4, ...at() })
+    const { position: second } = await chat.rewind({ to: 2, ...at() })
+    await turn()
+    const { configuration, differences: all } = await why(chat)
+    expect(configuration).toEqual({ event: first, fields: ['system'] })
+    expect(
+      all.flatMap(({ position, because, event }) => (because === 'rewind' ? [[position, event]] : [])),
+    ).toEqual([
+      [3, second],
+      [4, second],
+      [6, first],
+    ])
+  })
+
   test('names what the answer needs and only hidden messages hold, but nothing that was shown, and no plain word', async () => {
     const said = [
       'It is in src/parser.ts.',
@@ -110,6 +136,107 @@ describe('why', () => {
       { term: '120000', hidden: [0], by: [position], inSummary: false },
       { term: 'QX-7781', hidden: [0], by: [position], inSummary: true },
     ])
+  })
+
+  describe('of a reply without a receipt', () => {
+    const imported = async (file: string, origin: Origin = 'sample') => {
+      const store = await openStore('memory:')
+      atEnd(store.close)
+      const { conversations } = await store.importSession(sessionFile(origin, file))
+      return conversations.map(({ id }) => store.conversation(id))
+    }
+
+    test.each(
+      present([
+        ['sample', 'claude-code/session-with-compaction.jsonl'],
+        ['sample', 'claude-code/microcompact.jsonl'],
+        ['sample', 'pi/before-compaction.jsonl'],
+        ['sample', 'tau-bench/tea-shop.json'],
+        ['real', 'claude-code/session-with-compaction.jsonl'],
+        ['real', 'claude-code/microcompact.jsonl'],
+        ['real', 'claude-code/queued-prompts.jsonl'],
+        ['real', 'repro/pi-label-after-navigation.jsonl'],
+      ] as const),
+    )(
+      '%s %s: shows what the log has before each, with the tokens that the API counted',
+      async (origin, file) => {
+        const [chat] = await imported(file, origin)
+        if (!chat) throw new Error('nothing was imported')
+        const log = await logOf(chat)
+        const calls = askedIn(log)
+        expect(calls.length).toBeGreaterThan(0)
+        let before: Why | undefined
+        for (const { name, position, origin: its } of calls) {
+          const found = await why(chat, { call: name })
+          const positions = effective(log, position - 1).items.map((item) => item.position)
+          const input = inputOf(countsIn(its.usage))
+          expect(found).toMatchObject({
+            call: `p${position}`,
+            position,
+            at: position - 1,
+            derived: { unrecorded: expect.arrayContaining(['tools']) as string[] },
+            shown: positions.map((one) => ({ position: one })),
+            repairs: [],
+            ...(input > 0 && { tokens: input }),
+            ...(before && { before: before.call }),
+          })
+          const sum = found.shown.reduce((all, { tokens }) => all + tokens, 0)
+          expect(sum).toBeLessThanOrEqual(found.tokens)
+          before = found
+        }
+        expect((await why(chat)).call).toBe(calls.at(-1)?.name)
+      },
+    )
+
+    test('is asked for by the position of any part of it, and its answer is all of them', async () => {
+      const store = await openStore('memory:')
+      atEnd(store.close)
+      const chat = store.conversation('parts')
+      const origin = { model: 'claude-opus-5-5', requestId: 'r1' }
+      await chat.append([
+        { role: 'user', content: 'The total in src/sum.ts is 120000.' },
+        { role: 'assistant', content: 'I see.', origin: { model: 'claude-sonnet-5', requestId: 'r0' } },
+        { role: 'user', content: 'Go on.' },
+      ])
+      await chat.condense({ covers: { first: 0, last: 1 }, summary: 'It was said.' })
+      await chat.append([
+        { role: 'assistant', content: 'I look.', origin },
+        { role: 'assistant', content: 'It is 120000.', origin },
+      ])
+      const found = await why(chat, { call: 'p4' })
+      expect(found).toMatchObject({
+        before: 'p1',
+        configuration: { fields: ['model'] },
+        needed: [{ term: '120000', hidden: [0], by: [3] }],
+      })
+      expect(await why(chat, { call: 'p5' })).toEqual(found)
+      expect(await why(chat)).toEqual(found)
+      const { calls } = await replay(chat)
+      expect(calls.map(({ needed }) => needed.map(({ term }) => term))).toEqual([[], ['120000']])
+      for (const call of ['p2', 'p9', 1] as const)
+        await expect(why(chat, { call })).rejects.toMatchObject({
+          _tag: 'CallOutOfRange',
+          call,
+          calls: 0,
+          message: expect.stringContaining('the last is p4') as string,
+        })
+      await expect(why(chat, { call: 'x' as never })).rejects.toMatchObject({ _tag: 'InvalidInput' })
+    })
+
+    test('is what a call with a receipt after it is compared with', async () => {
+      const { chat, turn } = await player()
+      const origin = { model: 'claude-opus-5-5' }
+      await chat.append([
+        { role: 'user', content: 'Hello.' },
+        { role: 'assistant', content: 'Hi.', origin },
+      ])
+      await turn()
+      expect(await why(chat, { call: 1 })).toMatchObject({
+        before: 'p1',
+        differences: [{ position: 1 }, { position: 2 }],
+      })
+      expect(await why(chat, { call: 'p3' })).toEqual(await why(chat, { call: 1 }))
+    })
   })
 
   test('takes paths, identifiers, ids and long numbers for terms', () => {

@@ -3,6 +3,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import OpenAI from 'openai'
 import { describe, expect, test } from 'vitest'
 import { anthropicModel, type Model, openAiModel, openStore, type Receipt } from '../../src/index.ts'
+import { why } from '../../src/investigate/index.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import { chatCompletions } from '../../src/testing/chat-completions/server.ts'
 import { messagesApi } from '../../src/testing/messages-api/server.ts'
@@ -188,6 +189,10 @@ describe('a reply without a receipt', () => {
       expect(headers.get('palimpsest-receipt')).toBe('reconstructed')
       expect(body['messages']).toEqual(JSON.parse(JSON.stringify(messages)))
       expect(await ask(`conversations/${id}/calls/p${position}/receipt`)).toMatchObject({ status: 404 })
+      const { status, json: told } = await ask(`conversations/${id}/calls/p${position}/why`)
+      const known = await why(store.conversation(id), { call: `p${position}` })
+      expect([status, told]).toEqual([200, JSON.parse(JSON.stringify(known))])
+      expect(told).toMatchObject({ call: `p${position}`, derived: {} })
     }
     expect(await ask(`conversations/${id}/calls/p0`)).toMatchObject({
       status: 404,

@@ -241,7 +241,9 @@ const rows: Readonly<Record<string, Row>> = {
     right: ['conversations/w/calls/1/why'],
     wrong: [
       [404, 'conversations/w/calls/9/why'],
-      [400, 'conversations/w/calls/p1/why'],
+      [404, 'conversations/w/calls/p0/why'],
+      [400, 'conversations/w/calls/0/why'],
+      [400, 'conversations/w/calls/p/why'],
     ],
   },
   replay: {

@@ -1,30 +1,38 @@
 import type { Command } from 'commander'
-import type { Why } from '../../investigate/index.ts'
-import { several } from '../options.ts'
+import type { CallName, Why } from '../../investigate/index.ts'
+import { callName } from '../options.ts'
 import type { Output } from '../output.ts'
 import type { Shell } from '../shell.ts'
 import { plural, rangesText, tokensText } from '../text.ts'
 
 interface Options {
-  readonly call?: number
+  readonly call?: CallName
 }
 
 export const addWhy = (program: Command, shell: Shell): void => {
   program
     .command('why <id>')
     .description('say what the model knew in a call, and why that changed')
-    .option('--call <n>', 'number of the call, from 1 (default: the last one)', several)
+    .option(
+      '--call <n>',
+      'number of the call, or p and the position of a reply (default: the last)',
+      callName,
+    )
     .addHelpText(
       'after',
       `
 Says what was shown and hidden, the event that caused each difference from the
 reply before, and which paths, identifiers, ids and numbers the answer names
-although only hidden messages hold them. Of calls with a receipt, which "sent
---list" lists; those of an imported session have none.
+although only hidden messages hold them.
+
+Calls with a receipt have numbers, which "sent --list" lists. A reply without
+one, as of an imported session, is named by its position, as p17: what it was
+shown is derived from the log, and not proven.
 
 Examples:
   palimpsest why task-42
-  palimpsest why task-42 --call 12`,
+  palimpsest why task-42 --call 12
+  palimpsest why imported --call p17`,
     )
     .action(
       shell.look(async ({ store, out, isJson }, id: string, { call }: Options) => {
@@ -36,11 +44,13 @@ Examples:
 }
 
 const write = async (out: Output, found: Why): Promise<void> => {
-  const { call, kind, position, at, model, tokens, shown, hidden, abandoned, before } = found
+  const { call, kind, position, at, model, derived, tokens, shown, hidden, abandoned, before } = found
   await out.line(
     [`call ${call}`, 'bold'],
     [`: the ${kind} at ${position}, to the context at ${at}${model === undefined ? '' : `, by ${model}`}`],
   )
+  const beside = shown.reduce((left, item) => left - item.tokens, tokens)
+  if (derived) await writeDerived(out, derived, beside)
   await out.line([
     `shown: ${plural(shown.length, 'item')}, ${tokensText(tokens)}: ${rangesText(shown.map((item) => item.position).toSorted((a, b) => a - b))}`,
   ])
@@ -59,12 +69,23 @@ const write = async (out: Output, found: Why): Promise<void> => {
     )
 }
 
-const writeChanges = async (out: Output, found: Why, before: number): Promise<void> => {
+/** What no receipt proves; what the log does not have, and how much the API counted of it. */
+const writeDerived = async (
+  out: Output,
+  { unrecorded }: NonNullable<Why['derived']>,
+  beside: number,
+): Promise<void> => {
+  await out.line(['derived from the log, not proven by a receipt', 'warning'])
+  const size = unrecorded.includes('system') && beside > 0 ? `, about ${tokensText(beside)}` : ''
+  if (unrecorded.length > 0) await out.line([`not recorded: ${unrecorded.join(', ')}${size}`, 'warning'])
+}
+
+const writeChanges = async (out: Output, found: Why, before: CallName): Promise<void> => {
   const { differences, configuration } = found
   await out.line([`since call ${before}:`])
   if (configuration)
     await out.line([
-      `  configuration at ${configuration.event}: ${configuration.fields.join(', ')}`,
+      `  configuration${configuration.event === undefined ? '' : ` at ${configuration.event}`}: ${configuration.fields.join(', ')}`,
       'marker',
     ])
   // What one event did is one line.

@@ -1,18 +1,13 @@
 import { z } from 'zod'
 import { callOf, calledRequest, type CalledRequest, usdOf } from '../calls.ts'
 import { linkHeader } from '../paging.ts'
-import { limit, ofConversation, whole } from '../parameters.ts'
+import { limit, ofCall, ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
 import { route } from '../route.ts'
 import { callShape, sentShape } from '../shapes/calls.ts'
 
 // The calls of a model: what it was sent, and what proves it.
 
-const call = z
-  .string()
-  .regex(/^p?\d{1,16}$/, { error: 'is the number of a call, or p and the position of a reply' })
-  .describe('Its number; for a reply without a receipt `p` and its position: p17')
-const ofCall = ofConversation.extend({ call })
 const errors = ['ConversationNotFound', 'CallOutOfRange', 'UnknownRenderer', 'NotFound'] as const
 
 export const calls = route({

@@ -2,8 +2,9 @@ import { z } from 'zod'
 import { cache, cost, replay, why } from '../../investigate/index.ts'
 import { policySchema } from '../../investigate/replay-policy.ts'
 import { heldWhole, lane, looked, readTogether, refuseMany, shorter } from '../bounded.ts'
+import { callNameIn } from '../../events/call-name.ts'
 import { cacheShape, costShape, replayedShape, whyShape } from '../shapes/investigate.ts'
-import { ofConversation, whole } from '../parameters.ts'
+import { ofCall, ofConversation } from '../parameters.ts'
 import { refused } from '../problem.ts'
 import { route } from '../route.ts'
 
@@ -69,13 +70,14 @@ export const whyCall = route({
   name: 'why',
   summary: 'What the model was shown in a call and what not, and the event that caused each difference',
   scope: 'read',
-  params: ofConversation.extend({ call: whole(1).describe('Its number') }),
+  params: ofCall,
   answers: { 200: whyShape },
   errors: [...errors, 'CallOutOfRange'],
   handle: ({ params: { id, call }, store, leaving }) =>
-    inTurn(leaving, async () => ({
-      body: await why(await heldWhole(store, id, `why ${id} --call ${call}`), { call }),
-    })),
+    inTurn(leaving, async () => {
+      const chat = await heldWhole(store, id, `why ${id} --call ${call}`)
+      return { body: await why(chat, { call: callNameIn(call) ?? 0 }) }
+    }),
 })
 
 /** So many settings say nothing more, and are looked at for each call. */

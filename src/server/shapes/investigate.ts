@@ -70,17 +70,27 @@ const needed = z
   })
   .meta({ id: 'Needed', description: 'What an answer names, and only hidden messages hold' })
 
+const callName = z
+  .union([count, z.string()])
+  .describe('The number of a call; of a reply without a receipt `p` and its position')
+
 export const whyShape = z
   .looseObject({
     conversation: conversationIdSchema,
-    call: count,
+    call: callName,
     position,
     at: position,
+    derived: z
+      .object({ unrecorded: z.array(z.string()) })
+      .optional()
+      .describe(
+        'There is no receipt: all of this is derived from the log, which does not have these parts of a request',
+      ),
     tokens: count,
     shown: z.array(z.looseObject({ position, kind: z.string(), tokens: count })),
     hidden: z.array(z.looseObject({ by: position, kind: z.string(), messages: count, tokens: count })),
     abandoned: count,
-    before: count.optional().describe('The call that it is compared with'),
+    before: callName.optional().describe('The call that it is compared with'),
     differences: z.array(
       z.looseObject({
         change: z.enum(['appeared', 'disappeared']),

@@ -94,11 +94,9 @@ export const CallPage = ({ source, params: { id = '', call: name = '' }, search 
   )
 }
 
-/** Only what a receipt proves can be told. */
+/** Of a request that was not answered yet, nothing is told. */
 const whyPathOf = (id: string, call: Call | undefined): string | undefined =>
-  call?.number === undefined || call.position === undefined
-    ? undefined
-    : `${apiOf(id)}/calls/${call.number}/why`
+  call?.position === undefined ? undefined : `${apiOf(id)}/calls/${nameOf(call)}/why`
 
 const titleOf = ({ kind, state, number: nth, position = 0 }: Call): string => {
   if (state === 'pending') return 'The next request'

@@ -1,3 +1,5 @@
+import { number } from '../words.ts'
+
 // What the API tells of why a model was shown what it was shown, in lines to read.
 
 interface Difference {
@@ -22,10 +24,14 @@ export interface Why {
     readonly tokens: number
   }[]
   readonly abandoned: number
-  /** The call that it is compared with. */
-  readonly before?: number | undefined
+  /** There is no receipt: it is derived from the log, which does not have these parts of the request. */
+  readonly derived?: { readonly unrecorded: readonly string[] } | undefined
+  /** The call that it is compared with: its number, or `p` and the position of a reply without a receipt. */
+  readonly before?: number | string | undefined
   readonly differences: readonly Difference[]
-  readonly configuration?: { readonly event: number; readonly fields: readonly string[] } | undefined
+  readonly configuration?:
+    | { readonly event?: number | undefined; readonly fields: readonly string[] }
+    | undefined
   readonly repairs: readonly {
     readonly kind: string
     readonly position: number
@@ -39,6 +45,16 @@ export interface Why {
     readonly inSummary: boolean
   }[]
 }
+
+/** The call that another one is compared with, in words. */
+export const beforeText = (before: number | string): string =>
+  typeof before === 'number' ? `call ${number(before)}` : `the reply at ${number(Number(before.slice(1)))}`
+
+const parts: Readonly<Record<string, string>> = { system: 'system prompt' }
+
+/** What is not proven, and not known. */
+export const derivedText = ({ unrecorded }: NonNullable<Why['derived']>): string =>
+  `Derived from the log, not proven by a receipt.${unrecorded.length > 0 ? ` Not recorded: ${unrecorded.map((part) => parts[part] ?? part).join(', ')}.` : ''}`
 
 /** Items that came or went together, for the same reason. */
 export interface Group extends Pick<Difference, 'change' | 'kind' | 'because'> {

@@ -3,7 +3,7 @@ import type { Source } from '../source/source.ts'
 import { Failed, Skeleton, useFetched } from '../states.tsx'
 import { hrefs } from '../url.ts'
 import { count, number } from '../words.ts'
-import { causeOf, type Group, groupsOf, type Why } from './why.ts'
+import { beforeText, causeOf, derivedText, type Group, groupsOf, type Why } from './why.ts'
 
 interface WhyViewProps {
   readonly source: Source
@@ -17,7 +17,7 @@ export const WhyView = ({ source, id, path }: WhyViewProps) => {
   const { value, error, retry } = useFetched<Why>(source, path)
   if (error !== undefined) return <Failed error={error} retry={retry} />
   if (!value) return <Skeleton />
-  const { shown, tokens, abandoned, before } = value
+  const { shown, tokens, abandoned, before, derived } = value
   const to: To = (at) => (
     <a key={at} class="figures" href={hrefs.conversation(id, { at })}>
       {number(at)}
@@ -25,11 +25,12 @@ export const WhyView = ({ source, id, path }: WhyViewProps) => {
   )
   return (
     <div class="why-call">
+      {derived && <p class="faint">{derivedText(derived)}</p>}
       <Part title="Needed, and hidden" lines={value.needed.map((one) => neededLine(one, to))}>
         {value.needed.length === 0 && 'The answer names nothing that only hidden messages have.'}
       </Part>
       <Part
-        title={before === undefined ? 'What it was shown' : `Changed since call ${number(before)}`}
+        title={before === undefined ? 'What it was shown' : `Changed since ${beforeText(before)}`}
         lines={changesIn(value, to)}
       >
         {before === undefined && 'There is no call before it to compare with. '}
@@ -84,7 +85,8 @@ const changesIn = ({ differences, configuration, repairs }: Why, to: To): readon
   ...(configuration
     ? [
         <li key="configuration">
-          {configuration.fields.join(', ')} changed by {to(configuration.event)}
+          {configuration.fields.join(', ')} changed
+          {configuration.event !== undefined && [' by ', to(configuration.event)]}
         </li>,
       ]
     : []),

@@ -1,0 +1,43 @@
+import { effective } from '../projections/effective.ts'
+import { type Log, path } from '../projections/path.ts'
+
+/** What a conversation is at one position. */
+interface Stand {
+  readonly configured: number | undefined
+  /** Whether an event is shown then, or hidden, or on no path. */
+  readonly of: (position: number) => 'shown' | 'hidden' | 'abandoned'
+}
+
+/** The rewinds after one position through another: which of them made the difference. */
+export interface Rewinds {
+  /** The last one that changed what an event is, else the last one; undefined if there is none. */
+  readonly of: (position: number) => number | undefined
+  /** The last one that changed which configuration is in force, else the last one. */
+  readonly ofConfiguration: () => number | undefined
+}
+
+export const rewindsBetween = (log: Log, after: number, at: number): Rewinds => {
+  const rewinds = log.slice(after + 1, at + 1).filter(({ type }) => type === 'Rewound')
+  let stands: readonly (readonly [rewind: number, before: Stand, after: Stand])[] | undefined
+  const last = (valueIn: (stand: Stand) => unknown): number | undefined => {
+    // There is nothing to tell apart, as nearly always.
+    if (rewinds.length <= 1) return rewinds[0]?.position
+    stands ??= rewinds.map(({ position }) => [position, standAt(log, position - 1), standAt(log, position)])
+    const changing = stands.findLast(([, before, now]) => valueIn(before) !== valueIn(now))
+    return changing?.[0] ?? rewinds.at(-1)?.position
+  }
+  return {
+    of: (position) => last((stand) => stand.of(position)),
+    ofConfiguration: () => last(({ configured }) => configured),
+  }
+}
+
+const standAt = (log: Log, at: number): Stand => {
+  const { items, outline } = effective(log, at)
+  const shown = new Set(items.map(({ position }) => position))
+  const onPath = new Set(path(log, at))
+  return {
+    configured: outline.configured,
+    of: (position) => (shown.has(position) ? 'shown' : onPath.has(position) ? 'hidden' : 'abandoned'),
+  }
+}
