@@ -54,7 +54,7 @@ export const repliesIn = (log: Log): readonly ReplyCall[] => {
         ...(own !== undefined && { prints: own }),
       })
     }
-    if (!isUnproven(event)) continue
+    if (!isUnproven(event) || isOfProgram(event.data.origin)) continue
     const { origin } = event.data
     const at = position - 1
     const reply = { position, at, parts: [position], origin, asked: timeAt(log, at), answered }
@@ -65,6 +65,9 @@ export const repliesIn = (log: Log): readonly ReplyCall[] => {
   }
   return replies
 }
+
+/** Whether a program said this itself, in the place of a model: it names `<synthetic>`. */
+export const isOfProgram = ({ model }: Pick<Origin, 'model'>): boolean => model?.startsWith('<') === true
 
 const timeAt = (log: Log, at: number): string => (log[at] ?? log[0])?.metadata.time ?? ''
 

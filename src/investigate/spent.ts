@@ -1,6 +1,7 @@
 import { costOf, priceOf, type Prices } from '../turn/spending/prices.ts'
 import { noUsage, sumOf, tokensOfUsage, type Usage, usageOfCounts } from '../turn/spending/usage.ts'
 import type { PaidCall } from './paid.ts'
+import { isOfProgram } from './replies.ts'
 
 /** What calls of models came to, as far as that is known. */
 export interface Spent extends Usage {
@@ -22,8 +23,8 @@ export const spentOn = ({ kind, calls, model, counts }: PaidCall, prices: Prices
   const failed = kind === 'failed' ? calls : 0
   const price = model === undefined ? undefined : priceOf(prices, model)
   const isFree = counts !== undefined && tokensOfUsage(counts) === 0
-  // No model answers without tokens: the program gave up before it was told of any. `<synthetic>` is no model: what a program says is free.
-  const isUntold = isFree && kind !== 'failed' && !model?.startsWith('<')
+  // No model answers without tokens: the program gave up before it was told of any. What a program says is free.
+  const isUntold = isFree && kind !== 'failed' && !isOfProgram({ model })
   if (!counts || isUntold) return { ...nothingSpent, calls, failed, uncounted: calls }
   return {
     ...usageOfCounts(counts),

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { replay, why, type Why } from '../../src/investigate/index.ts'
+import { cache, cost, replay, why, type Why } from '../../src/investigate/index.ts'
 import { openStore } from '../../src/index.ts'
 import { differences } from '../../src/investigate/differences.ts'
 import { termsIn, wordsOf } from '../../src/investigate/terms.ts'
@@ -221,6 +221,30 @@ describe('why', () => {
           message: expect.stringContaining('the last is p4') as string,
         })
       await expect(why(chat, { call: 'x' as never })).rejects.toMatchObject({ _tag: 'InvalidInput' })
+    })
+
+    test('of a model: what a program says in its place is no call, and costs nothing', async () => {
+      const store = await openStore('memory:')
+      atEnd(store.close)
+      const chat = store.conversation('limited')
+      const counted = (input: number) => ({ input_tokens: input, output_tokens: input })
+      const origin = { model: 'claude-opus-5-5', usage: counted(10) }
+      const synthetic = { model: '<synthetic>', usage: counted(0) }
+      await chat.append([
+        { role: 'user', content: 'Hello.' },
+        { role: 'assistant', content: 'Hi.', origin },
+        { role: 'user', content: 'Go on.' },
+        { role: 'assistant', content: 'You have hit your limit.', origin: synthetic },
+        { role: 'user', content: 'Now?' },
+        { role: 'assistant', content: 'Yes.', origin },
+      ])
+      expect(await why(chat)).toMatchObject({ call: 'p5', before: 'p1' })
+      await expect(why(chat, { call: 'p3' })).rejects.toMatchObject({ _tag: 'CallOutOfRange' })
+      const { calls, total } = await replay(chat)
+      expect(calls.map(({ position }) => position)).toEqual([1, 5])
+      const { total: paid } = await cost(store)
+      expect(total.usd).toBeCloseTo(paid.usd, 12)
+      expect((await cache(chat)).uncounted).toBe(0)
     })
 
     test('is what a call with a receipt after it is compared with', async () => {

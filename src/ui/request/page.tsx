@@ -94,9 +94,11 @@ export const CallPage = ({ source, params: { id = '', call: name = '' }, search 
   )
 }
 
-/** Of a request that was not answered yet, nothing is told. */
+/** Nothing is told of a request that was not answered yet, nor of what a program said in place of a model (`<synthetic>`). */
 const whyPathOf = (id: string, call: Call | undefined): string | undefined =>
-  call?.position === undefined ? undefined : `${apiOf(id)}/calls/${nameOf(call)}/why`
+  call?.position === undefined || call.origin?.model?.startsWith('<')
+    ? undefined
+    : `${apiOf(id)}/calls/${nameOf(call)}/why`
 
 const titleOf = ({ kind, state, number: nth, position = 0 }: Call): string => {
   if (state === 'pending') return 'The next request'
