@@ -108,7 +108,9 @@ export const fitInto = (replay: Replaying, last: ConversationEvent, fit: Fit): F
         if (content) write('Condensed', covers, { ...summaryOf(content, 'client'), policy })
       }
     } else {
-      const summary = summaryOf(standIn(fit.summaryTokens, 'A summary that was not written. '), 'model')
+      // One that is larger than all there is, is refused whatever its size.
+      const tokens = Math.min(fit.summaryTokens, plan.used)
+      const summary = summaryOf(standIn(tokens, 'A summary that was not written. '), 'model')
       const isTaken = left.some(hides('Condensed', plan.covers))
       const sizes = checkCondensed(now, plan.covers, summary.summary)
       if (!isTaken && E.isLeft(sizes)) {
@@ -151,10 +153,13 @@ const summaryOf = (content: readonly Block[], method: 'model' | 'client') => ({
   method,
 })
 
+/** No context holds more tokens, whatever a usage says. */
+const mostStandIn = 10_000_000
+
 /** A text of about so many tokens, in place of one that nobody wrote or recorded. */
 export const standIn = (tokens: number, text: string): readonly Block[] => {
   const one = estimate([textBlock(text)])
-  return [textBlock(text.repeat(Math.max(1, Math.round(tokens / one))))]
+  return [textBlock(text.repeat(Math.max(1, Math.round(Math.min(tokens, mostStandIn) / one))))]
 }
 
 const markerAt = (

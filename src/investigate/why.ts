@@ -5,7 +5,7 @@ import type { Configuration, Receipt } from '../events/events.ts'
 import { configurationOf, effective, type Item, itemOf } from '../projections/effective.ts'
 import { full } from '../projections/full.ts'
 import type { Log } from '../projections/path.ts'
-import type { Repair } from '../projections/render/renderer.ts'
+import { isCompaction, type Repair } from '../projections/render/renderer.ts'
 import type { CallName } from '../events/call-name.ts'
 import type { ModelCall } from '../receipts/calls.ts'
 import { callOutOfRange, type CallOutOfRange } from '../receipts/errors.ts'
@@ -128,14 +128,15 @@ interface Counted extends Moment {
   readonly total: number
 }
 
-/** What a call was shown. Its own counts, if the API gave any, are those of just this. */
+/** What a call was shown. Its own counts, if the API gave any, are those of just this, unless the API condensed it before it answered. */
 const momentOf = (log: Log, { kind, at, position, origin }: AskedCall): Counted => {
   const { items: counted, total } = historyTokens(log.slice(0, at + 1))
   const tokens = new Map(counted.map((item) => [item.position, item.tokens]))
   const shown = effective(log, at)
   const answer = log[position]
   const reply = kind === 'reply' && answer ? itemOf(answer) : undefined
-  const own = reply?.kind === 'message' ? { ...reply, origin } : undefined
+  const isCounting = reply?.kind === 'message' && !reply.content.some(isCompaction)
+  const own = isCounting ? { ...reply, origin } : undefined
   const asked = own && countTokens({ ...shown, at: position, items: [...shown.items, own] })
   const isCounted = asked?.anchor === position
   if (isCounted) for (const item of asked.items) tokens.set(item.position, item.tokens)

@@ -84,6 +84,22 @@ const restoreNewest = async (chat: Conversation): Promise<void> => {
   if (marker) await chat.restore({ marker: marker.position })
 }
 
+test('a summary of any size that is asked for takes no memory: what is larger than the context is refused as such', async () => {
+  const store = await openStore('memory:')
+  atEnd(store.close)
+  const chat = store.conversation('c')
+  for (let n = 0; n < 8; n++)
+    await chat.append([
+      { role: 'user', content: 'Hi. '.repeat(400) },
+      { role: 'assistant', content: 'Yes. '.repeat(200), origin: { model: 'claude-opus-5-5' } },
+    ])
+  const totalWith = async (summaryTokens: number) =>
+    (await replay(chat, { policy: { context: { window: 2_500, reserved: 100 }, summaryTokens } })).total
+  const total = await totalWith(1_000_000_000)
+  expect(total).toEqual(await totalWith(100_000))
+  expect([total.condensed, total.truncated > 0]).toEqual([0, true])
+})
+
 describe('replay', () => {
   test('of the recorded policy shows every call what the log says it was shown', async () => {
     let [written, named] = [0, 0]

@@ -247,6 +247,48 @@ describe('why', () => {
       expect((await cache(chat)).uncounted).toBe(0)
     })
 
+    test('has whatever usage it has: what is no count is none, and a compaction by the API counts what it left', async () => {
+      const store = await openStore('memory:')
+      atEnd(store.close)
+      for (const [name, usage] of Object.entries({
+        torn: { input_tokens: 5, output_tokens: 1, iterations: [null, 'x'] },
+        vast: { input_tokens: 1e12, output_tokens: 1 },
+      })) {
+        const chat = store.conversation(name)
+        const origin = { model: 'claude-opus-5-5', usage }
+        for (let n = 0; n < 2; n++)
+          await chat.append([
+            { role: 'user', content: 'Hello.' },
+            { role: 'assistant', content: 'Hi.', origin },
+          ])
+        expect((await why(chat)).tokens).toBe(usage.input_tokens)
+        expect((await cache(chat)).input).toBe(2 * usage.input_tokens)
+        expect((await replay(chat)).total.tokens).toBe(2 * usage.input_tokens)
+      }
+      const condensed = store.conversation('condensed')
+      const usage = {
+        input_tokens: 2,
+        output_tokens: 1,
+        iterations: [
+          { type: 'compaction', input_tokens: 500, output_tokens: 9 },
+          { type: 'message', input_tokens: 2, output_tokens: 1 },
+        ],
+      }
+      await condensed.append([
+        { role: 'user', content: 'Hello. '.repeat(100) },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'compaction', content: 'Hello, 100 times.' },
+            { type: 'text', text: 'Hi.' },
+          ],
+          origin: { model: 'claude-opus-5-5', usage },
+        },
+      ])
+      const { tokens, shown } = await why(condensed)
+      expect([tokens > 50, shown[0]?.tokens]).toEqual([true, tokens])
+    })
+
     test('is what a call with a receipt after it is compared with', async () => {
       const { chat, turn } = await player()
       const origin = { model: 'claude-opus-5-5' }

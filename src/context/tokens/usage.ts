@@ -67,7 +67,7 @@ type Usage = Readonly<Record<string, unknown>>
 /** The first and the last sampling of the model after the last server compaction; empty if the usage is not broken down. */
 const iterationsOf = ({ iterations }: Usage): readonly Usage[] => {
   if (!Array.isArray(iterations)) return []
-  const all = iterations as readonly Usage[]
+  const all = iterations.filter(isFields)
   const messages = all
     .slice(all.findLastIndex(({ type }) => type === 'compaction') + 1)
     .filter(({ type }) => type === 'message')
