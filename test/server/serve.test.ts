@@ -61,10 +61,7 @@ describe('palimpsest serve', () => {
       for (const [file, problem] of [
         ['.', 'it cannot be read (it is a directory): check the path'],
         ['text.json', 'is not JSON: palimpsest token create makes one'],
-        [
-          'other.json',
-          'is not one (tokens: Invalid input: expected array, received undefined): palimpsest token create makes one',
-        ],
+        ['other.json', 'is not one (name: is unknown: there are tokens): palimpsest token create makes one'],
       ] as const)
         expect((await says(`serve --token-file ${file}`)).stderr).toBe(
           `error: token file ${file}: ${problem}\n`,
