@@ -11,7 +11,7 @@ import { bisect } from '../../src/investigate/index.ts'
 import { newSigner } from '../ledger/scene.ts'
 import { atEnd } from '../support/at-end.ts'
 import { noBrowser } from '../support/browser.ts'
-import { looking, sheet } from '../support/looking.ts'
+import { looking, sheet, stoppable } from '../support/looking.ts'
 import { served, servedSample } from '../support/served.ts'
 import { temporaryFolder } from '../support/stores.ts'
 
@@ -151,6 +151,7 @@ describe.skipIf(noBrowser !== '')(`since when it is wrong${noBrowser}`, () => {
     await bisect(chat, { good: 0, bad: 20 })
     const { page } = await looking(scene, `/c/${id}/bisect/${name}`, {
       allowed: [/status of 409/, /ERR_FAILED/],
+      before: stoppable,
     })
     const title = page.getByRole('heading', { level: 1 })
     const asks = (position: number) =>

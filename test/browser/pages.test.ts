@@ -9,7 +9,7 @@ import { bisect } from '../../src/investigate/index.ts'
 import { serve } from '../../src/server/serve.ts'
 import { atEnd } from '../support/at-end.ts'
 import { builtPage } from '../support/bundle.ts'
-import { looking, sheet } from '../support/looking.ts'
+import { looking, sheet, stoppable } from '../support/looking.ts'
 import { served, servedSample } from '../support/served.ts'
 
 const [id] = sampleIds
@@ -288,6 +288,7 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
   test('of a conversation shows no rows of another position in place of those that could not be had', async () => {
     const { page, shows, row } = await looking(await servedSample(), `/c/${id}?at=20`, {
       allowed: [/Failed to load resource/],
+      before: stoppable,
     })
     await shows(20)
     await row(20).waitFor()
@@ -353,7 +354,10 @@ describe.skipIf(noBrowser !== '')(`a page${noBrowser}`, () => {
   })
 
   test('says that a part of it cannot be loaded, such as after the server was replaced by another version', async () => {
-    const { page } = await looking(await servedSample(), `/c/${id}?at=20`, { allowed: [/ERR_FAILED/] })
+    const { page } = await looking(await servedSample(), `/c/${id}?at=20`, {
+      allowed: [/ERR_FAILED/],
+      before: stoppable,
+    })
     await page.getByRole('listitem').first().waitFor()
     await page.route('**/assets/**', (route) => route.abort())
     const lost = page.getByText('it is another version by now')

@@ -3,15 +3,15 @@ import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { sampleIds } from '../../src/cli/sample.ts'
 import { noBrowser } from '../support/browser.ts'
-import { looking, sheet } from '../support/looking.ts'
+import { looking, sheet, stoppable } from '../support/looking.ts'
 import { servedSample } from '../support/served.ts'
 
 const [id] = sampleIds
-const opened = async () => {
+const opened = async (before?: typeof stoppable) => {
   // What cannot be hidden is refused, and what is stale.
   const allowed = [/status of (?:400|409|412)/]
   const scene = await servedSample()
-  const looked = await looking(scene, `/c/${id}?at=45`, { allowed })
+  const looked = await looking(scene, `/c/${id}?at=45`, { allowed, before })
   await looked.shows(45)
   return { ...looked, chat: scene.store.conversation(id) }
 }
@@ -112,7 +112,7 @@ describe.skipIf(noBrowser !== '')(`a sheet${noBrowser}`, () => {
   test('that is still loaded is announced by the bar at the top', async () => {
     let release = (): void => undefined
     const held = new Promise<void>((resolve) => (release = resolve))
-    const { page } = await opened()
+    const { page } = await opened(stoppable)
     await page.route(/sheets-/, async (route) => {
       await held
       await route.continue()
@@ -144,7 +144,7 @@ describe.skipIf(noBrowser !== '')(`a sheet${noBrowser}`, () => {
   })
 
   test('of an undo has what is typed while it looks for what there is to undo, and says if there is nothing', async () => {
-    const { page, chat, shows } = await opened()
+    const { page, chat, shows } = await opened(stoppable)
     const look = /\/events\?.*clip=100/
     let release = (): void => undefined
     const held = new Promise<void>((resolve) => (release = resolve))

@@ -18,8 +18,14 @@ export interface Looking {
 
 interface LookingOptions extends BrowsingOptions {
   /** Called with the page before it asks for anything. */
-  readonly before?: (page: Page) => unknown
+  readonly before?: ((page: Page) => unknown) | undefined
 }
+
+/**
+ * As `before` of pages whose requests are stopped later on: the browser begins to intercept them a moment after the first `route`, and what
+ * is asked meanwhile slips past.
+ */
+export const stoppable = (page: Page): Promise<unknown> => page.route(/^never:/, (route) => route.continue())
 
 /** Opens an address of the page, and waits until there is something to look at. */
 export const looking = async (
