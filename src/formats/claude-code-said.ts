@@ -1,8 +1,8 @@
 import type { NewMessage } from '../commands/command.ts'
-import { isBlock } from '../events/blocks.ts'
+import { type Block, isBlock } from '../events/blocks.ts'
 import { after, begin, link, settleBefore, type Thread } from './claude-code-thread.ts'
-import { callIds, type Parent, resultIds, type Round } from './claude-code-tree.ts'
-import type { Entry } from './source.ts'
+import { callIds, type Parent, replyBefore, resultIds, type Round } from './claude-code-tree.ts'
+import { type Entry, stringOf } from './source.ts'
 import { blocksOf } from './steps.ts'
 
 // What was said in a chain of a session: by the user, by tools, and by the model.
@@ -48,11 +48,19 @@ export const assistant = (
 ): void => {
   const { notes, rounds, callers, steps } = thread
   notes.mapped('assistant')
-  const open = id === undefined ? undefined : rounds.get(id)
-  if (open) return extend(thread, open, entry, message)
   const content = blocksOf(message)
+  const open = id === undefined ? undefined : continued(thread, entry, id, callIds(content))
+  if (open) return extend(thread, open, entry, { ...message, content })
   const parent = settleBefore(thread, entry)
-  const round: Round = { index: steps.count(), tip: undefined, followed: false }
+  const { parentUuid, requestId } = entry.fields
+  const round: Round = {
+    id,
+    parent: parentUuid,
+    requestId: stringOf(requestId),
+    index: steps.count(),
+    tip: undefined,
+    followed: false,
+  }
   if (id !== undefined) rounds.set(id, round)
   for (const call of callIds(content)) callers.set(call, round)
   const placed = begin(thread, entry, parent, { round })
@@ -61,15 +69,42 @@ export const assistant = (
   steps.add({ type: 'message', ...placed, message: { ...message, content } })
 }
 
+/**
+ * The reply that a line continues, as the client joins them: one with the same id, and only tool results in between. An id alone says
+ * little: routers repeat it, and once the API did.
+ */
+const continued = (
+  { links, rounds, head }: Thread,
+  { fields }: Entry,
+  id: string,
+  calls: readonly string[],
+): Round | undefined => {
+  const last = rounds.get(id)
+  if (!last) return undefined
+  const { parentUuid, requestId } = fields
+  const isSibling = stringOf(parentUuid) !== undefined && parentUuid === last.parent
+  const found = isSibling
+    ? last
+    : replyBefore(links.has(parentUuid) ? links.get(parentUuid) : head, id, calls)
+  const isOther =
+    found?.requestId !== undefined && stringOf(requestId) !== undefined && found.requestId !== requestId
+  return isOther ? undefined : found
+}
+
 /** Adds another line of the same message; the last one has the call's outcome. */
-const extend = (thread: Thread, round: Round, { fields }: Entry, message: NewMessage): void => {
+const extend = (
+  thread: Thread,
+  round: Round,
+  { fields }: Entry,
+  { content, origin }: Pick<NewMessage, 'origin'> & { readonly content: readonly Block[] },
+): void => {
   const { notes, callers, steps } = thread
   link(thread, fields, round.tip)
-  const added = blocksOf(message).filter((block) => {
+  const added = content.filter((block) => {
     const isThere = isBlock(block, 'tool_use') && callers.get(block.id) === round
     if (isThere) notes.leftOut('assistant block', 'a call that is already in the same message')
     return !isThere
   })
   for (const call of callIds(added)) callers.set(call, round)
-  steps.extend(round.index, { content: added, origin: message.origin })
+  steps.extend(round.index, { content: added, origin })
 }

@@ -42,6 +42,11 @@ interface Cleared {
 
 /** An assistant message and the results of its calls, in the order of the file. */
 export interface Round {
+  /** The id of the message. Some routers give it to every message. */
+  readonly id: string | undefined
+  /** The parent that its first line names. */
+  readonly parent: unknown
+  readonly requestId: string | undefined
   /** The index of the message among the steps. */
   index: number
   /** The last step of the round, from which children of any of its entries continue. */
@@ -65,6 +70,17 @@ export const leadsTo = (node: Parent, end: Parent): boolean =>
 /** The step right after `node` on the path to `end`. */
 export const firstAfter = (node: Parent, end: Parent): Parent => {
   for (let each = node && end; each; each = each.parent) if (each.parent === node) return each
+  return undefined
+}
+
+/** The reply with this id that a step belongs to or answers, if none of the calls was answered since. */
+export const replyBefore = (node: Parent, id: string, calls: readonly string[]): Round | undefined => {
+  for (let each = node; each; each = each.parent) {
+    const { round } = each
+    if (round?.id === id && round.index === each.index) return round
+    const results = [each.results ?? []].flat()
+    if ((!round && results.length === 0) || calls.some((call) => results.includes(call))) return undefined
+  }
   return undefined
 }
 

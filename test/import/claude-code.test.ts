@@ -95,6 +95,93 @@ describe('Claude Code: one message, many lines', () => {
   })
 })
 
+describe('Claude Code: an id that is repeated', () => {
+  const talk = (more: (index: number) => Fields = () => ({})): readonly Fields[] => [
+    user('q1', null),
+    assistant('a1', 'q1', 'm', text('one'), more(1)),
+    user('q2', 'a1'),
+    assistant('a2', 'q2', 'm', text('two'), more(2)),
+    user('q3', 'a2'),
+    assistant('a3', 'q3', 'm', text('three'), more(3)),
+  ]
+  const said = ['message q1', 'message a1', 'message q2', 'message a2', 'message q3', 'message a3']
+
+  it('is another message after each prompt', () => {
+    expect(types(steps(...talk()))).toEqual(said)
+    expect(types(steps(...talk((index) => ({ requestId: `r${index}` }))))).toEqual(said)
+    const agent = talk(() => ({ isSidechain: true, agentId: 'g' }))
+    expect(types(steps(...agent.map((fields) => ({ ...fields, isSidechain: true, agentId: 'g' }))))).toEqual(
+      said,
+    )
+  })
+
+  it('is another message after what was typed meanwhile, a branch and a compaction', () => {
+    const attachment = { type: 'queued_command', prompt: 'stop' }
+    const work = [
+      user('u', null),
+      assistant('a', 'u', 'm', call('x')),
+      user('r', 'a', result('x')),
+      entry('q', 'r', { type: 'attachment', attachment }),
+      assistant('b', 'q', 'm', text('Stopped.')),
+      user('v', 'a'),
+      assistant('c', 'v', 'm', text('Or not.')),
+      entry('cb', null, { type: 'system', subtype: 'compact_boundary', logicalParentUuid: 'c' }),
+      user('s', 'cb', 'Summary.', { isCompactSummary: true }),
+      assistant('d', 's', 'm', text('And now?')),
+    ]
+    expect(types(steps(...work))).toEqual([
+      'message u',
+      'message a',
+      'message r',
+      'message q',
+      'message b',
+      'rewind r',
+      'message v',
+      'message c',
+      'condense s',
+      'message d',
+    ])
+  })
+
+  const work = (...requests: readonly (string | undefined)[]): readonly Fields[] => {
+    const of = (index: number): Fields => ({ requestId: requests[index] })
+    return [
+      user('u', null),
+      assistant('a', 'u', 'm', call('x'), of(0)),
+      user('r', 'a', result('x')),
+      assistant('b', 'r', 'm', call('y'), of(1)),
+      user('t', 'b', result('y')),
+      assistant('c', 't', 'm', text('Done.'), of(2)),
+      user('v', 'c'),
+      assistant('d', 'v', 'm', text('Again.'), of(3)),
+    ]
+  }
+
+  it('is one message across tool results, as the client sends it, unless the requests differ', () => {
+    expect(shown(...work())).toMatchObject([
+      { content: [text('u')] },
+      { content: [call('x'), call('y'), text('Done.')] },
+      { content: result('x') },
+      { content: result('y') },
+      { content: [text('v')] },
+      { content: [text('Again.')] },
+    ])
+    const apart = ['u', 'a', 'r', 'b', 't', 'c', 'v', 'd'].map((ref) => `message ${ref}`)
+    expect(types(steps(...work('1', '2', '3', '4')))).toEqual(apart)
+  })
+
+  it('is another message where a call has the id of one that was answered', () => {
+    const all = [
+      user('u', null),
+      assistant('a', 'u', 'm', call('x')),
+      user('r', 'a', result('x')),
+      assistant('b', 'r', 'm', call('x')),
+      user('t', 'b', result('x')),
+    ]
+    expect(types(steps(...all))).toEqual(['u', 'a', 'r', 'b', 't'].map((ref) => `message ${ref}`))
+  })
+})
+
 describe('Claude Code: rounds', () => {
   const round = [
     user('u', null),
