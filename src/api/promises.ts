@@ -60,7 +60,7 @@ export interface Conversation
   readonly say: (message: MessageInput | readonly MessageInput[], options?: SayOptions) => Promise<Said>
   /**
    * Ends the turn that is being given to the conversation, in whichever process: it ends with `TurnCancelled`, and what is complete is
-   * recorded. Cancels no turn that begins later. Rejects with a `NoteError` or a `ReadError`.
+   * recorded. Cancels no turn that begins later; of a conversation that has not begun there is none. Rejects with a `NoteError` or a `ReadError`.
    *
    * @example
    * await chat.cancel({ by: 'kim', reason: 'wrong file' })
@@ -164,6 +164,7 @@ export const promiseConversation = (chat: TaskConversation): Conversation => {
     undo: promised(chat.undo),
     fork: async (...args) => promiseConversation(await toPromise(chat.fork(...args))),
     preview: promised(chat.preview),
+    exists: promised(chat.exists),
     position: promised(chat.position),
     end: promised(chat.end),
     effective: promised(chat.effective),

@@ -2,6 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { outOfRange } from '../commands/rejections.ts'
 import { invalidInput } from '../events/errors.ts'
 import { openAt, outsideOf } from '../history/log.ts'
+import { orNearest } from '../history/nearest-conversation.ts'
 import type { BucketColumns } from '../projections/columns.ts'
 import type { HiddenByMarker } from '../projections/lookups.ts'
 import { ok, type Steps, task } from '../result/steps.ts'
@@ -54,7 +55,7 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
     id: string,
     most: number,
   ): Steps<ReadError, { readonly known: UpTo; readonly isComplete: boolean }> {
-    const { last } = yield* ok(openAt(store, id))
+    const { last } = yield* ok(orNearest(store, () => openAt(store, id)))
     const { problem, isComplete } = yield* feed.catchUp(most)
     const row = feed.read(({ rows }) => rows.byId(id))
     const why = row?.problem ?? problem
@@ -165,7 +166,7 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
     // The beginning is known without the index.
     const isFirst = !asked.from && asked.number === undefined
     const before = isFirst ? undefined : yield* passed(id, asked)
-    return yield* callsPage(yield* ok(openAt(store, id)), { ...asked, before, limit })
+    return yield* callsPage(yield* ok(orNearest(store, () => openAt(store, id))), { ...asked, before, limit })
   }
 
   async function* fates(

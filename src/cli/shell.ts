@@ -69,7 +69,7 @@ export const shellOf = (program: Command, host: Host, fail: () => void): Shell =
         await work(session, ...args)
       } catch (error) {
         if (error === session.out.unread.reason) return
-        throw await withGuess(store, error)
+        throw error
       } finally {
         await store.close()
       }
@@ -109,15 +109,6 @@ export const asUsage = (error: unknown): unknown => {
 const notFoundId = (error: unknown): string | undefined => {
   const { _tag, conversation } = failureOf(error)
   return _tag === 'ConversationNotFound' && typeof conversation === 'string' ? conversation : undefined
-}
-
-/** Suggests the conversation that may have been meant by a prefix: writers need the whole id. */
-const withGuess = async (store: Store, error: unknown): Promise<unknown> => {
-  const id = notFoundId(error)
-  const meant = id === undefined ? undefined : mainOf(await beginningWith(store, id))
-  if (meant === undefined) return error
-  const failure = failureOf(error)
-  return toError({ ...failure, message: `${failure.message}: did you mean ${meant}?` })
 }
 
 const beginningWith = async (store: Store, beginning: string): Promise<readonly string[]> => {

@@ -1,5 +1,6 @@
 import type { ConversationEvent, Entry, FullOptions, Item, ModelCall } from '../index.ts'
 import type { QueryOf } from './api.ts'
+import { isError } from './errors.ts'
 import { resumed } from './streams.ts'
 import type { Transport } from './transport.ts'
 import type { ConversationClient, EventsQuery, FollowOptions } from './types.ts'
@@ -17,7 +18,10 @@ interface EventsPage {
 export const reading = (
   server: Transport,
   id: string,
-): Pick<ConversationClient, 'position' | 'effective' | 'full' | 'events' | 'follow' | 'calls' | 'sent'> => {
+): Pick<
+  ConversationClient,
+  'exists' | 'position' | 'effective' | 'full' | 'events' | 'follow' | 'calls' | 'sent'
+> => {
   const { get } = server
   const of = { id }
 
@@ -26,6 +30,15 @@ export const reading = (
     const { last }: EventsPage = await get('/conversations/{id}/events', of, query)
     return last
   }
+
+  const exists = (): Promise<boolean> =>
+    position().then(
+      () => true,
+      (error: unknown) => {
+        if (isError(error, 'ConversationNotFound') && error.conversation === id) return false
+        throw error
+      },
+    )
 
   const effective: ConversationClient['effective'] = async ({ at } = {}) => {
     const items: Item[] = []
@@ -110,5 +123,5 @@ export const reading = (
     return get('/conversations/{id}/calls/{call}', { id, call: call ?? 1 })
   }
 
-  return { position, effective, full, events, follow, calls, sent }
+  return { exists, position, effective, full, events, follow, calls, sent }
 }

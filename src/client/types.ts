@@ -120,6 +120,7 @@ type Same =
   | 'restore'
   | 'rewind'
   | 'undo'
+  | 'exists'
   | 'position'
   | 'effective'
   | 'render'
@@ -145,7 +146,7 @@ export interface ConversationClient extends Pick<Conversation, Same>, Investigat
   ) => Promise<ConversationClient>
   /** What a command would write, and how many items and tokens the model would see before and after. Rejects as the command. */
   readonly preview: (...args: Parameters<Conversation['preview']>) => Promise<DryRun>
-  /** Ends the turn that is being given, in whichever process. Errors: `ConversationNotFound`. */
+  /** Ends the turn that is being given, in whichever process. Errors: those of the library. */
   readonly cancel: (options?: { readonly reason?: string | undefined }) => Promise<void>
   /** Lets a call run that waits. Errors: `AlreadyDecided`, `NotWaiting`. */
   readonly approve: (call: string, options?: Approval) => Promise<void>

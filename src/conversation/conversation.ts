@@ -22,7 +22,7 @@ import { type Following, following } from './following.ts'
 import { type NoteStore, type Noting, noting } from './noting.ts'
 import type { At, Reading } from './reading.ts'
 import { type Previewing, previewing } from './previewing.ts'
-import { reading } from './reads.ts'
+import { type OwnReading, reading } from './reads.ts'
 import { split, type Writing, writing } from './writing.ts'
 
 /**
@@ -49,7 +49,7 @@ export interface ConversationOf<W extends Way, Forked>
 }
 
 /** A conversation with TaskEithers. */
-export interface Conversation extends ConversationOf<'task', Conversation> {
+export interface Conversation extends ConversationOf<'task', Conversation>, Pick<OwnReading, 'begun'> {
   /** What its turns record beside it. */
   readonly turnLog: TurnLog
   /** What the user says while the model is busy, until it is in the conversation. */

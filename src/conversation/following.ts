@@ -5,6 +5,7 @@ import type { ConversationEvent } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
 import type { Own } from '../history/lineage.ts'
 import { openAt } from '../history/log.ts'
+import { orNearest } from '../history/nearest-conversation.ts'
 import { pages, recordedAt } from '../history/reader.ts'
 import { type PlacedEvent, storedEvents, storedThrough } from '../history/stored.ts'
 import { orThrow } from '../result/steps.ts'
@@ -59,7 +60,9 @@ export const following = (
       signal,
     } = await orThrow(checkedOptions(options, eventsFields))
     await orThrow(checkedId)
-    const { reading, lineage, last } = await orThrow(openAt(store, id, undefined, own))
+    const { reading, lineage, last } = await orThrow(
+      orNearest(store, () => openAt(store, id, undefined, own)),
+    )
     for await (const page of pages(reading, from, Math.min(to, last)))
       for (const event of page) {
         if (signal?.aborted) return

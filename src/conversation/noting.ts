@@ -6,6 +6,7 @@ import type { NoteEvent, NoteType } from '../events/notes.ts'
 import type { Envelope } from '../history/encode.ts'
 import { type NoteIndex, noteIndex, type OnUnreadable } from '../history/note-index.ts'
 import { type NotesOptions, readNotes, readOwnLinks } from '../history/note-reader.ts'
+import { orNearest } from '../history/nearest-conversation.ts'
 import { type NewFact, type NoteWriter, noteWriter } from '../history/note-writer.ts'
 import { type Link, linkOf, type Note, noteOf } from '../projections/notes.ts'
 import type { Answer, Way } from '../result/answer.ts'
@@ -105,9 +106,16 @@ export const noting = (
         E.bind('split', (all) => splitEnvelope(all.options)),
       )
       if (E.isLeft(given)) return given
-      const event = await write(id, given.right.fact, given.right.split.envelope)
+      const { fact, split } = given.right
+      const event = await orNearest(store, () => write(id, fact, split.envelope))()
       return E.map((one: NoteEvent) => answer(one as NoteEvent<T>))(event)
     }
+
+  async function* notes(options?: NotesOptions): Steps<ReadError, readonly Note[]> {
+    const given = yield* ok(checkedOptions(options, { kind: kinds.text, last: kinds.count }))
+    yield* ok(checkedId)
+    return yield* readNotes(store, id, given)
+  }
 
   async function* links(options: LinksOptions = {}): Steps<ReadError, readonly Link[]> {
     const { onUnreadable = ignored } = yield* ok(checkedOptions(options, { onUnreadable: kinds.call }))
@@ -131,12 +139,15 @@ export const noting = (
         (event) => linkOf(id, event),
       ),
     notes: (options) =>
-      task(async function* (): Steps<ReadError, readonly Note[]> {
-        const given = yield* ok(checkedOptions(options, { kind: kinds.text, last: kinds.count }))
-        yield* ok(checkedId)
-        return yield* readNotes(store, id, given)
-      }),
-    links: (options) => task(() => links(options)),
+      orNearest(
+        store,
+        task(() => notes(options)),
+      ),
+    links: (options) =>
+      orNearest(
+        store,
+        task(() => links(options)),
+      ),
   }
 }
 

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { commandSchemas } from '../commands/command.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
+import { orNearest } from '../history/nearest-conversation.ts'
 import { type Preview, previewOf } from '../history/preview.ts'
 import type { Answer, Way } from '../result/answer.ts'
 import { ok, type Steps, task } from '../result/steps.ts'
@@ -57,11 +58,12 @@ export const previewing = (
 ): Previewing => ({
   preview: (input) => {
     const given = E.flatMap(typed)(objectOf(input))
-    return task(async function* (): Steps<WriteError, Preview> {
+    const work = task(async function* (): Steps<WriteError, Preview> {
       const { command } = yield* ok(given)
       yield* ok(checkedId)
       return yield* previewOf(store, id, command)
     })
+    return orNearest(store, work)
   },
 })
 

@@ -15,8 +15,19 @@ export interface At {
   readonly at?: number | undefined
 }
 
-/** What reads a conversation as of now. */
+/**
+ * What reads a conversation as of now. One that has not begun has nothing that waits and no turn to end (`waiting`, `queued`, `cancel`);
+ * it has no history either, so what would show one fails with `ConversationNotFound`, whose message names the nearest id.
+ */
 export interface Reading<W extends Way = 'task'> {
+  /**
+   * Tells if the conversation has begun: the first append, import or fork does that. Errors: `ConversationNotFound` only
+   * of what a fork was made of.
+   *
+   * @example
+   * if (await chat.exists()) console.log(await chat.position())
+   */
+  readonly exists: () => Read<W, boolean>
   /**
    * The last position. Errors: `ConversationNotFound`.
    *

@@ -1,4 +1,4 @@
-import type * as E from 'fp-ts/lib/Either.js'
+import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { decode, decodeTimed, hashOf } from '../events/codec.ts'
 import { conversationNotFound } from '../commands/rejections.ts'
@@ -10,6 +10,7 @@ import { loadEffective } from '../history/load.ts'
 import { loadLog, openAt, openShown, outsideOf } from '../history/log.ts'
 import { loadNewest } from '../history/newest.ts'
 import { readNoteEntries } from '../history/note-reader.ts'
+import { orNearest } from '../history/nearest-conversation.ts'
 import { reader } from '../history/reader.ts'
 import { type Verified, verify } from '../jobs/verify.ts'
 import type { Diff } from '../projections/diff.ts'
@@ -19,13 +20,13 @@ import { type NoteEntry, woven } from '../projections/notes.ts'
 import type { Log } from '../projections/path.ts'
 import { type Rendered, rendering } from '../projections/render/renderer.ts'
 import { timing } from '../projections/timeline.ts'
-import { ok, type Steps, task } from '../result/steps.ts'
+import { ok, run, type Steps, task } from '../result/steps.ts'
 import { inBreaths } from '../store/breath.ts'
 import type { Own } from '../history/lineage.ts'
 import type { ReadError } from '../store/errors.ts'
 import { checkedOptions, type Fields, kinds, oneOf } from '../store/options.ts'
 import type { EventStore } from '../store/port.ts'
-import type { DiffOptions, End, Entries, FullReader, FullWithNotes, Reading } from './reading.ts'
+import type { At, DiffOptions, End, Entries, FullReader, FullWithNotes, Reading } from './reading.ts'
 
 type Read<A> = TaskEither<ReadError, A>
 type Reads<A> = Steps<ReadError, A>
@@ -47,13 +48,23 @@ const renderFields = {
 }
 const diffFields = { from: kinds.position, to: kinds.position }
 
+/** What reads a conversation, also for those to whom one that has not begun is no error. */
+export interface OwnReading extends Reading {
+  /** As `context`; undefined if the conversation has not begun. */
+  readonly begun: (options?: At) => Reads<Effective | undefined>
+}
+
+/** Whether a read has failed because the conversation itself, not one that it was forked from, is not there. */
+const isNotBegun = (read: E.Either<ReadError, unknown>, id: string): boolean =>
+  E.isLeft(read) && read.left._tag === 'ConversationNotFound' && read.left.conversation === id
+
 /** The methods that read one conversation. */
 export const reading = (
   store: EventStore,
   id: string,
   checkedId: E.Either<InvalidInput, string>,
   own: Own,
-): Reading => {
+): OwnReading => {
   /** What was asked for is checked at once, whatever the caller does with the options from here on. */
   const look = <O extends object, A>(
     options: O | undefined,
@@ -61,11 +72,12 @@ export const reading = (
     read: (options: Partial<O>) => Reads<A>,
   ): Read<A> => {
     const given = checkedOptions(options, fields)
-    return task(async function* (): Reads<A> {
+    const work = task(async function* (): Reads<A> {
       const checked = yield* ok(given)
       yield* ok(checkedId)
       return yield* read(checked)
     })
+    return orNearest(store, work)
   }
 
   async function* loaded(at: number | undefined, withConfiguration: boolean): Reads<Effective> {
@@ -101,6 +113,16 @@ export const reading = (
   }
 
   return {
+    exists: () =>
+      look({}, {}, async function* (): Reads<boolean> {
+        return (yield* readConversationEnd(store, id, own.lineage)).last !== undefined
+      }),
+    begun: async function* (options): Reads<Effective | undefined> {
+      const { at } = yield* ok(checkedOptions(options, atFields))
+      yield* ok(checkedId)
+      const now = await run(loaded(at, true))
+      return isNotBegun(now, id) ? undefined : yield* ok(now)
+    },
     position: () =>
       look({}, {}, async function* (): Reads<number> {
         const { last } = yield* ok(openAt(store, id, undefined, own))

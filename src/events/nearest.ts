@@ -11,9 +11,10 @@ export const unknownField = (name: string, known: readonly string[]): string => 
 }
 
 /** The known name that takes the fewest changes, if these are at most half of its letters; upper and lower case are the same. */
-const nearest = (name: string, known: readonly string[]): string | undefined => {
+export const nearest = (name: string, known: readonly string[]): string | undefined => {
   if (name.length > longest) return undefined
   const [best] = known
+    .filter((one) => Math.abs(one.length - name.length) <= Math.max(1, one.length / 2))
     .map((one) => ({ one, changes: changesBetween(name.toLowerCase(), one.toLowerCase()) }))
     .filter(({ one, changes }) => changes <= Math.max(1, one.length / 2))
     .toSorted((a, b) => a.changes - b.changes)

@@ -26,6 +26,7 @@ import { continues, type Known, knownAfter, knownFrom } from './known.ts'
 import { momentAfter, momentsOf, sizeOf } from './moments.ts'
 import { placed } from './placed.ts'
 import type { Own } from './lineage.ts'
+import { orNearest } from './nearest-conversation.ts'
 import { firstPage, reader } from './reader.ts'
 
 type Result<A> = Promise<E.Either<WriteError, A>>
@@ -191,7 +192,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
 
   return {
     // A command is refused for reasons of its own: the type of each decider says for which.
-    handle: inTurn as Handler['handle'],
+    handle: ((...asked) => orNearest(store, () => inTurn(...asked))()) as Handler['handle'],
     saw: (conversation, lineage, last, moment) => {
       const { revision = -1 } = ends.get(conversation) ?? {}
       // What this process has written since is newer.
@@ -199,6 +200,8 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
       if (moment && sizeOf(moment.effective, mostSeen) <= mostSeen) moments.keep(conversation, moment)
     },
     fork: (conversation, command, envelope) =>
-      forks(store, ends)(conversation, command, completeEnvelope(envelope, defaultActor)),
+      orNearest(store, () =>
+        forks(store, ends)(conversation, command, completeEnvelope(envelope, defaultActor)),
+      )(),
   }
 }

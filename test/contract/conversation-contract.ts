@@ -4,11 +4,12 @@ import type { Conversation, Entry, FullOptions } from '../../src/index.ts'
 // What a conversation must do, in the library and over HTTP: one suite for both.
 
 type Methods = 'append' | 'configure' | 'condense' | 'truncate' | 'restore' | 'rewind' | 'undo'
-type Reads = 'id' | 'position' | 'effective' | 'render' | 'diff' | 'events'
+type Reads = 'id' | 'exists' | 'position' | 'effective' | 'render' | 'diff' | 'events' | 'waiting'
 
 /** A conversation, as far as it is the same over HTTP. */
 export interface Talk extends Pick<Conversation, Methods | Reads> {
   readonly full: (options?: FullOptions) => Promise<readonly Entry[]>
+  readonly cancel: () => Promise<void>
   readonly fork: (
     id: string,
     options?: { readonly at?: number; readonly commandId?: string },
@@ -229,19 +230,58 @@ export const conversationContract = (opened: () => Promise<Talks>): void => {
     test('answers ConversationNotFound and OutOfRange, never an empty history', async () => {
       const store = await opened()
       const none = store.conversation('none')
-      for (const read of [none.effective(), none.full(), none.render(), none.diff({ from: 0 })])
-        await expect(read).rejects.toMatchObject({ _tag: 'ConversationNotFound', conversation: 'none' })
+      const reads = [
+        () => none.position(),
+        () => none.effective(),
+        () => none.full(),
+        () => none.render(),
+        () => none.diff({ from: 0 }),
+      ]
+      for (const read of reads)
+        await expect(read()).rejects.toMatchObject({ _tag: 'ConversationNotFound', conversation: 'none' })
       await expect(none.truncate({ fraction: 0.5 })).rejects.toMatchObject({ _tag: 'ConversationNotFound' })
       await expect(none.undo()).rejects.toMatchObject({ _tag: 'ConversationNotFound' })
       await none.append({ role: 'user', content: 'x' })
-      for (const read of [
-        none.effective({ at: 1 }),
-        none.full({ at: 1 }),
-        none.diff({ from: 0, to: 4 }),
-        none.render({ at: 7 }),
-      ])
-        await expect(read).rejects.toMatchObject({ _tag: 'OutOfRange', last: 0 })
+      const beyond = [
+        () => none.effective({ at: 1 }),
+        () => none.full({ at: 1 }),
+        () => none.diff({ from: 0, to: 4 }),
+        () => none.render({ at: 7 }),
+      ]
+      for (const read of beyond) await expect(read()).rejects.toMatchObject({ _tag: 'OutOfRange', last: 0 })
       expect(await none.effective({ at: -1 })).toEqual([])
+    })
+
+    test('finds nothing that waits in a conversation that has not begun, and nothing to cancel', async () => {
+      const none = (await opened()).conversation('none')
+      expect(await none.exists()).toBe(false)
+      expect(await none.waiting()).toEqual([])
+      await none.cancel()
+      expect(await none.exists()).toBe(false)
+      await none.append({ role: 'user', content: 'x' })
+      expect(await none.exists()).toBe(true)
+      expect(await none.position()).toBe(0)
+    })
+
+    test('names the id that was meant', async () => {
+      const store = await opened()
+      const id = 'the-parser-5f0c9a7e'
+      await store.conversation(id).append({ role: 'user', content: 'x' })
+      await store.conversation(`${id}:explorer`).append({ role: 'user', content: 'x' })
+      for (const slip of ['the-parser-5f0c', 'The-parser-5f0c9a7e', 'the-praser-5f0c9a7e']) {
+        const chat = store.conversation(slip)
+        for (const ask of [
+          chat.effective,
+          () => chat.undo(),
+          () => chat.events()[Symbol.asyncIterator]().next(),
+        ])
+          await expect(ask()).rejects.toThrow(
+            `there is no conversation ${slip} in this store: did you mean ${id}?`,
+          )
+      }
+      await expect(store.conversation('something-else').effective()).rejects.toThrow(
+        /^there is no conversation something-else in this store$/,
+      )
     })
 
     test('an id that cannot be is InvalidInput of every method', async () => {

@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { chatCompletions } from '../../src/testing/chat-completions/server.ts'
 import { type ApiReply, messagesApi } from '../../src/testing/index.ts'
-import { inDirectory } from '../cli/palimpsest.ts'
+import { inDirectory, shell } from '../cli/palimpsest.ts'
 import { replayIn } from '../cli/transcript.ts'
 import { atEnd } from '../support/at-end.ts'
 import { installPackage } from './snippets/installed.ts'
-import { root } from './snippets/snippets.ts'
+import { root, snippets } from './snippets/snippets.ts'
 
 const text = (said: string): ApiReply => ({ content: [{ type: 'text', text: said }] })
 const call = (id: string, name: string, input: object): ApiReply => ({
@@ -47,22 +47,65 @@ test('the tutorial prints what it says (vitest -u writes down what it prints), a
       document,
     )
 
-    const server = spawn(process.execPath, ['server.ts'], {
-      cwd: directory,
-      env: { ...process.env, ...env },
-      stdio: ['ignore', 'pipe', 'inherit'],
-    })
-    const over = once(server, 'close')
-    try {
-      const [printed] = await Promise.race([once(server.stdout, 'data'), over])
-      await usePage(String(printed).trim())
-    } finally {
-      server.kill()
-      await over
-    }
+    await withServer(directory, env, usePage)
     expect(left).toEqual([])
     expect(api.requests.filter(({ status }) => status !== 200)).toEqual([])
   }))
+
+const programs = snippets().filter(({ place }) => place.startsWith('docs/turns.md'))
+
+test.each(programs.map(({ place, code }) => [place, code] as const))(
+  '%s runs in an empty folder',
+  (_, code) =>
+    inDirectory(async (directory) => {
+      const api = await messagesApi({ reply: () => text('Hello!') })
+      atEnd(api.close)
+      const env = { ANTHROPIC_API_KEY: 'key', ANTHROPIC_BASE_URL: api.url, OPENAI_API_KEY: 'key', PORT: '0' }
+      await installPackage(directory)
+      await writeFile(join(directory, 'package.json'), '{ "type": "module" }')
+      const [, name = ''] = /^\/\/ (\S+\.ts)/.exec(code) ?? []
+      await writeFile(join(directory, name), code)
+      if (name === 'server.ts') await withServer(directory, env, beginPage)
+      else
+        expect(await shell(`"$NODE" ${name} Hi`, directory, env)).toMatchObject({
+          stdout: expect.stringMatching('Hello!'),
+          code: 0,
+        })
+    }),
+)
+
+/** Runs the tutorial's server while its page is used. */
+const withServer = async (
+  cwd: string,
+  env: Readonly<Record<string, string>>,
+  use: (url: string) => Promise<void>,
+): Promise<void> => {
+  const server = spawn(process.execPath, ['server.ts'], {
+    cwd,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const over = once(server, 'close')
+  try {
+    const [printed] = await Promise.race([once(server.stdout, 'data'), over])
+    await use(String(printed).trim())
+    expect(server.exitCode).toBeNull()
+  } finally {
+    server.kill()
+    await over
+  }
+}
+
+/** Stops a turn before there is one, then begins the conversation. */
+const beginPage = async (url: string): Promise<void> => {
+  const headers = { 'content-type': 'application/json' }
+  const post = async (path: string, body: object): Promise<number> =>
+    (await fetch(`${url}/${path}`, { method: 'POST', headers, body: JSON.stringify(body) })).status
+  const events = eventsOf(await fetch(`${url}/events`))
+  expect(await post('stop', {})).toBe(204)
+  expect(await post('say', { text: 'Hi' })).toBe(204)
+  expect(await next(events, 'done')).toMatchObject({ turned: { ended: 'stop' } })
+}
 
 const usePage = async (url: string): Promise<void> => {
   const post = async (path: string, body: object, type = 'application/json'): Promise<number> => {

@@ -336,7 +336,8 @@ const rows: Readonly<Record<string, Row>> = {
     right: ['relay', { json: { worker: 'w', events: [] } }],
     wrong: [[400, 'relay', { json: { worker: 'w' } }]],
   },
-  cancel: bare('cancel'),
+  // Of a conversation that has not begun nothing is cancelled, and nothing waits.
+  cancel: { ...bare('cancel'), wrong: [[400, `${none}/cancel`, { json: { more: 1 } }]] },
   request: bare('request'),
   unpark: bare('unpark'),
   pause: bare('pause'),
@@ -344,9 +345,8 @@ const rows: Readonly<Record<string, Row>> = {
   waiting: {
     right: ['conversations/w/waiting'],
     wrong: [
-      [404, `${none}/waiting`],
       [404, `${a}/waiting?at=99`],
-      [400, `${a}/waiting?x=1`],
+      [400, `${none}/waiting?x=1`],
     ],
   },
   approve: {

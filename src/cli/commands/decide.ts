@@ -24,7 +24,10 @@ export const addWaiting = (program: Command, shell: Shell): void => {
     .addHelpText('after', '\nExamples:\n  palimpsest waiting task-42\n  palimpsest waiting task-42 --json')
     .action(
       shell.look(async ({ store, out, isJson }, id) => {
-        const waiting = await store.conversation(id).waiting()
+        const chat = store.conversation(id)
+        // What nobody has begun was mistyped.
+        await chat.position()
+        const waiting = await chat.waiting()
         if (isJson) return out.json(waiting)
         if (waiting.length === 0) await out.aside(['No call waits.', 'dim'])
         for (const call of waiting) await out.parts(awaitedParts(call))

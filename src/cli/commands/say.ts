@@ -59,7 +59,10 @@ export const addQueued = (program: Command, shell: Shell): void => {
     .addHelpText('after', '\nExamples:\n  palimpsest queued task-42\n  palimpsest queued task-42 --json')
     .action(
       shell.look(async ({ store, out, isJson }, id) => {
-        const queued = await store.conversation(id).queued()
+        const chat = store.conversation(id)
+        // What nobody has begun was mistyped.
+        await chat.position()
+        const queued = await chat.queued()
         if (isJson) return out.json(queued)
         if (queued.length === 0) await out.aside(['Nothing waits.', 'dim'])
         for (const { time, messages } of queued) await out.parts([[`${time}  `, 'dim'], ...partsOf(messages)])
@@ -88,7 +91,9 @@ Examples:
     .action(
       shell.action('existing', async ({ store, out, isJson, host }, id: string, given: CancelOptions) => {
         const by = actorIn(host, given.by)
-        await store.conversation(id).cancel({ ...given, by })
+        const chat = store.conversation(id)
+        await chat.position()
+        await chat.cancel({ ...given, by })
         if (isJson) return out.json({ conversation: id, by, ...given })
         await out.line([`cancelled the turn of ${id}, if one is being given`])
       }),

@@ -69,7 +69,7 @@ export interface Deciding<W extends Way = 'task'> {
   readonly deny: (call: string, denial: Denial) => Answer<W, DecisionError, Decided>
   /**
    * The calls that wait for an approval, or for a result from outside, in the order in which the model made them; with `at`, by what was
-   * written and decided while the conversation ended at that position or before it. Errors: a `ReadError`.
+   * written and decided while the conversation ended at that position or before it; none if it has not begun. Errors: a `ReadError`.
    *
    * @example
    * for (const { call, tool, input, why } of await chat.waiting()) console.log(call, tool, input, why)
@@ -163,7 +163,8 @@ export const deciding = (chat: Conversation): Deciding => {
   }
 
   async function* awaited(options?: At): Steps<ReadError, readonly Awaited[]> {
-    const now = yield* ok(chat.context(options))
+    const now = yield* chat.begun(options)
+    if (!now) return []
     const { open } = yield* callsNow(chat, now)
     const all: Awaited[] = []
     for (const { call, use } of open) {

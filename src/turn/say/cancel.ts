@@ -15,11 +15,12 @@ export type CancelError = NoteError | ReadError
 
 const optionsSchema = z.strictObject({ by: z.string().min(1).optional(), reason: z.string().optional() })
 
-/** Ends the turn that is being given to a conversation, in whichever process. Cancels nothing that begins later. */
+/** Ends the turn that is being given to a conversation, in whichever process, if there is one. Cancels nothing that begins later. */
 export const cancelling =
   (chat: Conversation) =>
   (options: CancelOptions = {}): TaskEither<CancelError, void> =>
     task(async function* (): Steps<CancelError, void> {
       const given = yield* ok(checkJson(optionsSchema, options))
+      if (!(yield* ok(chat.exists()))) return
       yield* recordFact(chat, (at) => ({ type: 'TurnCancelled', data: { ...given, at } }))
     })

@@ -15,7 +15,6 @@ import { newMessage, type NewMessage } from '../../events/new-message.ts'
 import { START } from '../../events/events.ts'
 import type { Envelope, Written } from '../../history/encode.ts'
 import type { Queued } from '../../history/inbox.ts'
-import type { Effective } from '../../projections/effective.ts'
 import { ok, run, type Steps, task } from '../../result/steps.ts'
 import type { ReadError, StoreError, WriteError } from '../../store/errors.ts'
 import { checkedOptions, kinds } from '../../store/options.ts'
@@ -63,15 +62,9 @@ const maxStale = 100
 export const saying = (chat: Conversation) => {
   const recorded = ({ position }: Written): Said => ({ status: 'recorded', conversation: chat.id, position })
 
-  /** The history; undefined if there is no such conversation yet. */
-  async function* look(): Says<Effective | undefined> {
-    const now = await chat.context()()
-    return E.isLeft(now) && now.left._tag === 'ConversationNotFound' ? undefined : yield* ok(now)
-  }
-
   /** What became of queued messages. Looks after they were written, as a turn looks into the inbox after it has recorded its reply. */
   async function* queued({ id, data, metadata }: Queued): Says<Said> {
-    const now = yield* look()
+    const now = yield* chat.begun()
     if (now && (yield* isBusy(chat, now))) {
       const pending = yield* chat.inbox.pending()
       if (pending.some((other) => other.id === id)) return { status: 'queued', conversation: chat.id, id }
@@ -93,7 +86,7 @@ export const saying = (chat: Conversation) => {
       const earlier = yield* chat.inbox.find(commandId)
       if (earlier) return yield* queued(earlier)
     }
-    const now = yield* look()
+    const now = yield* chat.begun()
     const isNow = now && (yield* isBusy(chat, now))
     if (isNow && whileBusy === 'reject') return yield busy(chat.id)
     if (isNow && whileBusy === 'enqueue')
