@@ -5,7 +5,7 @@ import { invalidInput } from '../events/errors.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { type DocumentFormatName, documentWriter } from '../formats/registry.ts'
 import { historyOf } from '../receipts/passing.ts'
-import { caught, ok, type Steps, task } from '../result/steps.ts'
+import { caught, ok, orThrow, type Steps, task } from '../result/steps.ts'
 import { makeFolder } from '../store/make-folder.ts'
 import { checkedOptions, kinds } from '../store/options.ts'
 import { checked } from './checked.ts'
@@ -67,7 +67,7 @@ async function* exported(chat: Source, options: DocumentOptions): Steps<Evidence
 
 const gathered = async (chat: Source, hidden: readonly ConversationEvent[], last: number) => {
   const still = stillTold(hidden)
-  const history = historyOf(chat)
+  const history = historyOf((at) => orThrow(chat.context({ at })))
   const log: ConversationEvent[] = []
   for await (const event of chat.events({ to: last })) {
     log.push(event)

@@ -134,7 +134,7 @@ interface Requests extends Pick<Evidence, 'requests' | 'omitted' | 'tainted' | '
 const writeRequests = async (chat: Source, chosen: Chosen, { withheld, last }: Ready): Promise<Requests> => {
   const parts = await writing(chosen.folder, files.parts)
   const lines = await writing(chosen.folder, files.requests)
-  const history = historyOf(chat)
+  const history = historyOf((at) => orThrow(chat.context({ at })))
   const callsOf = numberedCalls()
   const still = stillTold(withheld.hidden)
   const add = requestWriter()

@@ -2,10 +2,12 @@ import * as E from 'fp-ts/lib/Either.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { Conversation } from '../conversation/conversation.ts'
-import { caught, task } from '../result/steps.ts'
+import { caught, orThrow, task } from '../result/steps.ts'
+import type { ConversationEvent } from '../events/events.ts'
+import type { Effective } from '../projections/effective.ts'
 import type { ReadError } from '../store/errors.ts'
 import { callsIn, isUnproven, type ModelCall, numberedCalls } from './calls.ts'
-import { findingIn, problemIn, type ReceiptFinding } from './finding.ts'
+import { type Found, findingIn, problemIn, type ReceiptFinding } from './finding.ts'
 import { checkCall } from './made-again.ts'
 import { historyOf } from './passing.ts'
 import { fingerprintsIn } from './receipt-blocks.ts'
@@ -43,13 +45,39 @@ interface ReceiptsAudited extends ReceiptsVerified {
 }
 
 const audited = async (chat: Source): Promise<ReceiptsAudited> => {
-  const history = historyOf(chat)
-  const prints = new Map<number, string>()
+  const check = receiptsChecked((at) => orThrow(chat.context({ at })))
   const findings: ReceiptFinding[] = []
-  const callsOf = numberedCalls()
   let count = 0
   let withoutReceipt = 0
   for await (const event of chat.events()) {
+    for (const { call, found } of await check(event)) {
+      if (found) findings.push({ call: call.number, position: call.position, ...found })
+      count = call.number
+    }
+    if (isUnproven(event)) {
+      withoutReceipt++
+      if (count > 0) findings.push({ position: event.position, ...missing })
+    }
+  }
+  const wrong = findings.filter(({ call }) => call !== undefined).length
+  return { conversation: chat.id, receipts: count - wrong, findings, withoutReceipt }
+}
+
+/** A call, and why its request is not, or cannot be shown to be, the one that its receipt is of. */
+interface CheckedCall {
+  readonly call: ModelCall
+  readonly found: Found | undefined
+}
+
+/** Checks the receipts of a log, event by event from its first. @param contextAt loads the effective history at a position */
+export const receiptsChecked = (
+  contextAt: (position: number) => Promise<Effective>,
+): ((event: ConversationEvent) => Promise<readonly CheckedCall[]>) => {
+  const history = historyOf(contextAt)
+  const prints = new Map<number, string>()
+  const callsOf = numberedCalls()
+  return async (event) => {
+    const checked: CheckedCall[] = []
     for (const call of callsOf(event)) {
       const { position, receipt } = call
       const own = fingerprintsIn(receipt, (base) => prints.get(base))
@@ -58,17 +86,11 @@ const audited = async (chat: Source): Promise<ReceiptsAudited> => {
       const found = E.isRight(usable)
         ? findingIn(call, await history.at(receipt.position), own)
         : problemIn(usable.left)
-      if (found) findings.push({ call: call.number, position, ...found })
-      count = call.number
-    }
-    if (isUnproven(event)) {
-      withoutReceipt++
-      if (count > 0) findings.push({ position: event.position, ...missing })
+      checked.push({ call, found })
     }
     history.pass(event)
+    return checked
   }
-  const wrong = findings.filter(({ call }) => call !== undefined).length
-  return { conversation: chat.id, receipts: count - wrong, findings, withoutReceipt }
 }
 
 const missing = {

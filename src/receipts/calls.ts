@@ -95,21 +95,28 @@ export async function* callsIn(events: AsyncIterable<ConversationEvent>): AsyncG
   for await (const event of events) yield* calls(event)
 }
 
+/** As `numberedCalls`, and the replies of models without a receipt. */
+export const everyCall = (
+  passed = noneYet,
+): ((event: ConversationEvent) => readonly (ModelCall | UnprovenCall)[]) => {
+  const calls = numberedCalls(passed)
+  let isMissing = passed.calls > 0
+  return (event) => {
+    if (isUnproven(event))
+      return [{ position: event.position, kind: 'reply', origin: event.data.origin, isMissing }]
+    const own = calls(event)
+    isMissing ||= own.length > 0
+    return own
+  }
+}
+
 /** Every call of a model in these events, in order, and the replies of models without a receipt. @param passed the calls before them */
 export async function* everyCallIn(
   events: AsyncIterable<ConversationEvent>,
   passed = noneYet,
 ): AsyncGenerator<ModelCall | UnprovenCall, void> {
-  const calls = numberedCalls(passed)
-  let isMissing = passed.calls > 0
-  for await (const event of events) {
-    for (const call of calls(event)) {
-      isMissing = true
-      yield call
-    }
-    if (isUnproven(event))
-      yield { position: event.position, kind: 'reply', origin: event.data.origin, isMissing }
-  }
+  const calls = everyCall(passed)
+  for await (const event of events) yield* calls(event)
 }
 
 /** Whether an event is a reply of a model, by its origin, without a receipt. */

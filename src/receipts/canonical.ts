@@ -18,8 +18,15 @@ export interface Sent extends Pick<Rendered, 'tool_choice'> {
 /** A block of a request, or a tool. */
 export type Part = { readonly [field: string]: unknown }
 
+/** Of more characters, a text is not remembered: those of all blocks are as long as the history, and each is asked for a few times only. */
+const mostRemembered = 8_192
+const briefText = memo((part: Part): string | undefined => {
+  const text = canonicalize(part) ?? ''
+  return text.length > mostRemembered ? undefined : text
+})
+
 /** The canonical JSON (RFC 8785) of a block. */
-export const textOf = memo((part: Part) => canonicalize(part) ?? '')
+export const textOf = (part: Part): string => briefText(part) ?? canonicalize(part) ?? ''
 
 /**
  * SHA-256 (hex) of the canonical JSON (RFC 8785) of system, tools and messages as they are sent, omitting absent ones. Continues from what

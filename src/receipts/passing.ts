@@ -1,14 +1,13 @@
-import * as E from 'fp-ts/lib/Either.js'
-import type { Conversation } from '../conversation/conversation.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { type Effective, evolved } from '../projections/effective.ts'
-import { toError } from '../result/typed.ts'
 
 /**
  * The effective history at positions that mostly ascend, while the events of the log pass by: continues from the last one, and loads it
  * again only after a jump.
+ *
+ * @param contextAt loads it
  */
-export const historyOf = (chat: Pick<Conversation, 'context'>) => {
+export const historyOf = (contextAt: (position: number) => Promise<Effective>) => {
   let known: Effective | undefined
   /** Events that have passed since. */
   let since: ConversationEvent[] = []
@@ -18,7 +17,7 @@ export const historyOf = (chat: Pick<Conversation, 'context'>) => {
       last = event.position
       if (known) since.push(event)
     },
-    /** At a position that has passed. Throws a `ReadError`. */
+    /** At a position that has passed. Throws what `contextAt` throws. */
     at: async (position: number): Promise<Effective> => {
       if (known && position >= known.at) {
         const next = evolved(
@@ -32,13 +31,12 @@ export const historyOf = (chat: Pick<Conversation, 'context'>) => {
           return next
         }
       }
-      const loaded = await chat.context({ at: position })()
-      if (E.isLeft(loaded)) throw toError(loaded.left)
+      const loaded = await contextAt(position)
       if (position === last) {
-        known = loaded.right
+        known = loaded
         since = []
       }
-      return loaded.right
+      return loaded
     },
   }
 }

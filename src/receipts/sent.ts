@@ -4,28 +4,20 @@ import type { Conversation } from '../conversation/conversation.ts'
 import { invalidInput } from '../events/errors.ts'
 import { isFields } from '../events/json.ts'
 import type { ChatForm } from '../models/form.ts'
-import type { ModelRequest } from '../models/model.ts'
 import { calledBody } from '../models/anthropic/body.ts'
 import { calledChat } from '../models/openai/body.ts'
-import { chatBody } from '../models/openai/chat/chat.ts'
 import { caught, ok, type Steps, task } from '../result/steps.ts'
 import type { ReadError } from '../store/errors.ts'
 import { callsIn, type ModelCall } from './calls.ts'
 import { digestOf } from './canonical.ts'
 import { callOutOfRange, type CallOutOfRange, type UnknownRenderer } from './errors.ts'
 import { type Found, findingIn } from './finding.ts'
-import { checkCall, formIn, reasonOf, requestIn, type Unusable } from './made-again.ts'
-import { asSent } from './outgoing.ts'
+import { checkCall, formIn, reasonOf, type Unusable } from './made-again.ts'
 import { fingerprintsIn } from './receipt-blocks.ts'
+import { type RemadeCall, remadeCall } from './remade.ts'
 
 /** A call with its request, made again from the log. */
-export interface SentCall extends ModelCall {
-  /** In the form of the Messages API. */
-  readonly request: ModelRequest
-  /** The body that was sent, if it had another form. */
-  readonly body?: { readonly [field: string]: unknown }
-  /** Beta features that were requested with it. */
-  readonly betas?: readonly string[]
+export interface SentCall extends ModelCall, RemadeCall {
   /** Whether the request has the digest of the receipt. */
   readonly isSame: boolean
   /** What differs from the receipt, if anything does: other repairs or another container also with the same digest. */
@@ -54,20 +46,16 @@ async function* sent(
     return yield invalidInput('call', 'is the number of a call, from 1, or a call')
   const call = typeof asked === 'object' ? asked : yield* callOf(chat, asked)
   const ofCall = unusableOf(call)
+  // Before anything is read: a receipt that cannot be used may name no position.
   yield* ok(ofCall(checkCall(call)))
   const effective = yield* ok(chat.context({ at: call.receipt.position }))
-  const made = yield* ok(ofCall(requestIn(call, effective)))
-  const { betas, ...request } = asSent(call, effective, made)
+  const { made, ...remade } = yield* ok(ofCall(remadeCall(call, effective)))
   const isSame = digestOf(made) === call.receipt.digest
-  const form = formIn(call.receipt) as ChatForm | undefined
-  const body = form && chatBody(request, form)
   const prints = isSame ? undefined : printsOf(yield* callsOf(chat), call)
   const finding = findingIn(call, effective, prints)
   return {
     ...call,
-    request,
-    ...(body && { body }),
-    ...(betas && { betas }),
+    ...remade,
     isSame,
     ...(finding && { finding }),
   }

@@ -12,7 +12,7 @@ import { refused } from './problem.ts'
 import { newRelay } from './relay.ts'
 import { problemReply, type Reply } from './reply.ts'
 import { rosterOf } from './roster.ts'
-import { type Answered, type Identity, type Reads, type Route, type Scope, scopes } from './route.ts'
+import { type Answered, type Identity, type Route, type Scope, scopes } from './route.ts'
 import { sessions } from './sessions.ts'
 import type { ServerSettings } from './settings.ts'
 import { together } from './together.ts'
@@ -45,8 +45,7 @@ export const cookie = 'palimpsest'
 const largestBody = 64 * 1024 * 1024
 const noFields = z.strictObject({})
 
-/** @param reads reads of the same store, whoever asks */
-export const api = (settings: ServerSettings, reads: Reads): Api => {
+export const api = (settings: ServerSettings): Api => {
   const { authenticate, hosts = [], isReadOnly = false, maxBody = largestBody } = settings
   const { onRequest, onFault, pageFile, heartbeat, ending = new AbortController().signal } = settings
   const store = withKnownChats(settings.store)
@@ -56,7 +55,7 @@ export const api = (settings: ServerSettings, reads: Reads): Api => {
   const session = sessions()
   const counts = metrics()
   const gathered = together()
-  const around = { store, book, reads, pageFile, relay, roster, heartbeat }
+  const around = { store, book, pageFile, relay, roster, heartbeat }
 
   const identityOf = (asked: Asked): Identity | undefined => {
     if (!authenticate) return everybody

@@ -8,7 +8,7 @@ import { openApi } from './openapi.ts'
 import { servePage } from './page.ts'
 import { refused } from './problem.ts'
 import { basePath, everyHeader, type Reply, replyOf } from './reply.ts'
-import type { Flow, Reads, Streamed } from './route.ts'
+import type { Flow, Streamed } from './route.ts'
 import { routes } from './routes/index.ts'
 import type { ServerSettings } from './settings.ts'
 import { eventsMedia } from './sse.ts'
@@ -21,13 +21,7 @@ type Of = Context<{ Variables: Variables }>
 
 /** The API and the page as a function of requests of the web: `app(settings).fetch(request)`. */
 export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
-  appOf(apiOf(settings), settings)
-
-/** The API of a server. */
-export const apiOf = (settings: ServerSettings): Api => {
-  let reads: Reads | undefined
-  return api(settings, (path) => (reads ??= readsOf(settings.store))(path))
-}
+  appOf(api(settings), settings)
 
 /** As `app`, of an API that requests may reach in other ways, too. */
 export const appOf = (operations: Api, settings: ServerSettings): Hono<{ Variables: Variables }> => {
@@ -118,12 +112,6 @@ export const appOf = (operations: Api, settings: ServerSettings): Hono<{ Variabl
   })
   server.onError((error) => fail(error))
   return server
-}
-
-/** What reads a store by this API, for who needs no leave. */
-export const readsOf = (store: ServerSettings['store']): Reads => {
-  const server = app({ store, isReadOnly: true })
-  return (path) => server.request(`http://localhost${basePath}${path}`, { headers: { host: 'localhost' } })
 }
 
 /** Made once it is asked for, which takes longer than the rest of a server. */

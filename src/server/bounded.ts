@@ -131,7 +131,7 @@ export const lane = (): Lane => {
       }
       const leave = (): void => {
         waiting.splice(waiting.indexOf(begin), 1)
-        reject(refused('Ending', 'whoever asked has left, or this server ends: ask again'))
+        reject(hasLeft())
       }
       waiting.push(begin)
       if (left.aborted) leave()
@@ -151,4 +151,68 @@ export const lane = (): Lane => {
       else working--
     }
   }
+}
+
+/** What comes, begun when there is room for it, which it takes up until its end or until its reader leaves. Throws `Overloaded`. */
+export const flowInTurn = <A>(
+  inTurn: Lane,
+  leaving: () => AbortSignal,
+  begin: () => Promise<AsyncGenerator<A, void>>,
+): Promise<AsyncGenerator<A, void>> =>
+  new Promise((resolve, reject) => {
+    const taken = async (): Promise<void> => {
+      const flow = await begin()
+      const left = leaving()
+      await new Promise<void>((end, fail) => {
+        const ending = endedBy(flow, () => Promise.resolve(end()))
+        // Nobody may ever have begun to take it.
+        const leave = (): void => void ending.return().catch(fail)
+        if (left.aborted) leave()
+        else left.addEventListener('abort', leave)
+        resolve(ending)
+      })
+    }
+    inTurn(leaving, taken).catch(reject)
+  })
+
+/** A conversation whose events end with an error once whoever asked has left: nothing more is made of them. */
+export const untilLeft = (chat: Conversation, left: AbortSignal): Conversation => {
+  async function* until<A>(events: AsyncIterable<A>): AsyncGenerator<A, void> {
+    for await (const event of events) {
+      if (left.aborted) throw hasLeft()
+      yield event
+    }
+  }
+  return {
+    ...chat,
+    events: (options) => until(chat.events(options)),
+    stored: (options) => until(chat.stored(options)),
+  }
+}
+
+const hasLeft = () => refused('Ending', 'whoever asked has left, or this server ends: ask again')
+
+/** As it is, with something to do at its end, also if nobody ever takes anything of it. */
+export const endedBy = <A>(
+  flow: AsyncGenerator<A, void>,
+  end: () => Promise<void>,
+): AsyncGenerator<A, void> => {
+  const until = async (step: Promise<IteratorResult<A, void>>): Promise<IteratorResult<A, void>> => {
+    try {
+      const result = await step
+      if (result.done) await end()
+      return result
+    } catch (error) {
+      await end()
+      throw error
+    }
+  }
+  const ending: AsyncGenerator<A, void> = {
+    next: () => until(flow.next()),
+    return: () => until(flow.return()),
+    throw: (error) => until(flow.throw(error)),
+    [Symbol.asyncIterator]: () => ending,
+    [Symbol.asyncDispose]: async () => void (await until(flow.return())),
+  }
+  return ending
 }

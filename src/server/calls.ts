@@ -7,7 +7,7 @@ import {
   type Store,
 } from '../index.ts'
 import { callOutOfRange } from '../receipts/errors.ts'
-import { outgoing } from '../receipts/outgoing.ts'
+import { requestToday } from '../receipts/remade.ts'
 import { bodySent } from '../receipts/sent.ts'
 import { toError } from '../result/typed.ts'
 import { costOf, priceOf, prices } from '../turn/spending/prices.ts'
@@ -105,8 +105,7 @@ const awaited = async (chat: Conversation): Promise<CalledRequest | undefined> =
 }
 
 const requestAt = async (chat: Conversation, at: number, model?: string) => {
-  const made = outgoing(await chat.context({ at }), await chat.render({ at }), { named: model })
-  const request = { ...made, ...(model !== undefined && { model }) }
+  const request = requestToday(await chat.context({ at }), await chat.render({ at }), model)
   return { request, json: bodySent({ request }) }
 }
 

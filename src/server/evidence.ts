@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileNameOf } from '../formats/file-name.ts'
 import { type Conversation, type Evidence, isError, type LedgerProof, type Store } from '../index.ts'
-import { bytesOf } from './bounded.ts'
+import { bytesOf, endedBy } from './bounded.ts'
 import type { Flow } from './route.ts'
 import { zipped } from './zip.ts'
 
@@ -92,25 +92,3 @@ const told = (
   tainted: tainted.slice(0, most).map(({ position }) => position),
   repeated: repeated.slice(0, most).map(({ position }) => position),
 })
-
-/** As it is, with something to do at its end, also if nobody ever takes anything of it. */
-const endedBy = <A>(flow: AsyncGenerator<A, void>, end: () => Promise<void>): AsyncGenerator<A, void> => {
-  const until = async (step: Promise<IteratorResult<A, void>>): Promise<IteratorResult<A, void>> => {
-    try {
-      const result = await step
-      if (result.done) await end()
-      return result
-    } catch (error) {
-      await end()
-      throw error
-    }
-  }
-  const ending: AsyncGenerator<A, void> = {
-    next: () => until(flow.next()),
-    return: () => until(flow.return()),
-    throw: (error) => until(flow.throw(error)),
-    [Symbol.asyncIterator]: () => ending,
-    [Symbol.asyncDispose]: async () => void (await until(flow.return())),
-  }
-  return ending
-}

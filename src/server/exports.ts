@@ -11,7 +11,6 @@ import { gather } from './html/gather.ts'
 import { htmlPage } from './html/page.ts'
 import { refused } from './problem.ts'
 import { anyOf, redactor } from './redact.ts'
-import type { Reads } from './route.ts'
 
 // Exports in pieces, as they are taken.
 
@@ -26,7 +25,6 @@ export interface ExportOptions {
 /** What an export reads. */
 export interface Source {
   readonly store: Store
-  readonly reads: Reads
   /** The folder of the page. Default: the package's own. */
   readonly pageFile?: URL | undefined
 }
@@ -136,7 +134,7 @@ const htmlOf = (source: Source): Writer => ({
   write: async function* (chat, { at, calls, redact }) {
     const options = { at, calls, ...(redact.length > 0 && { redact: anyOf(redact) }) }
     try {
-      yield* htmlPage(await gather(source, chat, options), source.pageFile)
+      yield* htmlPage(chat.id, gather(source.store, chat, options), source.pageFile)
     } catch (error) {
       if (!isTyped(error) || error._tag !== 'PageMissing') throw error
       throw refused('NotFound', error.message)

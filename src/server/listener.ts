@@ -1,12 +1,13 @@
 import type { RequestListener } from 'node:http'
 import { getRequestListener } from '@hono/node-server'
-import { apiOf, appOf } from './app.ts'
+import { api } from './api.ts'
+import { appOf } from './app.ts'
 import { direct } from './direct.ts'
 import type { ServerSettings } from './settings.ts'
 
 /** Answers the requests of a server of Node. @param hostname where it listens */
 export const listener = (settings: ServerSettings, hostname: string): RequestListener => {
-  const operations = apiOf(settings)
+  const operations = api(settings)
   const { fetch } = appOf(operations, settings)
   // The adapter answers in promises, which never reject.
   const adapted = getRequestListener(fetch, { hostname })

@@ -20,9 +20,6 @@ export interface Identity {
   readonly scopes: readonly Scope[]
 }
 
-/** Asks this API for something: a path below its own. */
-export type Reads = (path: string) => Response | Promise<Response>
-
 type Fields = z.ZodObject
 /** What an operation is called with, checked. */
 export interface Call<P extends Fields, Q extends Fields, B extends z.ZodType> {
@@ -33,8 +30,6 @@ export interface Call<P extends Fields, Q extends Fields, B extends z.ZodType> {
   readonly identity: Identity
   readonly store: Store
   readonly book: CommandBook
-  /** Reads of the same store, whoever asks. */
-  readonly reads: Reads
   /** The folder of the page for exports. Default: the package's own. */
   readonly pageFile: URL | undefined
   readonly relay: Relay

@@ -1,19 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { loadSample, sampleIds } from '../../src/cli/sample.ts'
-import { type Conversation, openStore, type Store } from '../../src/index.ts'
+import { openStore, type Store } from '../../src/index.ts'
 import { toError } from '../../src/result/typed.ts'
-import { readsOf } from '../../src/server/app.ts'
-import { gather, type HtmlOptions } from '../../src/server/html/gather.ts'
 import { mark, redacted } from '../../src/server/redact.ts'
 import { answerTo } from '../../src/ui/source/embedded/answers.ts'
 import { atEnd } from '../support/at-end.ts'
+import { gathered } from '../support/exported.ts'
 import { runs, some } from '../support/runs.ts'
 import { serving } from '../support/server/asking.ts'
 
 const [main, fork] = sampleIds
-const gathered = (store: Store, chat: Conversation, options: HtmlOptions) =>
-  gather({ store, reads: readsOf(store) }, chat, options)
 const opened = async (): Promise<Store> => {
   const store = await openStore('memory:')
   atEnd(store.close)
@@ -29,7 +26,7 @@ describe('a page without a server', () => {
   test.for([main, fork])('answers what the server answers: %s, at every position', async (id) => {
     const store = await sample()
     const { fetch } = await serving({ store })
-    const file = await gathered(store, store.conversation(id), { calls: true })
+    const file = await gathered(store, id, { calls: true })
     const last = file.events.length - 1
     const same = async (path: string): Promise<void> => {
       const of = `conversations/${id}${path}`
@@ -49,7 +46,9 @@ describe('a page without a server', () => {
     await same('/events?from=3&limit=5&clip=40')
     await same('/effective?offset=2&limit=3')
     await same('/calls')
-    await same('/calls/1')
+    const { items } = answerTo(file, `/conversations/${id}/calls`) as { readonly items: readonly Named[] }
+    expect(items.length).toBeGreaterThan(0)
+    for (const { number, position } of items) await same(`/calls/${number ?? `p${position}`}`)
     await same('/links')
     await same('/notes')
     await same('/outline')
@@ -61,7 +60,7 @@ describe('a page without a server', () => {
   test.for([main, fork])('finds what the server finds, each hit with its states: %s', async (id) => {
     const store = await sample()
     const { fetch } = await serving({ store })
-    const file = await gathered(store, store.conversation(id), {})
+    const file = await gathered(store, id)
     const path = `/conversations/${id}/search`
     for (const words of [
       'invoice',
@@ -107,13 +106,13 @@ describe('a page without a server', () => {
       { position: 3, kind: 'K', now: { state: 'abandoned', by: 5 }, then: { state: 'shown' } },
       { position: 0, kind: 'K', now: { state: 'hidden', by: 6 }, then: { state: 'shown' } },
     ])
-    const own = answerTo(await gathered(store, chat, {}), '/conversations/a/search?q=parsers')
+    const own = answerTo(await gathered(store, 'a'), '/conversations/a/search?q=parsers')
     expect(JSON.parse(JSON.stringify(own))).toMatchObject({ items })
   })
 
   test('gives hits page by page, and says that there are more only if there are', async () => {
     const store = await sample()
-    const file = await gathered(store, store.conversation(main), {})
+    const file = await gathered(store, main)
     const page = (query: string) =>
       answerTo(file, `/conversations/${main}/search?q=report${query}`) as {
         readonly items: readonly Hit[]
@@ -136,7 +135,7 @@ describe('a page without a server', () => {
     const store = await sample()
     const { fetch } = await serving({ store })
     for (const id of [main, fork]) {
-      const file = await gathered(store, store.conversation(id), {})
+      const file = await gathered(store, id)
       for (const query of [
         '',
         'q=INVOICE',
@@ -174,19 +173,18 @@ describe('a page without a server', () => {
         })),
       )
     const blind = { ...store, catalogue: noCatalogue(store) }
-    const { tokens } = await gathered(blind, chat, {})
+    const { tokens } = await gathered(blind, 'long')
     expect(tokens).toHaveLength(3_000)
     expect(tokens).toEqual((await store.catalogue.outline('long')).tokens)
   })
 
   test("is not written without what the store does not give: the error is the store's", async () => {
     const store = await sample()
-    const chat = store.conversation(main)
     const broken = {
       ...store,
       conversation: (id: string) => ({ ...store.conversation(id), notes: () => Promise.reject(busy) }),
     }
-    await expect(gathered(broken, chat, {})).rejects.toMatchObject({
+    await expect(gathered(broken, main)).rejects.toMatchObject({
       _tag: 'StoreBusy',
       message: busy.message,
     })
@@ -194,7 +192,7 @@ describe('a page without a server', () => {
 
   test('has nothing of what came after its position', async () => {
     const store = await sample()
-    const file = await gathered(store, store.conversation(main), { at: 20, calls: true })
+    const file = await gathered(store, main, { at: 20, calls: true })
     expect(JSON.stringify(file)).not.toContain('publish 1.4.0')
     expect(answerTo(file, `/conversations/${main}`)).toMatchObject({ position: 20, waiting: 0 })
     expect(answerTo(file, `/conversations/${main}/effective`)).toMatchObject({ at: 20 })
@@ -224,11 +222,11 @@ describe('what is redacted', () => {
     ])
     await chat.note({ kind: 'title', data: `About ${secret}` })
     await chat.condense({ covers: { first: 1, last: 1 }, summary: `It was ${secret}.` })
-    const file = await gathered(store, chat, { redact: /sk-\w+/ })
+    const file = await gathered(store, 'secrets', { redact: /sk-\w+/ })
     expect(JSON.stringify(file)).not.toContain(secret)
     expect(file.redacted).toBeGreaterThan(7)
     expect(file.events.map(({ id }) => id)).toEqual(
-      (await gathered(store, chat, {})).events.map(({ id }) => id),
+      (await gathered(store, 'secrets')).events.map(({ id }) => id),
     )
     expect(JSON.stringify(file.events)).toContain(`Use ${mark}, please.`)
   })
@@ -256,7 +254,7 @@ describe('what is redacted', () => {
       kind: 'shop/payment',
       data: { from: 'alice@x', id: card, time: 'alice@x', alice: { type: card } },
     })
-    const text = JSON.stringify(await gathered(store, chat, { redact: /4111\d+|alice@x/ }))
+    const text = JSON.stringify(await gathered(store, 'card', { redact: /4111\d+|alice@x/ }))
     expect(text).not.toMatch(/4111|alice@x/)
     expect(text).toContain(`"input":{"card":"${mark}","from":"${mark}","${mark}":["${mark}"]}`)
     expect(text).toContain('"kind":"shop/payment"')
@@ -264,10 +262,9 @@ describe('what is redacted', () => {
 
   test('leaves the page its own names: of fields, and the paths of answers', async () => {
     const store = await sample()
-    const chat = store.conversation(main)
-    const whole = await gathered(store, chat, { calls: true })
+    const whole = await gathered(store, main, { calls: true })
     for (const redact of [/token|content|position/, new RegExp(main), /./s]) {
-      const file = await gathered(store, chat, { calls: true, redact })
+      const file = await gathered(store, main, { calls: true, redact })
       expect(Object.keys(file.answers)).toEqual(Object.keys(whole.answers))
       expect(file.tokens).toEqual(whole.tokens)
       expect(file.events.map(({ data }) => Object.keys(data))).toEqual(
@@ -298,6 +295,10 @@ describe('what is redacted', () => {
   })
 })
 
+interface Named {
+  readonly number?: number
+  readonly position: number
+}
 interface Hit {
   readonly conversation?: string
   readonly position: number

@@ -12,10 +12,9 @@ import { markdown } from '../../src/formats/write-markdown.ts'
 import { palimpsestLines } from '../../src/formats/write-palimpsest.ts'
 import { ownFormats } from '../../src/formats/registry.ts'
 import { logOf } from '../../src/cli/conversation.ts'
-import { readsOf } from '../../src/server/app.ts'
-import { gather } from '../../src/server/html/gather.ts'
 import { serve } from '../../src/server/serve.ts'
 import { atEnd } from '../support/at-end.ts'
+import { gathered } from '../support/exported.ts'
 import { type Scene, serving } from '../support/server/asking.ts'
 import { temporaryFolder } from '../support/stores.ts'
 
@@ -49,6 +48,13 @@ const lines = async (store: Store, id: string): Promise<string> => {
   let all = ''
   for await (const line of palimpsestLines(store.conversation(id).stored())) all += line
   return all
+}
+/** A folder with what the page is made of, but for its content. */
+const fakePage = (): URL => {
+  const folder = temporaryFolder()
+  for (const name of ['file.js', 'file.css', 'THIRD-PARTY-LICENSES.txt'])
+    writeFileSync(join(folder, name), `/* ${name} */`)
+  return pathToFileURL(`${folder}/`)
 }
 const posted = (fetch: Scene['fetch'], json: object, id = 'a') =>
   fetch(`conversations/${id}/exports`, { json })
@@ -128,10 +134,7 @@ describe('an export over HTTP', () => {
   })
 
   test('as a page is the file that the command line writes, also by a link', async () => {
-    const folder = temporaryFolder()
-    for (const name of ['file.js', 'file.css', 'THIRD-PARTY-LICENSES.txt'])
-      writeFileSync(join(folder, name), `/* ${name} */`)
-    const pageFile = pathToFileURL(`${folder}/`)
+    const pageFile = fakePage()
     const { store } = await talking()
     const { fetch, ask } = await serving({ store, pageFile })
     /** What the page holds. */
@@ -140,8 +143,7 @@ describe('an export over HTTP', () => {
       return { ...(JSON.parse(json) as object), written: undefined }
     }
     const options = { at: 4, calls: true, redact: /hunter2/ }
-    const file = await gather({ store, reads: readsOf(store) }, store.conversation('a'), options)
-    const wanted = { ...(JSON.parse(JSON.stringify(file)) as object), written: undefined }
+    const wanted = { ...(await gathered(store, 'a', options)), written: undefined }
     const json = { format: 'html', at: 4, calls: true, redact: ['hunter2'] }
     const page = await (await posted(fetch, json)).text()
     expect(page).toContain('/* file.css */')
@@ -149,8 +151,49 @@ describe('an export over HTTP', () => {
     const linked = await ask('conversations/a/export?format=html&at=4&calls=true&redact=hunter2')
     expect(held(linked.text)).toEqual(wanted)
     expect(linked.headers.get('content-disposition')).toBe('attachment; filename="a.html"')
-    const { ask: unbuilt } = await serving({ store, pageFile: pathToFileURL(`${folder}/none/`) })
+    const { ask: unbuilt } = await serving({ store, pageFile: new URL('none/', pageFile) })
     expect(await unbuilt('conversations/a/export?format=html')).toMatchObject({ status: 404 })
+  })
+
+  test('as a page has each message once, whatever calls it was sent in, and is read as its reader takes it', async () => {
+    const { store } = await serving()
+    const chat = store.conversation('a')
+    const all = 120
+    let content = 0
+    for (let n = 0; n < all; n += 2) {
+      const said = `${n} <script>`.repeat(1_000)
+      content += 2 * said.length
+      await chat.append([
+        { role: 'user', content: said },
+        { role: 'assistant', content: said, origin: { model: 'm', usage: { input_tokens: 1 } } },
+      ])
+    }
+    let read = 0
+    const counted: Store = {
+      ...store,
+      conversation: (id) => {
+        const its = store.conversation(id)
+        async function* events(...options: Parameters<typeof its.events>) {
+          for await (const event of its.events(...options)) {
+            read++
+            yield event
+          }
+        }
+        return { ...its, events }
+      },
+    }
+    const { fetch } = await serving({ store: counted, pageFile: fakePage() })
+    const json = { format: 'html', calls: true }
+    const text = await (await posted(fetch, json)).text()
+    expect(Buffer.byteLength(text)).toBeLessThan(1.3 * content + 400_000)
+    expect(text.match(/data">(.*?)<\/script>/s)?.[1]).toContain(`"p${all - 1}":{}`)
+    expect(read).toBeLessThan(2 * all)
+    read = 0
+    const body = (await posted(fetch, json)).body?.getReader()
+    for (let n = 0; n < 10; n++) await body?.read()
+    await body?.cancel()
+    await new Promise(setImmediate)
+    expect(read).toBeLessThan(20)
   })
 
   test('is refused before it begins, and needs no right to write', async () => {

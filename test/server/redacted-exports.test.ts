@@ -3,9 +3,8 @@ import { loadSample, sampleIds } from '../../src/cli/sample.ts'
 import { dataSchemas, metadataSchema } from '../../src/events/events.ts'
 import { ownFormats } from '../../src/formats/registry.ts'
 import { type ConversationEvent, registerFormat } from '../../src/index.ts'
-import { readsOf } from '../../src/server/app.ts'
-import { gather } from '../../src/server/html/gather.ts'
 import { atEnd } from '../support/at-end.ts'
+import { gathered } from '../support/exported.ts'
 import { serving } from '../support/server/asking.ts'
 import { wrongWithVcon } from '../support/vcon-schema.ts'
 
@@ -24,8 +23,7 @@ const scene = async () => {
   return {
     /** As it is, and redacted. */
     both: (format: string) => Promise.all([written({ format }), written({ format, redact })]),
-    page: (pattern?: RegExp) =>
-      gather({ store, reads: readsOf(store) }, chat, { calls: true, redact: pattern }),
+    page: (pattern?: RegExp) => gathered(store, sample, { calls: true, redact: pattern }),
   }
 }
 

@@ -5,9 +5,9 @@ import { pathToFileURL } from 'node:url'
 import type { Page } from 'playwright-core'
 import { loadSample } from '../../src/cli/sample.ts'
 import { openStore, type Store } from '../../src/index.ts'
-import { readsOf } from '../../src/server/app.ts'
 import { gather, type HtmlOptions } from '../../src/server/html/gather.ts'
 import { htmlPage } from '../../src/server/html/page.ts'
+import type { EmbeddedFile } from '../../src/ui/source/embedded/form.ts'
 import { atEnd } from './at-end.ts'
 import { browsing, type BrowsingOptions } from './browser.ts'
 import { builtPage } from './bundle.ts'
@@ -23,12 +23,32 @@ export const sample = async (): Promise<Store> => {
 }
 
 /** The page of a conversation, as one file. */
-export const exported = async (store: Store, of: string, options: HtmlOptions = {}): Promise<string> => {
+export const exported = async (
+  store: Store,
+  of: string,
+  options: Partial<HtmlOptions> = {},
+): Promise<string> => {
   const folder = pathToFileURL(join(await builtPage(), 'ui-file/'))
-  let html = ''
-  const file = await gather({ store, reads: readsOf(store) }, store.conversation(of), options)
-  for await (const piece of htmlPage(file, folder)) html += piece
-  return html
+  const chat = store.conversation(of)
+  const data = gather(store, chat, { at: await chat.position(), ...options })
+  return joined(htmlPage(of, data, folder))
+}
+
+/** What the page of a conversation holds. */
+export const gathered = async (
+  store: Store,
+  of: string,
+  options: Partial<HtmlOptions> = {},
+): Promise<EmbeddedFile> => {
+  const chat = store.conversation(of)
+  const data = gather(store, chat, { at: await chat.position(), ...options })
+  return JSON.parse(await joined(data)) as EmbeddedFile
+}
+
+const joined = async (pieces: AsyncIterable<string>): Promise<string> => {
+  let text = ''
+  for await (const piece of pieces) text += piece
+  return text
 }
 
 /** Opens a file as a double click does, at an address of the page. */

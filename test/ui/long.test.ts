@@ -92,7 +92,7 @@ describe('a block of a file', () => {
   const whole = longText(60_000)
   const block = { type: 'tool_result', tool_use_id: 'toolu_1', content: whole }
   const file = {
-    form: 1,
+    form: 2,
     conversation: 'a',
     events: logOf(user([block])),
     tokens: [0],

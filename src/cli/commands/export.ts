@@ -89,12 +89,13 @@ const writers: ReadonlyMap<string, Write> = new Map<string, Write>(
       await out.text('\n')
     },
     html: async ({ out, isJson, store }, chat, options) => {
-      const [{ readsOf }, { gather }, { htmlPage }] = await Promise.all([
-        import('../../server/app.ts'),
+      const [{ endOf }, { gather }, { htmlPage }] = await Promise.all([
+        import('../../server/exports.ts'),
         import('../../server/html/gather.ts'),
         import('../../server/html/page.ts'),
       ])
-      const pieces = htmlPage(await gather({ store, reads: readsOf(store) }, chat, options))
+      const at = await endOf(chat, options.at)
+      const pieces = htmlPage(chat.id, gather(store, chat, { ...options, at }))
       if (!isJson) for await (const piece of pieces) await out.text(piece)
       else {
         let html = ''

@@ -1,123 +1,107 @@
 import { factsOf } from '../../catalogue/facts.ts'
 import { tokensOf, type Weave, weaveIn } from '../../catalogue/weave.ts'
-import { countTokens } from '../../context/tokens/tokens.ts'
 import type { Conversation, ConversationEvent, Store } from '../../index.ts'
-import { isTyped, toError } from '../../result/typed.ts'
-import type { EmbeddedFile } from '../../ui/source/embedded/form.ts'
+import { receiptsChecked } from '../../receipts/audit.ts'
+import { isUnproven } from '../../receipts/calls.ts'
+import type { CallFacts, EmbeddedFile } from '../../ui/source/embedded/form.ts'
+import { usdOf } from '../calls.ts'
 import { redacted } from '../redact.ts'
-import type { Reads } from '../route.ts'
 
 export interface HtmlOptions {
-  /** The conversation as it was at this position. Default: the last one. */
-  readonly at?: number | undefined
+  /** The last position that it has. */
+  readonly at: number
   /** With the request of every call, as it was sent. */
   readonly calls?: boolean | undefined
   /** What is made unreadable. */
   readonly redact?: RegExp | undefined
 }
 
-interface Page<T> {
-  readonly items: readonly T[]
-  readonly next?: number
-}
-interface Problem {
-  readonly tag: string
-  readonly detail: string
-}
-interface Called {
-  /** Absent of a reply without a receipt. */
-  readonly number?: number
-  readonly position: number
-}
-
-/** What a page about one conversation reads, without a server. @param reads asks the API about the store */
-export const gather = async (
-  { store, reads }: { readonly store: Store; readonly reads: Reads },
+/**
+ * What a page about one conversation reads, without a server: an `EmbeddedFile` as JSON, in pieces.
+ *
+ * Memory: an event and a few numbers of each; with `calls`, where replies have receipts, also what the model sees.
+ */
+export async function* gather(
+  store: Store,
   chat: Conversation,
   { at, calls = false, redact }: HtmlOptions,
-): Promise<EmbeddedFile> => {
-  const { at: last, ...now } = await chat.context({ at })
-  const path = `/conversations/${encodeURIComponent(chat.id)}`
-  const ask = async <T>(of: string): Promise<T> => {
-    const response = await reads(`${path}${of}`)
-    if (!response.ok) throw errorOf((await response.json()) as Problem)
-    return (await response.json()) as T
+): AsyncGenerator<string, void> {
+  let places = 0
+  const clean = <A>(value: A, alsoFree?: readonly string[]): A => {
+    if (!redact) return value
+    const own = redacted(value, redact, alsoFree)
+    places += own.places
+    return own.value
   }
-  /** All pages of a list. */
-  const list = async <T extends object>(of: string, isIn: (item: T) => boolean) => {
-    const items: T[] = []
-    for (let from: number | undefined = 0; from !== undefined;) {
-      const page: Page<T> = await ask<Page<T>>(`${of}${from > 0 ? `?from=${from}` : ''}`)
-      items.push(...page.items.filter(isIn))
-      from = page.next
-    }
-    return { items }
-  }
-  const events: ConversationEvent[] = []
-  for await (const event of chat.events({ to: last })) events.push(event)
-  const model = now.outline.configuration?.model
-  const own = {
-    id: chat.id,
-    position: last,
-    items: now.items.length,
-    tokens: countTokens({ at: last, ...now }).total,
-    ...(model !== undefined && { model }),
-    queued: 0,
-    waiting: 0,
-  }
-  const made = await list<Called>('/calls', ({ position }) => position <= last)
-  const noted = ({ at: place }: { readonly at: number }): boolean => place <= last
-  const answers: Record<string, unknown> = {
-    '/conversations': { items: [await overviewOf(store, chat.id, events)], total: 1, matching: 1 },
-    '/workers': { claims: 0, items: [] },
-    '/turns': { items: [] },
-    [path]: own,
-    [`${path}/calls`]: made,
-    [`${path}/notes`]: await list('/notes', noted),
-    [`${path}/links`]: await list('/links', noted),
-    [`${path}/waiting`]: { items: [] },
-  }
-  for (const { number, position } of calls ? made.items : []) {
-    const call = `/calls/${number ?? `p${position}`}`
-    answers[path + call] = await ask(call).catch(unlessMissing)
-  }
-  const file = {
-    form: 1 as const,
+  // The data of notes have shapes of their own.
+  const answers = clean(await answersOf(store, chat, at), ['data'])
+  const head: Pick<EmbeddedFile, 'form' | 'conversation' | 'answers' | 'written'> = {
+    form: 2,
     conversation: chat.id,
-    events,
-    tokens: tokensAfter(events),
     answers,
     written: new Date().toISOString(),
   }
-  if (!redact) return file
-  const said = redacted(events, redact)
-  // The data of notes have shapes of their own.
-  const beside = redacted(answers, redact, ['data'])
-  return { ...file, events: said.value, answers: beside.value, redacted: said.places + beside.places }
+  yield `${JSON.stringify(head).slice(0, -1)},"events":[`
+  const tokensAfter = tokenCounter()
+  const tokens: number[] = []
+  const facts: Record<string, CallFacts> = {}
+  const factsIn = calls ? factsOfCalls(chat) : () => Promise.resolve({})
+  for await (const event of chat.events({ to: at })) {
+    Object.assign(facts, clean(await factsIn(event)))
+    yield `${tokens.length > 0 ? ',' : ''}${JSON.stringify(clean(event))}`
+    tokens.push(tokensAfter(event))
+  }
+  const rest: Pick<EmbeddedFile, 'tokens' | 'calls' | 'redacted'> = {
+    tokens,
+    ...(calls && { calls: facts }),
+    ...(redact && { redacted: places }),
+  }
+  yield `],${JSON.stringify(rest).slice(1)}`
 }
 
-/** Tokens of the context after each event, as the index beside the store counts them: it may not know all of them yet. */
-const tokensAfter = (events: readonly ConversationEvent[]): readonly number[] => {
+const answersOf = async (store: Store, chat: Conversation, at: number): Promise<EmbeddedFile['answers']> => {
+  const path = `/conversations/${encodeURIComponent(chat.id)}`
+  const isIn = (noted: { readonly at: number }): boolean => noted.at <= at
+  return {
+    '/conversations': { items: [await overviewOf(store, chat, at)], total: 1, matching: 1 },
+    '/workers': { claims: 0, items: [] },
+    '/turns': { items: [] },
+    [`${path}/notes`]: { items: (await chat.notes()).filter(isIn) },
+    [`${path}/links`]: { items: (await chat.links()).filter(isIn) },
+    [`${path}/waiting`]: { items: [] },
+  }
+}
+
+/** Counts the tokens of the context after each event, as the index beside the store counts them: it may not know all of them yet. */
+const tokenCounter = (): ((event: ConversationEvent) => number) => {
   const weave: Weave = { offset: 0, parent: undefined, moments: [] }
-  return events.map((event) => tokensOf(weaveIn(weave, factsOf(event))))
+  return (event) => tokensOf(weaveIn(weave, factsOf(event)))
 }
 
-/** The typed error that a problem was made of. */
-const errorOf = ({ tag, detail, ...data }: Problem): Error => toError({ ...data, _tag: tag, message: detail })
-
-/** A call that cannot be made again is missing; any other error ends the export. */
-const unlessMissing = (error: unknown): undefined => {
-  if (isTyped(error) && uncallable.has(error._tag)) return undefined
-  throw error
+/** Tells of the calls that an event is the answer to, event by event. */
+const factsOfCalls = (chat: Conversation) => {
+  const check = receiptsChecked((at) => chat.context({ at }))
+  return async (event: ConversationEvent): Promise<Readonly<Record<string, CallFacts>>> => {
+    const checked = (await check(event)).map(({ call: { number, origin }, found }) => ({
+      name: String(number),
+      usd: usdOf(origin),
+      finding: found,
+    }))
+    const all = isUnproven(event)
+      ? [{ name: `p${event.position}`, usd: usdOf(event.data.origin), finding: undefined }]
+      : checked
+    return Object.fromEntries(
+      all.map(({ name, usd, finding }) => [
+        name,
+        { ...(usd !== undefined && { usd }), ...(finding && { finding }) },
+      ]),
+    )
+  }
 }
-const uncallable: ReadonlySet<string> = new Set(['CallOutOfRange', 'UnknownRenderer', 'NotFound'])
 
-const overviewOf = async (
-  store: Store,
-  id: string,
-  events: readonly ConversationEvent[],
-): Promise<object> => {
-  const own = { id, events: events.length, updated: events.at(-1)?.metadata.time }
+const overviewOf = async (store: Store, { id, events }: Conversation, at: number): Promise<object> => {
+  const own = { id, events: at + 1, updated: undefined as string | undefined }
+  for await (const { metadata } of events({ from: at, to: at })) own.updated = metadata.time
   for await (const overview of store.conversations({ beginning: id }))
     if (overview.id === id) return { ...overview, ...own }
   return { ...own, title: '' }

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { gzipSync } from 'node:zlib'
 import { toError } from '../../result/typed.ts'
-import { type EmbeddedFile, holder } from '../../ui/source/embedded/form.ts'
+import { holder } from '../../ui/source/embedded/form.ts'
 import { builtIn } from '../page.ts'
 import { hashOf, headOf } from './head.ts'
 
@@ -20,9 +20,10 @@ script.textContent = policy ? policy.createScript(code) : code
 document.head.append(script)
 `
 
-/** JSON that no parser of HTML takes for anything else. */
-const inScript = (value: unknown): string =>
-  JSON.stringify(value).replaceAll(/<(?=!--|\/?script)/gi, String.raw`\u003c`)
+/** JSON that no parser of HTML takes for anything else, in pieces that part no text. */
+async function* inScript(pieces: AsyncIterable<string>): AsyncGenerator<string, void> {
+  for await (const piece of pieces) yield piece.replaceAll(/<(?=!--|\/?script)/gi, String.raw`\u003c`)
+}
 
 /** What the build made of the page, with the licenses of what is in it. Rejects with `PageMissing`. */
 const builtFile = async (folder: URL): Promise<{ readonly code: string; readonly style: string }> => {
@@ -37,9 +38,10 @@ const builtFile = async (folder: URL): Promise<{ readonly code: string; readonly
   }
 }
 
-/** The pieces of the file. @param folder of the built page; default the package's */
+/** The pieces of the file. @param data an `EmbeddedFile` as JSON @param folder of the built page; default the package's */
 export async function* htmlPage(
-  file: EmbeddedFile,
+  title: string,
+  data: AsyncIterable<string>,
   folder = builtIn('ui-file/'),
 ): AsyncGenerator<string, void> {
   const { code, style } = await builtFile(folder)
@@ -53,12 +55,15 @@ export async function* htmlPage(
     "require-trusted-types-for 'script'",
     'trusted-types palimpsest dompurify',
   ].join('; ')
-  yield `${headOf({ title: file.conversation, policy, style })}
+  const json = inScript(data)
+  // What it cannot have is known before anything is written.
+  const begun = await json.next()
+  yield `${headOf({ title, policy, style })}
 <body>
 <div id="page"></div>
 <noscript>This page needs JavaScript. The conversation is in it as JSON.</noscript>
-<script type="application/json" id="${holder}">`
-  yield inScript(file)
+<script type="application/json" id="${holder}">${begun.done ? '' : begun.value}`
+  yield* json
   yield `</script>
 <script type="text/plain" id="palimpsest-code">${gzipSync(code, { level: 9 }).toString('base64')}</script>
 <script type="module">${starter}</script>

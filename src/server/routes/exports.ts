@@ -2,9 +2,12 @@ import { z } from 'zod'
 import { fileNameOf } from '../../formats/file-name.ts'
 import { writableFormats } from '../../formats/registry.ts'
 import { endOf, type Source, writerOf } from '../exports.ts'
+import { flowInTurn, lane, untilLeft } from '../bounded.ts'
 import { flag, ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
 import { type Flow, route } from '../route.ts'
+
+const inTurn = lane()
 
 const format = z
   .string()
@@ -32,8 +35,8 @@ export const exported = route({
   }),
   answers: {},
   media: ['application/octet-stream'],
-  errors: ['ConversationNotFound', 'OutOfRange'],
-  handle: ({ params: { id }, body, ...source }) => fileOf(id, body, source),
+  errors: ['ConversationNotFound', 'OutOfRange', 'TooLong', 'Overloaded'],
+  handle: ({ params: { id }, body, leaving, ...source }) => fileOf(id, body, source, leaving),
 })
 
 export const download = route({
@@ -51,9 +54,9 @@ export const download = route({
   }),
   answers: {},
   media: ['application/octet-stream'],
-  errors: ['ConversationNotFound', 'OutOfRange'],
-  handle: ({ params: { id }, query: { redact, ...query }, ...source }) =>
-    fileOf(id, { ...query, redact: redact === undefined ? [] : [redact] }, source),
+  errors: ['ConversationNotFound', 'OutOfRange', 'TooLong', 'Overloaded'],
+  handle: ({ params: { id }, query: { redact, ...query }, leaving, ...source }) =>
+    fileOf(id, { ...query, redact: redact === undefined ? [] : [redact] }, source, leaving),
 })
 
 interface Wanted {
@@ -63,19 +66,24 @@ interface Wanted {
   readonly redact: readonly string[]
 }
 
-const fileOf = async (id: string, wanted: Wanted, source: Source): Promise<Flow> => {
+const fileOf = async (
+  id: string,
+  wanted: Wanted,
+  source: Source,
+  leaving: () => AbortSignal,
+): Promise<Flow> => {
   const writer = await writerOf(wanted.format, source)
   if (!writer) {
     const formats = ['html', ...writableFormats()].join(', ')
     throw refused('InvalidRequest', `format must be one of ${formats}`, { path: 'format' })
   }
-  const chat = source.store.conversation(id)
-  const flow = writer.write(chat, { ...wanted, at: await endOf(chat, wanted.at) })
+  const chat = untilLeft(source.store.conversation(id), leaving())
+  const at = await endOf(chat, wanted.at)
   const name = fileNameOf(id, writer.extension)
   return {
     headers: { 'content-disposition': `attachment; filename="${name}"` },
     type: 'application/octet-stream',
-    flow: await begun(flow),
+    flow: await flowInTurn(inTurn, leaving, () => begun(writer.write(chat, { ...wanted, at }))),
   }
 }
 

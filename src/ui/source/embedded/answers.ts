@@ -1,5 +1,6 @@
 import { blocksOf, clippedEvent, clippedItem, diff, effective, full, path, render } from '../../../core.ts'
 import { matched, type Parameters } from '../../url.ts'
+import { callList, sentCall } from './calls.ts'
 import type { EmbeddedFile } from './form.ts'
 import { hiddenOf } from './hiding.ts'
 import { listedIn } from './list.ts'
@@ -31,6 +32,21 @@ const jumpsAt = ({ events }: EmbeddedFile, at: number) => {
 }
 
 const answers: Readonly<Record<string, Answer>> = {
+  '/conversations/:id': ({ file: { conversation, events, tokens } }) => {
+    const { items, outline } = effective(events, events.length - 1)
+    const { model } = outline.configuration ?? {}
+    return {
+      id: conversation,
+      position: events.length - 1,
+      items: items.length,
+      tokens: tokens.at(-1) ?? 0,
+      ...(model !== undefined && { model }),
+      queued: 0,
+      waiting: 0,
+    }
+  },
+  '/conversations/:id/calls': ({ file }) => callList(file),
+  '/conversations/:id/calls/:call': ({ file, params: { call = '' } }) => sentCall(file, call),
   '/conversations/:id/events': ({ file: { events }, number }) => {
     const from = number('from', 0)
     const next = from + number('limit', 200)

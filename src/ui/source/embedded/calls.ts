@@ -1,0 +1,40 @@
+import { effective } from '../../../core.ts'
+import { everyCall, type ModelCall, type UnprovenCall } from '../../../receipts/calls.ts'
+import { requestOfCall } from '../../../receipts/remade.ts'
+import type { EmbeddedFile } from './form.ts'
+
+// The calls of a model, as the server's `calls` and `sent` say them: receipts are in the events, and requests are made again from these.
+
+type AnyCall = ModelCall | UnprovenCall
+
+const callsIn = ({ events }: EmbeddedFile): readonly AnyCall[] => {
+  const callsOf = everyCall()
+  return events.flatMap(callsOf)
+}
+
+const nameOf = (call: AnyCall): string => ('number' in call ? String(call.number) : `p${call.position}`)
+
+/** Every call, without the receipt that its origin has. */
+export const callList = (file: EmbeddedFile) => ({
+  items: callsIn(file).map(({ origin, ...call }) => {
+    const { context: _, ...said } = origin
+    return { ...call, origin: said }
+  }),
+})
+
+/** Findings about a request that has the digest of its receipt all the same. */
+const beside: ReadonlySet<string | undefined> = new Set([undefined, 'repairs', 'container'])
+
+/** A call with its request; undefined if the file has none of that name. */
+export const sentCall = (file: EmbeddedFile, name: string) => {
+  const facts = file.calls?.[name]
+  const call = facts && callsIn(file).find((one) => nameOf(one) === name)
+  const sent = call && requestOfCall(call, (position) => effective(file.events, position))
+  if (!facts || !call || !sent) return undefined
+  if ('isMissing' in call) {
+    const { isMissing, ...its } = call
+    return { ...its, ...sent, ...facts, state: isMissing ? 'missing' : 'reconstructed' }
+  }
+  const isSame = beside.has(facts.finding?.kind)
+  return { ...call, ...sent, ...facts, isSame, state: isSame ? 'verified' : 'differs' }
+}
