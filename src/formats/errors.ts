@@ -72,7 +72,7 @@ export const aStore = 'a store'
 
 export const unsupportedFormat = (found: string): UnsupportedFormat => ({
   _tag: 'UnsupportedFormat',
-  message: `this is ${found}: ${found === aStore ? 'open it with openStore' : 'not supported yet'}`,
+  message: `this is ${found}: ${found === aStore ? 'open it with openStore' : `not supported yet; convert it to messages of the Anthropic or OpenAI API, or register a format for it`}`,
   found,
 })
 

@@ -63,6 +63,8 @@ export const sessionReader = (
   let reader = format && readerOf(format, notes, shelf)
   let held: Line[] = []
   let looked = 0
+  // Over several lines. Its messages may be one a line, and show less than the whole.
+  let isDocument = false
 
   const begin = (told: E.Either<ImportError, Format>): void => {
     if (E.isLeft(told)) {
@@ -79,10 +81,11 @@ export const sessionReader = (
     if (reader) return reader.plan.read(line)
     held.push(line)
     if (line.text.trim() === '' || looked++ >= mostLooked) return
+    if (looked === 1) isDocument = /^\s*[[{]\s*$/.test(line.text)
     const own = ownFormats()
       .values()
       .find(({ recognises }) => recognises(line.text))
-    const told = own ? E.right(own.name) : recogniseLine(line.text)
+    const told = own ? E.right(own.name) : isDocument ? undefined : recogniseLine(line.text)
     if (told) begin(told)
   }
   const finish = (): Result => {

@@ -6,7 +6,7 @@ import {
   type UnsupportedFormat,
   unsupportedFormat,
 } from './errors.ts'
-import { foreignDocument, foreignLine, foreignText } from './foreign.ts'
+import { alikeIn, foreignIn, foreignText } from './foreign.ts'
 import { documentFormats, lineFormats } from './built-in.ts'
 import { palimpsest } from './palimpsest.ts'
 import type { BuiltInFormat as Format } from './plan.ts'
@@ -18,9 +18,12 @@ type Recognised = E.Either<UnknownFormat | UnsupportedFormat, Format>
 /** The format of a session file, by one of its lines; undefined if that does not show it. Errors: `UnsupportedFormat`. */
 export const recogniseLine = (line: string): Recognised | undefined => {
   for (const fields of valuesOf(line).values.filter(isFields)) {
-    const foreign = foreignLine(fields)
+    const alike = alikeIn(fields)
+    const own = alike === undefined ? formatOfLine(fields) : undefined
+    if (own) return E.right(own.name)
+    const foreign = alike ?? foreignIn(fields)
     if (foreign !== undefined) return E.left(unsupportedFormat(foreign))
-    const format = formatOfLine(fields)
+    const format = Object.hasOwn(fields, 'messages') ? formatOfDocument(fields) : undefined
     if (format) return E.right(format)
   }
   return undefined
@@ -30,7 +33,7 @@ export const recogniseLine = (line: string): Recognised | undefined => {
 export const recogniseText = (text: string): Recognised => {
   if (text.trim() === '') return E.left(emptyFile)
   const whole = parseJson(text)
-  const foreign = E.isRight(whole) ? foreignDocument(whole.right) : foreignText(text)
+  const foreign = E.isRight(whole) ? foreignIn(whole.right) : foreignText(text)
   if (foreign !== undefined) return E.left(unsupportedFormat(foreign))
   const torn = isLines(text) ? undefined : formatOfTorn(text)
   const format = E.isRight(whole) ? formatOfDocument(whole.right) : torn
@@ -43,11 +46,8 @@ const isLines = (text: string): boolean => {
   return false
 }
 
-const formatOfLine = (fields: Fields): Format | undefined => {
-  const format = [palimpsest, ...lineFormats].find(({ recognises }) => recognises(fields))
-  if (format) return format.name
-  return Object.hasOwn(fields, 'messages') ? formatOfDocument(fields) : undefined
-}
+const formatOfLine = (fields: Fields): { readonly name: Format } | undefined =>
+  [palimpsest, ...lineFormats].find(({ recognises }) => recognises(fields))
 
 const formatOfDocument = (document: unknown): Format | undefined => {
   if (isFields(document))

@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { parseSession } from '../../src/formats/parse-session.ts'
 import type { ImportPlan, StoredImport } from '../../src/formats/plan.ts'
@@ -59,18 +61,86 @@ const foreign = [
   ['a SQLite database', 'SQLite format 3\u0000'],
 ] as const
 
+/** Small files as these programs write them, in `test/samples/foreign`. */
+const files = [
+  ['aisdk-modelmessage.json', 'a list of messages of the AI SDK'],
+  ['amp.json', 'an Amp thread'],
+  ['atif.json', 'an ATIF trajectory'],
+  ['claude-sdk-stream.jsonl', 'Claude Code’s stream-json output'],
+  ['claudeai.json', 'a Claude.ai export'],
+  ['codex-exec.jsonl', 'the output of codex exec'],
+  ['codex.jsonl', 'a Codex rollout'],
+  ['copilot-chat-v4.jsonl', 'a Copilot chat'],
+  ['copilot-chat.json', 'a Copilot chat'],
+  ['cursor-composer.json', 'a Cursor composer'],
+  ['droid.jsonl', 'a Factory Droid session'],
+  ['gemini-checkpoint.json', 'a Gemini conversation'],
+  ['gemini.json', 'a Gemini CLI session'],
+  ['kimi-context.jsonl', 'the context of a Kimi session'],
+  ['langchain-lc.json', 'a list of LangChain messages'],
+  ['langchain-messages.json', 'a list of LangChain messages'],
+  ['langgraph-state.json', 'a LangGraph state'],
+  ['letta.json', 'a Letta agent'],
+  ['opencode-export.json', 'an OpenCode session'],
+  ['opencode-message.json', 'a part of an OpenCode session'],
+  ['openhands-sdk-event.json', 'an OpenHands session'],
+  ['openhands.json', 'an OpenHands session'],
+  ['qwen.jsonl', 'a Qwen Code session'],
+  ['responses-input.json', 'a conversation of the OpenAI Responses API'],
+  ['responses.json', 'a conversation of the OpenAI Responses API'],
+  ['swe.json', 'a SWE-agent trajectory'],
+  ['tau2.json', 'the results of tau2-bench'],
+  ['uimessage.json', 'a list of messages of the AI SDK'],
+] as const
+
 describe('a file of a format that is known and not supported', () => {
   it.each(foreign)('is told by name: %s', (name, text) => {
     for (const skipBadLines of [false, true])
       expect(left(parseSession({ text, file: 'f', skipBadLines }))).toMatchObject({
         _tag: 'UnsupportedFormat',
-        message: expect.stringMatching(new RegExp(`^f: this is ${name}.*: not supported yet$`)),
+        message: expect.stringMatching(
+          new RegExp(`^f: this is ${name}.*: not supported yet; .*register a format`),
+        ),
         found: expect.stringContaining(name),
       })
+  })
+
+  it.each(files)('is named, one line or many: %s is %s', (file, name) => {
+    const text = readFileSync(new URL(`../samples/foreign/${file}`, import.meta.url), 'utf8')
+    const list = file.endsWith('.json') ? [JSON.parse(text) as unknown].flat() : []
+    const written = list.length > 1 ? `[\n${list.map((item) => JSON.stringify(item)).join(',\n')}\n]\n` : text
+    const texts = file.endsWith('.json')
+      ? [text, JSON.stringify(JSON.parse(text), undefined, 2), written]
+      : [text]
+    for (const each of texts)
+      expect(left(parseSession({ text: each, file }))).toMatchObject({
+        _tag: 'UnsupportedFormat',
+        found: expect.stringMatching(new RegExp(`^${name}`)),
+      })
+  })
+
+  it('has a sample and a case for each name', () => {
+    const folder = new URL('../samples/foreign/', import.meta.url)
+    expect(readdirSync(folder).toSorted()).toEqual(files.map(([file]) => file))
   })
 })
 
 describe('a file that tells nothing', () => {
+  it('is not taken for any program’s, whatever JSON it has', () => {
+    const field = fc.constantFrom('type', 'role', 'id', 'message', 'content', 'data', 'v', 'kind', 'source')
+    const value = fc.oneof(fc.jsonValue(), fc.dictionary(field, fc.jsonValue()))
+    fc.assert(
+      fc.property(fc.oneof(value, fc.array(value)), (json) => {
+        fc.pre(!JSON.stringify(json).includes('"role"'))
+        const text = JSON.stringify(json)
+        expect(left(parseSession({ text, file: 'f' }))).toMatchObject({
+          _tag: 'UnknownFormat',
+          message: expect.stringContaining('name its format'),
+        })
+      }),
+    )
+  })
+
   it('of whole lines is not taken for a document that breaks off', () => {
     const text = jsonl({ kind: 'x', role: 'user' }, { kind: 'y' })
     expect(left(parseSession({ text, file: 'f' }))).toMatchObject({ _tag: 'UnknownFormat' })
