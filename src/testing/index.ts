@@ -15,5 +15,5 @@ export type { Body as ApiRequest, Model as ApiModel } from './messages-api/reque
 export { chatCompletions } from './chat-completions/server.ts'
 export type { ChatCompletions, ChatCompletionsOptions, ChatReceived } from './chat-completions/server.ts'
 export { chatFailures } from './chat-completions/failures.ts'
-export type { ChatFailure, ChatFault, ChatReply } from './chat-completions/replies.ts'
-export type { Body as ChatRequest, Model as ChatModel } from './chat-completions/body.ts'
+export type { ChatFault, ChatReply } from './chat-completions/replies.ts'
+export type { Body as ChatRequest, ChatFailure, Model as ChatModel } from './chat-completions/body.ts'

@@ -9,7 +9,8 @@ import { failureOf } from '../../src/models/streaming/failures.ts'
 import { replyDraft } from '../../src/models/streaming/reply.ts'
 import { refusalOf } from '../../src/context/policy/refusal.ts'
 import { chatFailures } from '../../src/testing/chat-completions/failures.ts'
-import type { ChatFailure, ChatReply } from '../../src/testing/chat-completions/replies.ts'
+import type { ChatFailure } from '../../src/testing/chat-completions/body.ts'
+import type { ChatReply } from '../../src/testing/chat-completions/replies.ts'
 import { chatCompletions } from '../../src/testing/chat-completions/server.ts'
 import { atEnd } from '../support/at-end.ts'
 import { left, right } from '../support/either.ts'
@@ -65,6 +66,7 @@ describe('the chunks of a stream', () => {
     ['length', 'max_tokens'],
     ['content_filter', 'refusal'],
     ['eos', 'eos'],
+    ['MAX_TOKENS', 'max_tokens'],
   ])('the reason %s is %s', (reason, expected) => {
     expect(read(delta({ content: 'So.' }), delta({}, reason)).reply?.origin.stopReason).toBe(expected)
   })
@@ -110,6 +112,109 @@ describe('the chunks of a stream', () => {
     expect(() => read(call(0, { id: 'a' }, { arguments: '{}' }), delta({}, 'tool_calls'))).toThrow(
       'without a name',
     )
+  })
+
+  it.each([
+    ['Gemini: the same index, and an empty id', { index: 0, id: '' }, { index: 0, id: '' }],
+    ['the same index and id', { index: 0, id: 'call_0' }, { index: 0, id: 'call_0' }],
+    ['the same id', { index: 0, id: 'call_0' }, { index: 1, id: 'call_0' }],
+    ['the same id and no index', { id: 'call_0' }, { id: 'call_0' }],
+    ['neither', {}, {}],
+    ['a null index', { index: null }, { index: null }],
+  ])('calls begin with a new name after whole arguments: %s', (_, one, other) => {
+    const part = (place: object, made: object) => delta({ tool_calls: [{ ...place, function: made }] })
+    for (const name of ['read', 'list']) {
+      const whole = [
+        part(one, { name: 'read', arguments: '{"n":0}' }),
+        part(other, { name, arguments: '{"n":1}' }),
+      ]
+      const inParts = [
+        part(one, { name: 'read', arguments: '' }),
+        part(one, { arguments: '{"n":' }),
+        part(one, { arguments: '0}' }),
+        part(other, { name, arguments: '{"n"' }),
+        part(other, { arguments: ':1}' }),
+      ]
+      for (const chunks of [whole, inParts]) {
+        const uses = read(...chunks, delta({}, 'tool_calls')).reply?.content ?? []
+        expect(uses).toMatchObject([
+          { name: 'read', input: { n: 0 } },
+          { name, input: { n: 1 } },
+        ])
+        expect(new Set(uses.map(({ id }) => id)).size).toBe(2)
+      }
+    }
+  })
+
+  it('a call without arguments is whole, too, and a name that is repeated begins no call', () => {
+    const bare = (made: object) => call(0, {}, made)
+    const two = [bare({ name: 'list', arguments: '' }), bare({ name: 'read', arguments: '{"n":1}' })]
+    expect(read(...two, delta({}, 'stop')).reply?.content).toMatchObject([
+      { name: 'list', input: {} },
+      { name: 'read', input: { n: 1 } },
+    ])
+    const repeated = ['{"n"', ':1', '}', ''].map((json) => bare({ name: 'read', arguments: json }))
+    expect(read(...repeated, delta({}, 'stop')).reply?.content).toMatchObject([
+      { name: 'read', input: { n: 1 } },
+    ])
+  })
+
+  it('parts that go on by the id alone, or by the index alone, belong to the call that has it', () => {
+    const chunks = [
+      call(0, { id: 'a' }, { name: 'read', arguments: '{"n"' }),
+      call(undefined, { id: 'a' }, { arguments: ':1' }),
+      call(0, {}, { arguments: '}' }),
+      call(undefined, { id: 'b' }, { name: 'list', arguments: '{"n"' }),
+      call(1, {}, { arguments: ':2}' }),
+    ]
+    expect(read(...chunks, delta({}, 'tool_calls')).reply?.content).toMatchObject([
+      { id: 'a', input: { n: 1 } },
+      { id: 'b', input: { n: 2 } },
+    ])
+  })
+
+  it('an id that an earlier call of the conversation has is replaced', () => {
+    const { eventsOf, ending } = chunkReader('p', (name) => name, new Set(['call_0']))
+    const draft = replyDraft('r')
+    const chunk = call(0, { id: 'call_0' }, { name: 'read', arguments: '{}' })
+    for (const event of [...eventsOf(chunk), ...eventsOf(delta({}, 'stop')), ...ending()]) draft.add(event)
+    expect(draft.whole()?.content[0]?.['id']).toMatch(/^call_\w{32}$/)
+  })
+
+  it.each([
+    ['eos', '{"n":1}', 'tool_use'],
+    ['tool_use', '', 'tool_use'],
+    ['eos', '{"n":', 'eos'],
+    ['error', '{"n":1}', 'error'],
+    ['insufficient_system_resource', '{"n":1}', 'insufficient_system_resource'],
+    ['length', '{"n":1}', 'max_tokens'],
+    ['content_filter', '{"n":1}', 'refusal'],
+  ])('beside a call, the reason %s is, after %s, %s', (reason, json, expected) => {
+    const chunks = [call(0, { id: 'a' }, { name: 'read', arguments: json }), delta({}, reason)]
+    expect(read(...chunks).reply?.origin.stopReason).toBe(expected)
+  })
+
+  it('an empty reason is none', () => {
+    expect(read(delta({ content: 'So' }, ''), delta({ content: ' it' }, '')).reply).toBeUndefined()
+    const whole = [delta({ content: 'So.' }, ''), delta({}, 'stop'), delta({}, '')]
+    expect(read(...whole).reply?.origin.stopReason).toBe('end_turn')
+  })
+
+  it('content may be a list of parts', () => {
+    const chunks = [
+      delta({ content: [{ type: 'thinking', thinking: [{ type: 'text', text: 'Hm, ' }] }] }),
+      delta({ content: [{ type: 'thinking', thinking: 'so.' }] }),
+      delta({ content: [{ type: 'text', text: 'Yes' }, '.'] }),
+      delta({ content: [{ type: 'reference', reference_ids: [3] }] }),
+      delta({ content: [] }),
+    ]
+    expect(read(...chunks, delta({}, 'stop')).reply).toMatchObject({
+      content: [
+        { type: 'thinking', thinking: 'Hm, so.' },
+        { type: 'text', text: 'Yes.' },
+      ],
+      origin: { message: { annotations: [{ type: 'reference', reference_ids: [3] }] } },
+    })
   })
 
   it('broken arguments become the input as text', () => {
@@ -207,7 +312,7 @@ describe('the chunks of a stream', () => {
   })
 
   it('content that is no text is not left out silently', () => {
-    expect(() => read(delta({ content: [{ type: 'audio' }] }))).toThrow('no text')
+    expect(() => read(delta({ content: [{ type: 'audio' }] }))).toThrow('type audio')
   })
 })
 

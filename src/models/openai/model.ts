@@ -1,25 +1,14 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { ChatForm } from '../form.ts'
-import type { Model } from '../model.ts'
-import { type Begun, streamedCall } from '../streaming/call.ts'
+import type { Model, ModelRequest } from '../model.ts'
+import { streamedCall } from '../streaming/call.ts'
 import { calledChat } from './body.ts'
 import { currentChat, namesIn } from './chat/chat.ts'
+import type { OpenAiClient } from './client.ts'
 import { chunkReader } from './chunks.ts'
 import { openAiDialect } from './dialect.ts'
-
-/** The used part of a client of `openai`: `new OpenAI()`, `new AzureOpenAI()`, or one with the `baseURL` of any compatible endpoint. */
-export interface OpenAiClient {
-  readonly baseURL?: string
-  readonly chat: { readonly completions: OpenAiCompletions }
-}
-
-/** By shape, not by the SDK's own types, which differ between its versions. A method, so that its more exact types are accepted. */
-interface OpenAiCompletions {
-  create(
-    body: object,
-    options: { readonly signal: AbortSignal; readonly maxRetries: number },
-  ): { readonly withResponse: () => Promise<Begun> }
-}
+import { readingErrors } from './error-body.ts'
+import { chunksOf } from './plain.ts'
 
 /** What an endpoint takes, where it differs from OpenAI's own. */
 export interface OpenAiOptions {
@@ -54,13 +43,16 @@ export const openAiModel = (client: OpenAiClient, options: OpenAiOptions = {}): 
   return {
     form,
     call: (request, how = {}) => {
-      const reader = chunkReader(provider, namesIn(request))
+      const reader = chunkReader(provider, namesIn(request), callsIn(request))
       const streamed = calledChat(request, form)
       return streamedCall(
         {
           // Asynchronous, as a client that is not set up throws.
-          begin: async (signal) =>
-            client.chat.completions.create(streamed, { signal, maxRetries: 0 }).withResponse(),
+          begin: async (signal) => {
+            const { completions } = readingErrors(client).chat
+            const begun = await completions.create(streamed, { signal, maxRetries: 0 }).withResponse()
+            return { ...begun, data: chunksOf(begun) }
+          },
           eventsOf: reader.eventsOf,
           ending: reader.ending,
           dialect: openAiDialect,
@@ -79,6 +71,14 @@ export const openAiModel = (client: OpenAiClient, options: OpenAiOptions = {}): 
       ),
   }
 }
+
+/** The ids of the calls in a request. */
+const callsIn = ({ messages }: ModelRequest): ReadonlySet<string> =>
+  new Set(
+    messages.flatMap(({ content }) =>
+      content.flatMap((block) => (block.type === 'tool_use' ? block['id'] : [])),
+    ),
+  )
 
 const formOf = ({ limit, system, images, files, reasoning }: OpenAiOptions, provider: string): ChatForm => ({
   name: 'chat-completions',

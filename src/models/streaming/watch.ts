@@ -56,5 +56,5 @@ export const hear = (response: Response | undefined, told: () => void): void => 
       controller.enqueue(chunk)
     },
   })
-  Object.defineProperty(response, 'body', { value: body.pipeThrough(tap) })
+  Object.defineProperty(response, 'body', { value: body.pipeThrough(tap), configurable: true })
 }

@@ -1,6 +1,7 @@
 import { digest } from '../messages-api/canonical.ts'
 import {
   type Body,
+  type ChatFailure,
   type Fields,
   first,
   invalidType,
@@ -13,12 +14,16 @@ import { chatFailures } from './failures.ts'
 import { messagesProblem } from './message-rules.ts'
 import { type ChatCompletionsOptions, modelsOf } from './options.ts'
 import { parametersProblem } from './parameter-rules.ts'
-import { type ChatFailure, type ChatReply, type Completion, defaultReply, finish } from './replies.ts'
+import { type ChatReply, type Completion, defaultReply, finish } from './replies.ts'
 import { type Prompt, promptCache, promptOf } from './tokens.ts'
 
+interface Failed {
+  readonly failure: ChatFailure
+  readonly model?: Model | undefined
+}
 /** How a request is answered. */
 export type Answer =
-  | { readonly failure: ChatFailure }
+  | Failed
   | {
       readonly completion: Completion
       readonly reply: ChatReply
@@ -26,7 +31,7 @@ export type Answer =
       readonly body: Body
     }
 
-const refused = ({ status = 400, type = 'invalid_request_error', ...told }: Problem): Answer => ({
+const refused = ({ status = 400, type = 'invalid_request_error', ...told }: Problem): Failed => ({
   failure: { status, type, ...told },
 })
 
@@ -36,7 +41,7 @@ interface Valid {
   readonly prompt: Prompt
 }
 
-const validate = (body: unknown, models: ReadonlyMap<string, Model>): Valid | Problem => {
+const validate = (body: unknown, models: ReadonlyMap<string, Model>): Valid | Problem | Failed => {
   if (!isFields(body)) return invalidType('body', 'an object')
   const { model: name } = body
   if (typeof name !== 'string') return missing('model')
@@ -56,14 +61,17 @@ const validate = (body: unknown, models: ReadonlyMap<string, Model>): Valid | Pr
   const prompt = promptOf(body as Body)
   return prompt.tokens <= model.contextWindow
     ? { body: body as Body, model, prompt }
-    : exceeded(model, prompt)
+    : { failure: exceeded(model, prompt) }
 }
 
-const exceeded = ({ contextWindow }: Model, { tokens }: Prompt): Problem => ({
-  message: `This model's maximum context length is ${contextWindow} tokens. However, your messages resulted in ${tokens} tokens. Please reduce the length of the messages.`,
-  param: 'messages',
-  code: 'context_length_exceeded',
-})
+const exceeded = ({ contextWindow, tooLong }: Model, { tokens }: Prompt): ChatFailure =>
+  tooLong?.(tokens, contextWindow) ?? {
+    status: 400,
+    type: 'invalid_request_error',
+    message: `This model's maximum context length is ${contextWindow} tokens. However, your messages resulted in ${tokens} tokens. Please reduce the length of the messages.`,
+    param: 'messages',
+    code: 'context_length_exceeded',
+  }
 
 /** Answers the bodies of requests; remembers what it has cached. */
 export const answering = (options: ChatCompletionsOptions): ((body: unknown) => Promise<Answer>) => {
@@ -72,15 +80,17 @@ export const answering = (options: ChatCompletionsOptions): ((body: unknown) => 
   let replies = 0
   return async (given) => {
     const valid = validate(given, models)
-    if ('message' in valid) return refused(valid)
+    const named = models.get(String(isFields(given) ? given['model'] : ''))
+    if ('failure' in valid) return { ...valid, model: named }
+    if ('message' in valid) return { ...refused(valid), model: named }
     const { body, model, prompt } = valid
     const n = replies++
     const asked = digest(JSON.stringify([options.seed ?? 0, body.model, body.messages]))
     const said = options.reply ? await options.reply(body, n) : defaultReply(body, asked)
-    if ('status' in said) return { failure: said }
-    const isStream = body.stream === true
+    if ('status' in said) return { failure: said, model }
+    const isStream = body.stream === true && !model.ignoresStream
     if (said.fault?.kind === 'error' && (said.fault.after === undefined || !isStream))
-      return { failure: chatFailures.overloaded }
+      return { failure: chatFailures.overloaded, model }
     const cached = cachedOf(body.model, prompt, model)
     // The same request may be sent again, and get another answer.
     const id = digest(`${asked}${n}`).slice(0, 22)

@@ -39,8 +39,39 @@ export interface Body extends Fields {
   readonly max_completion_tokens?: number | null
 }
 
+/** An error as an answer. */
+export interface ChatFailure {
+  readonly status: number
+  readonly type: string
+  readonly message: string
+  readonly code?: string | null
+  readonly param?: string | null
+  /** Seconds. */
+  readonly retryAfter?: number
+}
+
+/** Where compatible endpoints were seen to differ from OpenAI's own. */
+export interface Manners {
+  /** Answers in one piece although a stream is asked for: servers that do not know `stream`. */
+  readonly ignoresStream?: boolean
+  /** Refuses `stream_options`, as servers do that allow no field that they do not know. */
+  readonly refusesStreamOptions?: boolean
+  /** Reports no usage. */
+  readonly countsNothing?: boolean
+  /** Refuses a message of the user right after a tool's: Mistral, and templates in which the roles alternate. */
+  readonly refusesUserAfterTool?: boolean
+  /** Gives content as a list of parts, and its reasoning as one of them: Mistral. */
+  readonly hasParts?: boolean
+  /** Streams each call whole: with the same index and no id (Gemini), with the same id (some gateways), or with neither. */
+  readonly calls?: 'same-index' | 'same-id' | 'bare'
+  /** The body of its errors; OpenAI's is `{ error }`. */
+  readonly errorBody?: (error: Fields) => unknown
+  /** Its words for a request that is too long. */
+  readonly tooLong?: (tokens: number, contextWindow: number) => ChatFailure
+}
+
 /** A model, and what it takes. */
-export interface Model {
+export interface Model extends Manners {
   /** Tokens of a request and its reply. */
   readonly contextWindow: number
   readonly maxOutput: number

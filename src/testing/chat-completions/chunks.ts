@@ -5,7 +5,7 @@ import type { Completion } from './replies.ts'
 /** An answer as a stream. */
 export const chunksOf = (
   { choices: [{ message, finish_reason }], usage, ...head }: Completion,
-  { reasoning }: Model,
+  { reasoning, calls: manner }: Model,
   hasUsage: boolean,
 ): readonly Fields[] => {
   const { role, content, refusal, tool_calls: calls = [], ...others } = message
@@ -13,14 +13,22 @@ export const chunksOf = (
   const { [field]: thought, ...more }: Fields = others
   const texts = (name: string, text: unknown): readonly Fields[] =>
     typeof text === 'string' ? pieces(text).map((piece) => ({ [name]: piece })) : []
-  const called = calls.flatMap(({ id, type, function: { name, arguments: json } }, index): Fields[] => [
-    { tool_calls: [{ index, id, type, function: { name, arguments: '' } }] },
-    ...pieces(json).map((piece) => ({ tool_calls: [{ index, function: { arguments: piece } }] })),
-  ])
+  const spoken = Array.isArray(content) ? partPieces(content) : texts('content', content)
+  const called = calls.flatMap((call, index): Fields[] => {
+    const { id, type, function: made } = call
+    if (manner === 'bare') return [{ tool_calls: [{ function: made }] }]
+    if (manner === 'same-id') return [{ tool_calls: [call] }]
+    if (manner === 'same-index') return [{ tool_calls: [{ index: 0, id: '', type, function: made }] }]
+    const { name, arguments: json } = made
+    return [
+      { tool_calls: [{ index, id, type, function: { name, arguments: '' } }] },
+      ...pieces(json).map((piece) => ({ tool_calls: [{ index, function: { arguments: piece } }] })),
+    ]
+  })
   const deltas: readonly Fields[] = [
     { role, content: '', refusal: null },
     ...texts(field, thought),
-    ...texts('content', content),
+    ...spoken,
     ...texts('refusal', refusal),
     ...called,
     ...(Object.keys(more).length > 0 ? [more] : []),
@@ -43,6 +51,17 @@ export const chunksOf = (
     ...(hasUsage ? [chunk([], usage)] : []),
   ]
 }
+
+/** The parts of a content, in pieces: each chunk has a list of one. */
+const partPieces = (parts: readonly Fields[]): readonly Fields[] =>
+  parts.flatMap(({ type, text, thinking }): readonly Fields[] => {
+    const inner = Array.isArray(thinking) ? (thinking as readonly Fields[]) : [{ text }]
+    return inner
+      .flatMap((each) => pieces(String(each['text'])))
+      .map((piece) => ({
+        content: [thinking ? { type, thinking: [{ type: 'text', text: piece }] } : { type, text: piece }],
+      }))
+  })
 
 /** A chunk as written to the stream. */
 export const encoded = (chunk: Fields): string => `data: ${JSON.stringify(chunk)}\n\n`

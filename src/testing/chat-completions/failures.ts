@@ -1,4 +1,4 @@
-import type { ChatFailure } from './replies.ts'
+import type { ChatFailure } from './body.ts'
 
 interface ChatFailures {
   /** 503. */

@@ -39,6 +39,7 @@ export const messagesProblem = (messages: unknown, model: Model): Problem | unde
   return first(
     () => firstOf(all, (message, index) => shapeProblem(message, `messages[${index}]`, model)),
     () => orderProblem(all as readonly Message[]),
+    () => (model.refusesUserAfterTool ? roleProblem(all as readonly Message[]) : undefined),
     () => (model.needsReasoning ? reasoningProblem(all as readonly Message[], model) : undefined),
   )
 }
@@ -162,6 +163,16 @@ const duplicateIn = (
     ? undefined
     : problem(`messages.[${index}].tool_calls`, 'duplicate_id', `Duplicate id of a tool call: '${twice}'.`)
 }
+
+const roleProblem = (messages: readonly Message[]): Problem | undefined =>
+  firstOf(messages, ({ role }, index) =>
+    role === 'user' && messages[index - 1]?.role === 'tool'
+      ? {
+          ...problem(null, '3230', "Unexpected role 'user' after role 'tool'"),
+          type: 'invalid_request_message_order',
+        }
+      : undefined,
+  )
 
 const reasoningProblem = (
   messages: readonly Message[],

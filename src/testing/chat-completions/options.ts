@@ -1,5 +1,5 @@
-import type { Body, Model } from './body.ts'
-import type { ChatFailure, ChatReply } from './replies.ts'
+import type { Body, ChatFailure, Model } from './body.ts'
+import type { ChatReply } from './replies.ts'
 
 export interface ChatCompletionsOptions {
   /** The answer to the `n`th valid request, from 0. By default, a reply that depends on the request and the seed. */

@@ -35,7 +35,7 @@ export const parametersProblem = (body: Fields, name: string, model: Model): Pro
     () => stopProblem(body['stop']),
     () =>
       firstOf(ranges, ([field, least, most, isWhole]) => rangeProblem(body, field, { least, most, isWhole })),
-    () => streamProblem(body),
+    () => streamProblem(body, model),
     () => metadataProblem(body['metadata']),
     () =>
       [undefined, null, 'none', 'minimal', 'low', 'medium', 'high', 'xhigh', 'max'].includes(
@@ -168,7 +168,15 @@ const stopProblem = (stop: unknown): Problem | undefined => {
   return stop.every((each) => typeof each === 'string') ? undefined : invalidType('stop', 'strings')
 }
 
-const streamProblem = ({ stream, stream_options: options }: Fields): Problem | undefined => {
+const streamProblem = (
+  { stream, stream_options: options }: Fields,
+  { refusesStreamOptions }: Model,
+): Problem | undefined => {
+  if (refusesStreamOptions && options !== undefined)
+    return {
+      ...problem('stream_options', null, 'Extra inputs are not permitted: stream_options'),
+      status: 422,
+    }
   if (stream !== undefined && stream !== null && typeof stream !== 'boolean')
     return invalidType('stream', 'a boolean')
   if (options === undefined || options === null) return undefined

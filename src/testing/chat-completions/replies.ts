@@ -28,24 +28,13 @@ export interface ChatReply {
     readonly arguments?: unknown
   }[]
   /** Default: `tool_calls` with calls, else `stop`; `length` if it is cut. */
-  readonly finish_reason?: 'stop' | 'length' | 'tool_calls' | 'content_filter'
+  readonly finish_reason?: 'stop' | 'length' | 'tool_calls' | 'content_filter' | (string & {})
   /** More fields of the message. */
   readonly message?: Fields
   readonly usage?: Fields
   readonly fault?: ChatFault
   /** Milliseconds before each chunk, and before a plain answer. */
   readonly delay?: number
-}
-
-/** An error as an answer. */
-export interface ChatFailure {
-  readonly status: number
-  readonly type: string
-  readonly message: string
-  readonly code?: string | null
-  readonly param?: string | null
-  /** Seconds. */
-  readonly retryAfter?: number
 }
 
 /** An answer in one piece. */
@@ -62,7 +51,8 @@ export interface Completion {
       readonly finish_reason: NonNullable<ChatReply['finish_reason']>
     },
   ]
-  readonly usage: Fields & {
+  /** None from an endpoint that counts nothing. */
+  readonly usage?: Fields & {
     readonly prompt_tokens: number
     readonly completion_tokens: number
     readonly total_tokens: number
@@ -117,11 +107,12 @@ export const finish = (
   )
   const { kept, tokens, isCut } = cut([reasoning, content ?? '', ...json], limit)
   const [thought = '', said = '', ...inputs] = kept
+  const sameId = model.calls === 'same-id' ? { id: 'call_0' } : {}
   const calls = wanted.flatMap((call, index): Call[] => {
     const input = inputs[index]
     if (input === undefined) return []
     const made = { name: call.name, arguments: input }
-    return [{ id: call.id ?? `call_${id}_${index}`, type: 'function', function: made }]
+    return [{ id: call.id ?? `call_${id}_${index}`, ...sameId, type: 'function', function: made }]
   })
   const natural = calls.length > 0 ? 'tool_calls' : 'stop'
   const used = Math.min(limit, tokens + perCall * calls.length) || 1
@@ -135,9 +126,13 @@ export const finish = (
         index: 0,
         message: {
           role: 'assistant',
-          content: content === null || (said === '' && isCut) ? null : said,
+          content: model.hasParts
+            ? partsOf(thought, said)
+            : content === null || (said === '' && isCut)
+              ? null
+              : said,
           refusal: refusal ?? null,
-          ...(thought !== '' && model.reasoning && { [model.reasoning]: thought }),
+          ...(thought !== '' && model.reasoning && !model.hasParts && { [model.reasoning]: thought }),
           ...(calls.length > 0 && { tool_calls: calls }),
           ...reply.message,
         },
@@ -145,17 +140,24 @@ export const finish = (
         finish_reason: isCut ? 'length' : (reply.finish_reason ?? natural),
       },
     ],
-    usage: {
-      prompt_tokens: prompt.tokens,
-      completion_tokens: used,
-      total_tokens: prompt.tokens + used,
-      prompt_tokens_details: { cached_tokens: cached },
-      completion_tokens_details: { reasoning_tokens: textTokens(thought) },
-      ...reply.usage,
-    },
+    ...(!model.countsNothing && {
+      usage: {
+        prompt_tokens: prompt.tokens,
+        completion_tokens: used,
+        total_tokens: prompt.tokens + used,
+        prompt_tokens_details: { cached_tokens: cached },
+        completion_tokens_details: { reasoning_tokens: textTokens(thought) },
+        ...reply.usage,
+      },
+    }),
     service_tier: 'default',
   }
 }
+
+const partsOf = (thought: string, said: string): readonly Fields[] => [
+  ...(thought === '' ? [] : [{ type: 'thinking', thinking: [{ type: 'text', text: thought }] }]),
+  ...(said === '' ? [] : [{ type: 'text', text: said }]),
+]
 
 const words = 'each event is kept and read again in order so nothing that was said is lost'.split(' ')
 

@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { hasLoneSurrogate, parsed } from '../messages-api/incoming.ts'
 import { type Answer, answering, errorBody } from './answers.ts'
-import type { Body, Fields } from './body.ts'
+import type { Body, ChatFailure, Fields } from './body.ts'
 import { chunksOf, done, encoded } from './chunks.ts'
 import { chatFailures } from './failures.ts'
 import type { ChatCompletionsOptions } from './options.ts'
-import type { ChatFailure, ChatFault, Completion } from './replies.ts'
+import type { ChatFault, Completion } from './replies.ts'
 
 export type { ChatCompletionsOptions } from './options.ts'
 
@@ -65,16 +65,17 @@ export const chatCompletions = async (options: ChatCompletionsOptions = {}): Pro
       const isComplete = (): boolean => isWhole && response.writableFinished
       requests.push({ path, headers, body: body as Body | undefined, status, answer, isComplete })
     }
-    const answer = failure ? { failure } : await answerTo(body)
+    const answer: Answer = failure ? { failure } : await answerTo(body)
     if ('failure' in answer) {
       const { status, retryAfter } = answer.failure
       const error = errorBody(answer.failure)
       record(status, error)
       if (retryAfter !== undefined) response.setHeader('retry-after', String(retryAfter))
-      sendJson(response, status, error)
+      sendJson(response, status, answer.model?.errorBody?.(error['error'] as Fields) ?? error)
     } else {
       record(200, answer.completion, answer.reply.fault === undefined)
-      await (answer.body.stream === true ? stream(response, answer) : send(response, answer))
+      const isStream = answer.body.stream === true && !answer.model.ignoresStream
+      await (isStream ? stream(response, answer) : send(response, answer))
     }
   }
 
@@ -158,7 +159,11 @@ const stream = async (
   { completion, reply, model, body }: Completed,
 ): Promise<void> => {
   const { fault, delay = 0 } = reply
-  const chunks = chunksOf(completion, model, body.stream_options?.include_usage === true)
+  const chunks = chunksOf(
+    completion,
+    model,
+    body.stream_options?.include_usage === true && !model.countsNothing,
+  )
   if (fault?.after === undefined && fault?.kind === 'stall') return
   if (fault?.after === undefined && fault?.kind === 'drop') return drop(response)
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })

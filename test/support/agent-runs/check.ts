@@ -199,7 +199,7 @@ const checkExchange = (
   if (answer.origin.stopReason !== null) {
     expect(recorded).toEqual(content)
     if (received.isComplete())
-      expect(answer.origin.usage).toMatchObject((received.answer as Message | Completion).usage)
+      expect(answer.origin.usage).toMatchObject((received.answer as Message | Completion).usage ?? {})
   } else {
     expect(ran.options.keepPartial).toBe(true)
     for (const block of recorded.slice(0, -1)) expect(content).toContainEqual(block)
