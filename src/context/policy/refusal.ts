@@ -11,20 +11,52 @@ export interface Refusal {
 
 /** The counts in the error message of an API. */
 export const refusalOf = ({ message }: { readonly message: string }): Refusal => {
-  const [, tokens, maximum] = /([\d,]+) tokens > ([\d,]+)/.exec(message) ?? []
-  if (tokens && maximum) return { tokens: numberOf(tokens), maximum: numberOf(maximum) }
+  const [, found, most] = /([\d,]+) tokens > ([\d,]+)/.exec(message) ?? []
+  if (found && most) return { tokens: numberOf(found), maximum: numberOf(most) }
   // With the `max_tokens` of the answer between the two.
   const [, input, window] = /([\d,]+) \+ [\d,]+ > ([\d,]+)/.exec(message) ?? []
   if (input && window) return { tokens: numberOf(input), maximum: numberOf(window) }
-  const [, limit] = limits.exec(message) ?? []
-  const used = uses.exec(message)?.slice(1).find(Boolean)
-  return used && limit ? { tokens: numberOf(used), maximum: numberOf(limit) } : {}
+  const maximum = limits.exec(message)?.slice(1).find(Boolean)
+  const tokens = uses.exec(message)?.slice(1).find(Boolean)
+  return tokens && maximum ? { tokens: numberOf(tokens), maximum: numberOf(maximum) } : {}
 }
 
-/** How endpoints of Chat Completions name the window, and the tokens of the request without its answer. */
-const limits = /(?:context length is|must be <=|context size \() ?([\d,]+)/
-const uses =
-  /([\d,]+) (?:in the messages|in your prompt|of text input|input tokens|`inputs` tokens|tokens\) exceeds)|resulted in ([\d,]+) tokens/
+/** A number that follows or precedes these words in the error of an endpoint of Chat Completions. */
+const either = (...forms: readonly string[]): RegExp =>
+  new RegExp(forms.map((form) => form.replaceAll('N', '([\\d,]+)')).join('|'), 'i')
+
+/** How they name the window. */
+const limits = either(
+  '(?:context|prompt|model) length (?:is|of)(?: only)? N',
+  'must be <= ?N',
+  'context (?:size|length) \\(N',
+  'context length: N',
+  'with N maximum context length',
+  'maximum number of tokens allowed \\(N',
+  'exceeds the limit of N',
+  'the configured limit of N',
+  'prompt cannot exceed N',
+  'max_num_tokens \\(N',
+  'allowed input length of N',
+  'context size is N',
+  'n_ctx:? \\(?N',
+  '`inputs` must have less than N',
+)
+/** How they name the tokens of the request without its answer. */
+const uses = either(
+  'N (?:in the messages|in your prompt|of text input|input tokens|`inputs` tokens|tokens\\) (?:exceeds|is longer))',
+  'resulted in N tokens',
+  'request contains N tokens',
+  'prompt (?:contains|has) N tokens',
+  'token count (?:of )?\\(?N\\)? exceeds',
+  'keep the first N tokens',
+  'n_keep:? \\(?N',
+  'too long: N,',
+  'prompt cannot exceed [\\d,]+ - received N',
+  'prompt length \\(N',
+  'input length N exceeds',
+  '`inputs` must have less than [\\d,]+ tokens\\. Given: N',
+)
 
 const numberOf = (digits: string): number => Number(digits.replaceAll(',', ''))
 

@@ -1,13 +1,48 @@
 import { type Dialect, isPassingStatus } from '../streaming/failures.ts'
 
 /**
- * How endpoints say in words that a request is too long: OpenAI, Azure, DeepSeek and vLLM ("maximum context length"), llama.cpp and Ollama
- * ("exceeds the available context size"), Groq ("reduce the length"), Together ("`inputs` tokens + `max_new_tokens`"), OpenRouter and
- * other gateways. The last one: a request holds so many messages.
+ * How endpoints say in words that a request is too long. "Too many tokens" alone is not among them: that is also said of rates, and of the
+ * reply's own limit.
  */
-const tooLong =
-  /maximum (context|prompt) length|context length is only|exceed(s|ed)? the (available |model'?s )?(maximum )?context (size|window|length)|context (size|window|length) (was )?exceed|context_length_exceeded|reduce the length of|`inputs` tokens \+ `max_new_tokens`|(prompt|input|request) (is )?too (long|large)|'messages': array too long/i
+const tooLong = new RegExp(
+  [
+    // OpenAI, Azure, DeepSeek, Mistral, vLLM, SGLang, OpenRouter, Ollama, xAI ("prompt length").
+    'maximum (context|prompt) length',
+    // vLLM.
+    'longer than the maximum model length',
+    // LM Studio; Together and newer SGLang.
+    "context length (is|of) only|greater than the context length|longer than the (model'?s )?context length",
+    // llama.cpp, Ollama, OpenAI, MiniMax ("exceeds limit"), and gateways.
+    "exceed(s|ed)? the (available |model'?s? )?(maximum )?context (size|window|length)|exceeds? (model )?context (window|limit)",
+    'context[ _](size|window|length)[ _](was |has been )?exceed(ed|s limit)|ContextWindowExceeded',
+    'exceeded (max(imum)? )?context length|configured context size is',
+    // Older llama.cpp, as LM Studio shows it.
+    'n_keep\\D+\\d+\\W+n_ctx',
+    // Groq and Cerebras.
+    'reduce the length of',
+    // Together and TGI; TensorRT-LLM.
+    '`inputs` tokens \\+ `max_new_tokens`|`inputs` must have less than|sum of prompt length .*max_num_tokens',
+    // Gemini, GitHub Copilot, OpenAI, Poolside.
+    'input token count .*exceeds the maximum|prompt token count of \\d+ exceeds|input tokens exceed the configured limit',
+    'exceeds? the maximum allowed input length',
+    // Kimi, Cohere, DashScope.
+    'exceeded model token limit|number of tokens in the prompt cannot exceed|range of input length should be',
+    // Mistral, Z.ai, Bedrock, and others.
+    'prompt contains \\d+ tokens.* too large|prompt exceeds max length',
+    '(prompt|input|request) (is )?too (long|large)',
+    // OpenAI, of the number of messages.
+    "'messages': array too long",
+  ].join('|'),
+  'i',
+)
 const badRequest: ReadonlySet<number | undefined> = new Set([undefined, 400, 422, 500])
+const tooLongCodes: ReadonlySet<unknown> = new Set([
+  'context_length_exceeded',
+  'model_max_prompt_tokens_exceeded',
+  'exceed_context_size_error',
+])
+/** Of a rate, whatever the status: these pass. */
+const rate = /rate.?limit|tokens per (min|day|hour)|\bTP[MD]\b|throttl|please wait/i
 /** Of a rate limit in tokens a minute: no wait would help. */
 const tooLargeForRate = /request too large/i
 
@@ -23,9 +58,9 @@ const lasting: ReadonlySet<unknown> = new Set([
 export const openAiDialect: Dialect = {
   key: 'OPENAI_API_KEY',
   isTooLong: ({ status, type, code, message }) =>
-    code === 'context_length_exceeded' ||
-    type === 'exceed_context_size_error' ||
-    (badRequest.has(status) && tooLong.test(message)) ||
+    tooLongCodes.has(code) ||
+    tooLongCodes.has(type) ||
+    (badRequest.has(status) && tooLong.test(message) && !rate.test(message)) ||
     (status === 429 && tooLargeForRate.test(message)),
   isPassing: ({ status, type, code }) => {
     const isLasting = lasting.has(code) || lasting.has(type)
