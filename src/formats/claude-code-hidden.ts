@@ -2,7 +2,16 @@ import type { NewMessage } from '../commands/command.ts'
 import { type Fields, isFields } from '../events/json.ts'
 import { user } from './claude-code-said.ts'
 import { after, begin, link, place, placeOf, settleBefore, type Thread } from './claude-code-thread.ts'
-import { clear, endOf, firstAfter, lastHidden, lastShown, leadsTo, type Parent } from './claude-code-tree.ts'
+import {
+  clear,
+  endOf,
+  firstAfter,
+  lastHidden,
+  lastShown,
+  leadsTo,
+  type Node,
+  type Parent,
+} from './claude-code-tree.ts'
 import type { Entry } from './source.ts'
 import { blocksOf } from './steps.ts'
 
@@ -26,7 +35,7 @@ export const summary = (thread: Thread, entry: Entry, message: NewMessage): void
   const parent = settleBefore(thread, entry)
   const marked = [...boundaries.values()].at(-1)
   const { trigger, preTokens } = fieldsOf(marked?.['compactMetadata'])
-  const { head, tail, isBefore } = keptIn(thread, marked)
+  const { head, tail, isBefore, uuids } = keptIn(thread, marked)
   const first = isBefore ? firstAfter(tail, parent)?.ref : parent?.first
   const hidden = isBefore ? lastShown(parent) : lastHidden(parent, head)
   if (marked) notes.mapped('compact_boundary')
@@ -37,6 +46,8 @@ export const summary = (thread: Thread, entry: Entry, message: NewMessage): void
   const keeps = !isBefore && hidden !== lastShown(parent)
   const placed = begin(thread, entry, parent, isBefore ? { shownAfter: tail } : { marker: { hidden, keeps } })
   if (keeps) parent.next = thread.head
+  if (keeps) relink(thread, uuids, head)
+  noteCompaction(thread, hidden)
   steps.add({
     type: 'condense',
     ...placed,
@@ -47,23 +58,46 @@ export const summary = (thread: Thread, entry: Entry, message: NewMessage): void
   })
 }
 
-/** The first and the last step that the client kept at a compaction, and whether they come before its summary. */
+const noteCompaction = ({ head, compactions }: Thread, hidden: Node): void => {
+  if (!head) return
+  const earlier = compactions.get(hidden)
+  head.compaction = head
+  // Of what hides the same, the earlier one is hidden, too.
+  if (earlier) compactions.set(earlier, head)
+  compactions.set(hidden, head)
+}
+
+/** Entries that the client kept continue after the summary, even if they name a parent that the summary hides. */
+const relink = ({ links, head }: Thread, uuids: readonly unknown[], from: Parent): void => {
+  const kept = new Set<Parent>()
+  for (let each = head?.parent; each && each !== from?.parent; each = each.parent) kept.add(each)
+  for (const uuid of uuids) if (links.has(uuid) && !kept.has(links.get(uuid))) links.set(uuid, head)
+}
+
+/** The first and the last step that the client kept at a compaction, and whether they come before its summary; and all entries. */
 interface Kept {
   readonly head: Parent
   readonly tail: Parent
   readonly isBefore: boolean
+  readonly uuids: readonly unknown[]
 }
 
 /** What a boundary says that the client kept: newer versions list the messages. The anchor is what comes right before them. */
-const keptIn = ({ links }: Thread, marked: Fields | undefined): Kept => {
+const keptIn = ({ links, head: last }: Thread, marked: Fields | undefined): Kept => {
   const { preservedMessages, preservedSegment } = fieldsOf(marked?.['compactMetadata'])
-  const { uuids } = fieldsOf(preservedMessages)
+  const { uuids, allUuids } = fieldsOf(preservedMessages)
   const list: readonly unknown[] = Array.isArray(uuids) ? uuids : []
   const { headUuid, tailUuid, anchorUuid } = { ...fieldsOf(preservedSegment), ...fieldsOf(preservedMessages) }
+  const head = links.get(list[0] ?? headUuid)
+  const tail = endOf(links.get(list.at(-1) ?? tailUuid))
+  const isBefore = anchorUuid !== undefined && anchorUuid === marked?.['uuid']
+  // The last entry may name a copy as its parent.
+  const isLost = head && !isBefore && !leadsTo(head, tail) && leadsTo(head, last)
   return {
-    head: links.get(list[0] ?? headUuid),
-    tail: endOf(links.get(list.at(-1) ?? tailUuid)),
-    isBefore: anchorUuid !== undefined && anchorUuid === marked?.['uuid'],
+    head,
+    tail: isLost ? last : tail,
+    isBefore,
+    uuids: [...list, ...(Array.isArray(allUuids) ? allUuids : []), tailUuid],
   }
 }
 

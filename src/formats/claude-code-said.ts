@@ -1,6 +1,6 @@
 import type { NewMessage } from '../commands/command.ts'
 import { type Block, isBlock } from '../events/blocks.ts'
-import { after, begin, link, settleBefore, type Thread } from './claude-code-thread.ts'
+import { after, begin, link, noteReturn, settleBefore, type Thread } from './claude-code-thread.ts'
 import { callIds, type Parent, replyBefore, resultIds, type Round } from './claude-code-tree.ts'
 import { type Entry, stringOf } from './source.ts'
 import { blocksOf } from './steps.ts'
@@ -13,6 +13,7 @@ export const user = (thread: Thread, entry: Entry, message: NewMessage): void =>
   const isRemark = entry.fields['isMeta'] === true
   const parent =
     ids.length > 0 || isRemark ? after(thread, entry.fields['parentUuid']) : settleBefore(thread, entry)
+  noteReturn(thread, parent)
   const { from, round } = seatOf(thread, parent, ids[0], isRemark)
   const isAnswer = ids.length > 0 || (isRemark && from?.isAnswer === true)
   const more = { isAnswer, results: ids.length > 1 ? ids : ids[0], round }
@@ -52,6 +53,7 @@ export const assistant = (
   const open = id === undefined ? undefined : continued(thread, entry, id, callIds(content))
   if (open) return extend(thread, open, entry, { ...message, content })
   const parent = settleBefore(thread, entry)
+  noteReturn(thread, parent)
   const { parentUuid, requestId } = entry.fields
   const round: Round = {
     id,

@@ -1,6 +1,6 @@
 import { type Fields } from '../events/json.ts'
 import type { Queue } from './claude-code-queue.ts'
-import { endOf, type Node, type Parent, type Round } from './claude-code-tree.ts'
+import { endOf, isCompacted, lastShown, type Node, type Parent, type Round } from './claude-code-tree.ts'
 import type { Step } from './plan.ts'
 import type { List, Shelf } from './shelf.ts'
 import { type Entry, lostParent, type Notes, placeIn, stringOf, timeOf } from './source.ts'
@@ -15,6 +15,10 @@ export interface Thread {
   readonly links: Map<unknown, Parent>
   /** Compactions whose summary has not come yet, by uuid. */
   readonly boundaries: Map<unknown, Fields>
+  /** Compactions, by the last step that each hides. */
+  readonly compactions: Map<Parent, Node>
+  /** The uuids of entries that were recorded again right before the next one. */
+  readonly copies: Set<unknown>
   /** By the id of the assistant's message. */
   readonly rounds: Map<string, Round>
   /** By the id of a call. */
@@ -29,10 +33,35 @@ export const newThread = (notes: Notes, shelf: Shelf, queue: Pick<Queue, 'due'>)
   steps: stepsOn(shelf),
   links: new Map(),
   boundaries: new Map(),
+  compactions: new Map(),
+  copies: new Set(),
   rounds: new Map(),
   callers: new Map(),
   head: undefined,
 })
+
+/**
+ * An entry with its true parent. A second compaction in one process records again what the first one hid, and the next entry names the
+ * last copy as its parent, although the conversation continued from its end.
+ */
+export const afterCopies = (thread: Thread, entry: Entry): Entry => {
+  const { copies, links, compactions, notes, head } = thread
+  const { uuid, parentUuid, logicalParentUuid } = entry.fields
+  if (copies.size === 0 || stringOf(uuid) === undefined) return entry
+  const named = parentUuid ?? logicalParentUuid
+  const isCopy = copies.has(named)
+  copies.clear()
+  const copied = links.get(named)
+  if (!isCopy || !head || endOf(copied) === head) return entry
+  const compaction = compactions.get(copied) ?? compactions.get(lastShown(endOf(copied)))
+  if (!compaction || !isCompacted(compaction, head)) return entry
+  notes.note(
+    'entries are recorded again, and the next one names a copy as its parent: it continues from the last one before them',
+  )
+  links.set(head.ref, head)
+  const parent = parentUuid === named ? { parentUuid: head.ref } : { logicalParentUuid: head.ref }
+  return { ...entry, fields: { ...entry.fields, ...parent } }
+}
 
 /** What names a step, and when it was. */
 export interface Placed {
@@ -90,9 +119,16 @@ export const place = (thread: Thread, placed: Placed, parent: Parent, more: More
     results: more.results,
     marker: more.marker,
     next: undefined,
+    compaction: parent?.compaction,
   }
   if (round) round.tip = thread.head
   return { ref, ...timed }
+}
+
+/** Notes a message that continues from before a compaction: only the file's tree says that the model no longer saw the summary. */
+export const noteReturn = ({ head, notes }: Thread, parent: Parent): void => {
+  if (head?.compaction && (parent?.compaction?.index ?? -1) < head.compaction.index)
+    notes.note('a message continues from before a compaction: taken for a rewind that ends the compaction')
 }
 
 /** As `place`, of an entry: its children continue from the step. */

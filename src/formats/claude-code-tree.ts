@@ -19,6 +19,8 @@ export interface Node {
   readonly marker: Edit | Compaction | undefined
   /** The step from which children of this one continue instead: the client relinks what a compaction keeps. */
   next: Node | undefined
+  /** The last compaction on its path. */
+  compaction: Node | undefined
 }
 
 /** This step replaces what is shown of the message of tool results with this ref. */
@@ -66,6 +68,12 @@ export const endOf = (node: Parent): Parent => {
 /** Whether a step is on the path to another. */
 export const leadsTo = (node: Parent, end: Parent): boolean =>
   node === end || firstAfter(node, end) !== undefined
+
+/** Whether a compaction is on the path to a step. */
+export const isCompacted = (by: Node, end: Parent): boolean => {
+  for (let each = end?.compaction; each; each = each.parent?.compaction) if (each === by) return true
+  return false
+}
 
 /** The step right after `node` on the path to `end`. */
 export const firstAfter = (node: Parent, end: Parent): Parent => {

@@ -3,7 +3,7 @@ import { messageOf, reasonFor } from './claude-code-entries.ts'
 import { kindOf, noQueue, type Queue, queueOf, textOf } from './claude-code-queue.ts'
 import * as hidden from './claude-code-hidden.ts'
 import * as said from './claude-code-said.ts'
-import { finish as stepsOf, newThread, pass, type Thread } from './claude-code-thread.ts'
+import { afterCopies, finish as stepsOf, newThread, pass, type Thread } from './claude-code-thread.ts'
 import { hasAll, type LineFormat } from './format.ts'
 import type { ConversationPlan } from './plan.ts'
 import type { Shelf } from './shelf.ts'
@@ -98,7 +98,8 @@ const sessionOf = (notes: Notes, shelf: Shelf): Session => {
     const current = threads.get(key) ?? newThread(notes, shelf, key === '' ? queue : noQueue)
     threads.set(key, current)
     aside.see(entry.fields)
-    if (!isAgain(entry.fields)) readEntry(entry, { current, queue, notes, aside })
+    if (isAgain(entry.fields)) current.copies.add(entry.fields['uuid'])
+    else readEntry(afterCopies(current, entry), { current, queue, notes, aside })
   }
   const finish = (): readonly ConversationPlan[] => {
     const [named] = ids

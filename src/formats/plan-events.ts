@@ -144,7 +144,9 @@ function* areOf(
   for (let at = from; at < log.length; at++) {
     const { commandId = '' } = log[at]?.metadata ?? {}
     if (!commandId.startsWith(own)) return false
-    if (!refs.has(commandId.slice(own.length).replace(/(:again)?~.*$/s, ''))) return false
+    const ref = commandId.slice(own.length).replace(/(:again)?~.*$/s, '')
+    // An earlier version of the importer may have read a rewind where this one reads none.
+    if (!refs.has(ref) && !refs.has(ref.replace(/:rewind$/, ''))) return false
     if (at % sliceLength === 0) yield
   }
   return true

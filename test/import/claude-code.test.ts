@@ -521,6 +521,169 @@ describe('Claude Code: what the model sees', () => {
   })
 })
 
+describe('Claude Code: entries that a compaction records again', () => {
+  /** What the client sends, and what it writes: from its second compaction on it records again what an earlier one hid. */
+  const client = () => {
+    const written: Fields[] = []
+    let scrollback: readonly Fields[] = []
+    let sent: readonly Fields[] = []
+    let recorded: ReadonlySet<unknown> = new Set()
+    let hook: string | undefined
+    const record = (row: Fields): Fields => {
+      const copies = scrollback.filter(({ uuid }) => !recorded.has(uuid))
+      const parentUuid = copies.at(-1)?.['uuid'] ?? scrollback.at(-1)?.['uuid'] ?? null
+      const placed: Fields = { ...row, parentUuid: row['parentUuid'] ?? parentUuid }
+      written.push(...copies, placed)
+      recorded = new Set([...recorded, placed['uuid'], ...copies.map(({ uuid }) => uuid)])
+      return placed
+    }
+    const write = (row: Fields): Fields => {
+      const placed: Fields = { ...row, parentUuid: hook ?? scrollback.at(-1)?.['uuid'] ?? null }
+      hook = undefined
+      written.push(placed)
+      recorded = new Set([...recorded, placed['uuid']])
+      scrollback = [...scrollback, placed]
+      return placed
+    }
+    const name = (): string => `e${written.length}`
+    const say = (): void => {
+      const asked = write(user(name(), null))
+      sent = [...sent, asked, write(assistant(name(), null, `m${written.length}`, text(name())))]
+    }
+    /** @param keeps how many messages stay, the last ones, or the first ones if it is negative */
+    const compact = (keeps: number): void => {
+      const kept = keeps < 0 ? sent.slice(0, -keeps) : sent.slice(sent.length - keeps)
+      const hidden = sent.filter((row) => !kept.includes(row))
+      if (hidden.length === 0 || kept.some((row) => row['isCompactSummary'] === true)) return
+      const stop = record(entry(name(), null, { type: 'system', subtype: 'stop_hook_summary' }))
+      const [boundary, summary] = [`c${written.length}`, `s${written.length}`]
+      const uuids = kept.map(({ uuid }) => uuid)
+      const anchorUuid = keeps < 0 ? boundary : summary
+      const tailUuid = keeps < 0 ? uuids.at(-1) : stop['uuid']
+      const metadata = {
+        preservedSegment: { headUuid: uuids[0], anchorUuid, tailUuid },
+        preservedMessages: { anchorUuid, uuids, allUuids: [...uuids, tailUuid] },
+      }
+      const [cut, told] = [
+        entry(boundary, null, {
+          type: 'system',
+          subtype: 'compact_boundary',
+          logicalParentUuid: keeps < 0 ? tailUuid : stop['uuid'],
+          compactMetadata: uuids.length > 0 ? metadata : {},
+        }),
+        user(summary, boundary, `Summary ${summary}`, { isCompactSummary: true }),
+      ]
+      written.push(cut, told)
+      recorded = new Set([boundary, summary, stop['uuid'], ...uuids])
+      const before = scrollback.filter((row) => !kept.includes(row))
+      scrollback = [...before, cut, ...(keeps < 0 ? [...kept, told] : [told, ...kept])]
+      hook = keeps > 0 ? String(stop['uuid']) : summary
+      sent = keeps < 0 ? [...kept, told] : [told, ...kept]
+    }
+    return {
+      say,
+      compact,
+      written,
+      /** As after an end of the process: the recorder knows what it wrote. */
+      resume: () => {
+        scrollback = scrollback.filter(({ uuid }) => recorded.has(uuid))
+      },
+      sent: () => sent.map(({ message }) => (message as Fields)['content']),
+    }
+  }
+  const seen = (written: readonly Fields[]): readonly unknown[] =>
+    shown(...written).map((item) => {
+      const { summary, content } = item as {
+        readonly summary?: readonly Fields[]
+        readonly content?: unknown
+      }
+      return summary?.[0]?.['content'] ?? content
+    })
+  const asBlocks = (contents: readonly unknown[]): readonly unknown[] =>
+    contents.map((content) => (typeof content === 'string' ? [text(content)] : content))
+
+  it('are not gone back to: the model sees the last summary, whatever the compactions kept', () => {
+    const act = fc.oneof(
+      { weight: 3, arbitrary: fc.constant('say' as const) },
+      { weight: 2, arbitrary: fc.integer({ min: -2, max: 3 }) },
+      { weight: 1, arbitrary: fc.constant('resume' as const) },
+    )
+    fc.assert(
+      fc.property(fc.array(act, { minLength: 1, maxLength: 20 }), (acts) => {
+        const { say, compact, resume, sent, written } = client()
+        say()
+        for (const each of acts) {
+          if (each === 'say') say()
+          else if (each === 'resume') resume()
+          else compact(each)
+          expect(seen(written)).toEqual(asBlocks(sent()))
+        }
+        expect(types(steps(...written)).filter((type) => type.startsWith('rewind'))).toEqual([])
+      }),
+      { numRuns: runs(300) },
+    )
+  })
+})
+
+describe('Claude Code: an entry that names a parent from before a compaction', () => {
+  const boundary = (uuid: string, logicalParentUuid: string, compactMetadata: Fields = {}): Fields =>
+    entry(uuid, null, { type: 'system', subtype: 'compact_boundary', logicalParentUuid, compactMetadata })
+  const summary = (uuid: string, parent: string): Fields =>
+    user(uuid, parent, uuid, { isCompactSummary: true })
+  const begun = [
+    user('q1', null),
+    assistant('a1', 'q1', 'm1', text('a1')),
+    user('q2', 'a1'),
+    boundary('c1', 'q2'),
+    summary('s1', 'c1'),
+    user('q3', 's1'),
+    assistant('a3', 'q3', 'm3', text('a3')),
+  ]
+  const notesOf = (...all: readonly Fields[]): readonly string[] => report(...all).notes
+  const texts = (...all: readonly Fields[]): readonly unknown[] =>
+    shown(...all).map((item) => {
+      const { summary: told, content } = item as {
+        readonly summary?: readonly Fields[]
+        readonly content?: unknown
+      }
+      return ((told?.[0]?.['content'] ?? content) as readonly Fields[])[0]?.['text']
+    })
+
+  it('is a rewind, and noted, after copies that end before what was hidden', () => {
+    for (const copies of [[], begun.slice(0, 2)]) {
+      const all = [...begun, ...copies, user('q4', 'a1')]
+      expect(texts(...all)).toEqual(['q1', 'a1', 'q4'])
+      expect(notesOf(...all)).toEqual([expect.stringContaining('before a compaction')])
+    }
+  })
+
+  it('continues from the end after copies of all that was hidden, and that is noted', () => {
+    const all = [...begun, ...begun.slice(0, 3), user('q4', 'q2')]
+    expect(texts(...all)).toEqual(['s1', 'q3', 'a3', 'q4'])
+    expect(notesOf(...all)).toEqual([expect.stringContaining('recorded again')])
+    expect(texts(...all, ...begun.slice(0, 3), user('q5', 'q2'))).toEqual(['s1', 'q3', 'a3', 'q4', 'q5'])
+  })
+
+  it('continues from the end if the copies repeat a session that was not compacted', () => {
+    const talk = begun.slice(0, 3)
+    expect(texts(...talk, ...talk, user('q4', 'q2'))).toEqual(['q1', 'a1', 'q2', 'q4'])
+    expect(texts(...talk, ...talk, user('q4', 'a1'))).toEqual(['q1', 'a1', 'q4'])
+    expect(notesOf(...talk, ...talk, user('q4', 'a1'))).toEqual([])
+  })
+
+  it('was kept where the next compaction says so', () => {
+    const kept = { headUuid: 'a3', anchorUuid: 's2', tailUuid: 'hook' }
+    const all = [
+      ...begun,
+      entry('hook', 'a1', { type: 'system', subtype: 'stop_hook_summary' }),
+      boundary('c2', 'hook', { preservedSegment: kept }),
+      summary('s2', 'c2'),
+      user('q4', 'hook'),
+    ]
+    expect(texts(...all)).toEqual(['s2', 'a3', 'q4'])
+  })
+})
+
 describe('Claude Code: an entry whose parent is not there yet', () => {
   const orphan = user('b', 'gone')
   const typed = (operation: string, content: string): Fields => ({
@@ -545,7 +708,7 @@ describe('Claude Code: an entry whose parent is not there yet', () => {
 })
 
 describe('Claude Code: any tree', () => {
-  const anyLine = fc.record({ kind: fc.nat(13), back: fc.nat(12), id: fc.nat(4) })
+  const anyLine = fc.record({ kind: fc.nat(14), back: fc.nat(12), id: fc.nat(4) })
   const lineOf = ({ kind, back, id }: { kind: number; back: number; id: number }, index: number): Fields => {
     // Mostly the line before; now and then an older one, none, or one that is not there.
     const parent = back < 9 ? `e${index - 1}` : back < 11 ? `e${index - back}` : back === 11 ? null : 'gone'
@@ -585,7 +748,11 @@ describe('Claude Code: any tree', () => {
   it('is imported whole, the same in one part or in two, and gives valid requests', () => {
     fc.assert(
       fc.property(fc.array(anyLine, { minLength: 1, maxLength: 30 }), fc.nat(30), (draft, cut) => {
-        const lines = draft.map(lineOf)
+        const first = draft.map(lineOf)
+        // Some are recorded again.
+        const lines = first.map((line, index) =>
+          draft[index]?.kind === 14 ? (first[index - 3] ?? line) : line,
+        )
         const file = (count: number): { text: string; file: string } => ({
           text: jsonl(...lines.slice(0, count)),
           file: 'f',

@@ -174,6 +174,17 @@ describe('planning events', () => {
     expect(more.slice(second.length)).toHaveLength(1)
   })
 
+  it('what an older version read as a rewind is taken again, too', () => {
+    const back: Step = { type: 'rewind', ref: 'c:rewind', to: 'a' }
+    const earlier = importPlan(plan(says('a'), says('b'), back, says('c')), 'pi')
+    const all = plan(says('a'), says('b'), says('x'), says('c'))
+    const both = importPlan(all, 'pi', earlier)
+    expect(effective(logOf('c', both)).items).toMatchObject(
+      ['a', 'b', 'x', 'c'].map((text) => ({ content: [{ text }] })),
+    )
+    expect(importPlan(all, 'pi', both)).toEqual(both)
+  })
+
   it('what was said by others since is never rewound away', () => {
     const first = importPlan(plan(says('a'), says('c')), 'pi')
     const whole = plan(says('a'), says('b'), says('c'))
