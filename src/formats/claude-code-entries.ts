@@ -12,7 +12,7 @@ const reasons = new Map<string, string>([
   ['summary', 'an empty title'],
   ['custom-title', 'an empty title'],
   ['ai-title', 'an empty title'],
-  ['attachment', 'context that the client turns into text when it sends it; the text is not recorded'],
+  ['attachment', 'an attachment without content'],
   ['system', 'a notice of the client to the user'],
 ])
 

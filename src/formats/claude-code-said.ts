@@ -9,8 +9,15 @@ import { blocksOf } from './steps.ts'
 
 export const user = (thread: Thread, entry: Entry, message: NewMessage): void => {
   thread.notes.mapped('user')
+  say(thread, entry, message, entry.fields['isMeta'] === true)
+}
+
+/** What the client or a hook adds to what the user or a tool said. */
+export const remark = (thread: Thread, entry: Entry, message: NewMessage): void =>
+  say(thread, entry, message, true)
+
+const say = (thread: Thread, entry: Entry, message: NewMessage, isRemark: boolean): void => {
   const ids = resultIds(message)
-  const isRemark = entry.fields['isMeta'] === true
   const parent =
     ids.length > 0 || isRemark ? after(thread, entry.fields['parentUuid']) : settleBefore(thread, entry)
   noteReturn(thread, parent)

@@ -1,9 +1,17 @@
+import { attachedIn } from './claude-code-attachments.ts'
 import { beside, type Beside, hasSubagent, subagentOf } from './claude-code-beside.ts'
 import { messageOf, reasonFor } from './claude-code-entries.ts'
 import { kindOf, noQueue, type Queue, queueOf, textOf } from './claude-code-queue.ts'
 import * as hidden from './claude-code-hidden.ts'
 import * as said from './claude-code-said.ts'
-import { afterCopies, finish as stepsOf, newThread, pass, type Thread } from './claude-code-thread.ts'
+import {
+  afterCopies,
+  finish as stepsOf,
+  newThread,
+  pass,
+  placeOf,
+  type Thread,
+} from './claude-code-thread.ts'
 import { hasAll, type LineFormat } from './format.ts'
 import type { ConversationPlan } from './plan.ts'
 import type { Shelf } from './shelf.ts'
@@ -173,6 +181,7 @@ const readEntry = (entry: Entry, reading: Reading): void => {
   if (type === 'system' && subtype === 'microcompact_boundary') return hidden.microcompact(current, entry)
   if (isFields(attachment) && attachment['type'] === 'queued_command')
     return readQueued(entry, attachment, reading)
+  if (isFields(attachment) && type === 'attachment') return readAttached(entry, attachment, reading)
   if (aside.title(fields)) return pass(current, fields)
   if ((type !== 'user' && type !== 'assistant') || !isFields(message)) {
     const kind =
@@ -208,4 +217,24 @@ const readQueued = (entry: Entry, sent: Fields, { current, queue, notes }: Readi
   queue.said(text, 'attachment')
   notes.mapped(kindOf(text))
   said.queued(current, entry, message)
+}
+
+const readAttached = (entry: Entry, attachment: Fields, { current, notes }: Reading): void => {
+  const kind = `attachment ${String(attachment['type'])}`
+  const attached = attachedIn(entry.fields, attachment)
+  if ('leftOut' in attached) {
+    if (attached.isUnknown) notes.note('the model was shown more than the file records: see what is left out')
+    notes.leftOut(kind, attached.leftOut)
+    return pass(current, entry.fields)
+  }
+  const message = { ...attached.message, messageId: placeOf(entry).ref }
+  const problem = messageProblem(message)
+  if (problem !== undefined) {
+    notes.bad(entry.line, problem)
+    return pass(current, entry.fields)
+  }
+  if (attached.isInferred)
+    notes.note('attachments show what the file records of them, without the words of the client around it')
+  notes.mapped(kind)
+  said.remark(current, entry, message)
 }

@@ -23,16 +23,19 @@ const lines = (text: string): readonly Line[] =>
     .split('\n')
     .map((line) => JSON.parse(line) as Line)
 
-// How a person counts: assistant messages by id, user entries one by one, the summary of a compaction apart; and what was sent in
-// the middle of a turn, by its attachment or, in older files, by the queue that it left.
+// How a person counts: assistant messages by id, user entries one by one, the summary of a compaction apart; what was sent in the
+// middle of a turn, by its attachment or, in older files, by the queue that it left; and other attachments whose text is recorded.
+const texts = new Set<unknown>(['hook_additional_context', 'mcp_instructions_delta', 'skill_listing'])
 const claudeCode = (text: string): number => {
   const said = lines(text).filter(
     ({ type, isCompactSummary }) => type === 'user' && isCompactSummary !== true,
   )
   const attached = lines(text).filter(({ attachment }) => attachment?.type === 'queued_command')
   const removed = lines(text).filter(({ operation }) => operation === 'remove')
+  const told = lines(text).filter(({ attachment }) => texts.has(attachment?.type))
   return (
     said.length +
+    told.length +
     Math.max(attached.length, removed.length) +
     new Set(lines(text).flatMap(({ type, message }) => (type === 'assistant' ? [message?.id] : []))).size
   )
@@ -67,7 +70,7 @@ const files = present([
   ['sample', `${subagents}/agent-acompact-51c09e.jsonl`, 'claude-code', claudeCode, 4, 0],
   ['sample', 'claude-code/short.jsonl', 'claude-code', claudeCode, 6, 0],
   ['sample', 'claude-code/tool-heavy.jsonl', 'claude-code', claudeCode, 19, 0],
-  ['sample', 'claude-code/queued-prompts.jsonl', 'claude-code', claudeCode, 16, 0],
+  ['sample', 'claude-code/queued-prompts.jsonl', 'claude-code', claudeCode, 19, 0],
   ['sample', 'claude-code/microcompact.jsonl', 'claude-code', claudeCode, 17, 0],
   // One call was never answered: the user broke off.
   ['sample', 'pi/before-compaction.jsonl', 'pi', pi, 27, 1],
@@ -77,7 +80,7 @@ const files = present([
   ['real', `${subagents}/agent-acompact-f46190.jsonl`, 'claude-code', claudeCode, 7, 0],
   ['real', 'claude-code/short.jsonl', 'claude-code', claudeCode, 5, 0],
   ['real', 'claude-code/tool-heavy.jsonl', 'claude-code', claudeCode, 18, 0],
-  ['real', 'claude-code/queued-prompts.jsonl', 'claude-code', claudeCode, 84, 0],
+  ['real', 'claude-code/queued-prompts.jsonl', 'claude-code', claudeCode, 87, 0],
   ['real', 'claude-code/microcompact.jsonl', 'claude-code', claudeCode, 118, 0],
   ['real', 'pi/before-compaction.jsonl', 'pi', pi, 990, 6],
   ['real', 'tau-bench/gpt-4o-airline-40.json', 'openai', tau, 1_182, 0],
