@@ -10,6 +10,10 @@ export interface ChatForm {
   readonly system?: 'developer'
   /** The parameter that limits the reply. Default `max_completion_tokens`. */
   readonly limit?: 'max_tokens'
+  /** Do not ask for the usage of a stream. */
+  readonly usage?: false
+  /** Put a message of the assistant between the results of tools and what the user says. */
+  readonly bridge?: true
   /** Send a note in place of each picture. */
   readonly images?: false
   /** Send a note in place of each file. */

@@ -12,6 +12,10 @@ const isEither = (value: unknown): value is E.Either<unknown, unknown> =>
 /** A model that somebody else wrote: a call ends when the signal aborts, and what it answers and counts is checked. */
 export const guarded = (model: Model): Model => ({
   ...model,
+  // It may change: what is asked next is in the form that was learned.
+  get form() {
+    return model.form
+  },
   call: async (request, options = {}) => {
     const { signal } = options
     try {

@@ -36,6 +36,8 @@ export interface CallOptions {
   readonly onEvent?: (event: ReplyEvent) => void
   /** Milliseconds without any sign of the reply, pings included, after which the call has stalled. */
   readonly stallTimeout?: number
+  /** The form that the receipt of the request is of. Default: the model's own. */
+  readonly form?: ChatForm
 }
 
 /** A call that brought no reply, or a summary that was not recorded, as the next reply records it: its error, and the API's token counts. */
@@ -80,6 +82,8 @@ export interface ModelFailed extends Refusal {
   readonly retryable?: boolean
   /** Milliseconds to wait before that, if the API says so. */
   readonly retryAfter?: number
+  /** The form in which the endpoint may take the request that it has refused: it is worth another call, with a receipt of its own. */
+  readonly form?: ChatForm
 }
 /** Nothing of the reply arrived for too long. Nothing of it was recorded. */
 export interface ModelStalled extends NoReply {
@@ -101,8 +105,11 @@ export type ModelError = ModelAborted | ModelFailed | ModelStalled | ContextExce
 export interface Model {
   /** Beta features that it requests, by name. Receipts keep them. */
   readonly betas?: readonly string[]
-  /** The form that it translates requests to, if it is not that of the Messages API: receipts are then of requests in that form. */
-  readonly form?: ChatForm
+  /**
+   * The form that it translates requests to, if it is not that of the Messages API: receipts are then of requests in that form. It may
+   * change with what the endpoint refuses.
+   */
+  readonly form?: ChatForm | undefined
   /**
    * Sends one request, and repeats nothing: that is up to the caller (`retryable`). Right is a whole reply, left why there is none; a call
    * does not throw, and leaves the request as it is.

@@ -12,6 +12,8 @@ export const formSchema = z.strictObject({
   version: count,
   system: z.literal('developer').exactOptional(),
   limit: z.literal('max_tokens').exactOptional(),
+  usage: z.literal(false).exactOptional(),
+  bridge: z.literal(true).exactOptional(),
   images: z.literal(false).exactOptional(),
   files: z.literal(false).exactOptional(),
   reasoning: z

@@ -27,12 +27,17 @@ interface Parts {
   readonly options: Watched
   /** The settings of the next call. */
   readonly current: () => Watched
-  readonly requestOptions: RequestOptions
   readonly account: Books
   readonly course: Course
   readonly context: Fitting
   readonly answers: Answering
   readonly land: Landing['land']
+}
+
+/** A request, and how it was made. */
+export interface Made {
+  readonly request: Requested
+  readonly requestOptions: RequestOptions
 }
 
 /** What came of asking: a reply, or nothing, as the context has to become smaller or the user has interrupted. */
@@ -46,7 +51,7 @@ const longestWait = 5_000
 /** Calls the model of a turn, and records its replies. */
 export const replying = (
   chat: Conversation,
-  { options, current, requestOptions, account, course, context, answers, land }: Parts,
+  { options, current, account, course, context, answers, land }: Parts,
 ) => {
   const { failures } = course
   const { client, emit, keepLate, keepPartial, maxCalls, watch } = options
@@ -63,9 +68,13 @@ export const replying = (
   const askOptions = { ...askOptionsOf(options), onRetry }
 
   /** Calls the model, unless the API has refused this request before, and records the reply. */
-  async function* ask(now: Effective, rendered: Requested, held: Held | undefined): Steps<TurnError, Asked> {
+  async function* ask(
+    now: Effective,
+    { request, requestOptions }: Made,
+    held: Held | undefined,
+  ): Steps<TurnError, Asked> {
     if (course.calls >= maxCalls) return yield tooManyCalls(chat.id, maxCalls)
-    const digest = digestOf(rendered)
+    const digest = digestOf(request)
     if (context.isRefused(digest)) return { type: 'refused' }
     course.calls++
     course.isAsking = true
@@ -78,7 +87,12 @@ export const replying = (
         endedBy: keepLate ? ['interrupt'] : ['interrupt', 'rewind', 'lost'],
       },
       (signal) =>
-        send(asked, rendered, { client, requestOptions, askOptions: { ...askOptions, signal }, secrets }),
+        send(asked, request, {
+          client,
+          requestOptions,
+          askOptions: { ...askOptions, signal },
+          secrets,
+        }),
     )
     const { reply, receipt } = result
     if (E.isRight(reply)) return yield* record(now, { reply: reply.right, receipt, held })

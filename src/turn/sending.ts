@@ -8,7 +8,7 @@ import { toldError, toldOf } from './echoes.ts'
 import type { Model, ModelError, Reply } from '../models/model.ts'
 import { outgoing } from '../receipts/outgoing.ts'
 import { receiptOf } from '../receipts/receipt.ts'
-import type { Requested, RequestOptions } from '../receipts/request.ts'
+import { type Requested, type RequestOptions, requestOf } from '../receipts/request.ts'
 
 interface Sending {
   readonly client: Model
@@ -23,7 +23,17 @@ export interface Answered {
   readonly receipt: Receipt
 }
 
-/** Sends a request with its container and betas; if the API no longer accepts the container, sends it again without. */
+/** One way to send a request. */
+interface Attempt {
+  readonly request: Requested
+  readonly options: RequestOptions
+  readonly container: SentContainer | undefined
+}
+
+/**
+ * Sends a request with its container and betas. If the API no longer accepts the container, sends it again without; if the endpoint wants
+ * it in another form, in that one.
+ */
 export const send = async (
   now: Effective,
   rendered: Requested,
@@ -35,20 +45,36 @@ export const send = async (
     ...askOptions,
     ...(onRetry && { onRetry: (retry) => onRetry({ ...retry, error: toldError(retry.error, secrets) }) }),
   }
-  const attempt = async (container: SentContainer | undefined): Promise<Answered> => {
+  const attempt = async ({ request: made, options, container }: Attempt): Promise<Answered> => {
     const along = { ...betas, ...(container && { container }) }
-    const receipt = receiptOf(now, rendered, requestOptions, along)
-    const request = outgoing(now, rendered, { container })
+    const receipt = receiptOf(now, made, options, along)
+    const request = outgoing(now, made, { container })
     const parameters = withSecrets(request.parameters, secrets)
-    const reply = await callModel(client, { ...request, parameters }, asking)
+    const { form } = options
+    const reply = await callModel(client, { ...request, parameters }, { ...asking, ...(form && { form }) })
     return { reply: toldOf(reply, secrets), receipt }
+  }
+  /** Another way to send the request, if the API has refused it for a reason that this removes. */
+  const otherThan = (tried: Attempt, error: ModelError): Attempt | undefined => {
+    const { container, options } = tried
+    if (container && refusesContainer(error, container))
+      return { ...tried, container: { ...container, left: 'refused' } }
+    const form = error._tag === 'ModelFailed' ? error.form : undefined
+    if (!form) return undefined
+    const made = requestOf(now, { ...options, form })
+    const isAllowed = asking.onRetry?.({ error, wait: 0, try: 2, failed: failedIn(error) }) ?? true
+    return E.isRight(made) && isAllowed
+      ? { container, request: made.right, options: { ...options, form } }
+      : undefined
   }
   // Only the Messages API has containers.
   const container = client.form ? undefined : sentContainer(now, Date.now())
-  const first = await attempt(container)
-  if (!container || E.isRight(first.reply) || !refusesContainer(first.reply.left, container)) return first
-  const failed = failedIn(first.reply.left)
-  const { reply, receipt } = await attempt({ ...container, left: 'refused' })
+  const first: Attempt = { request: rendered, options: requestOptions, container }
+  const answered = await attempt(first)
+  const next = E.isLeft(answered.reply) ? otherThan(first, answered.reply.left) : undefined
+  if (!next || E.isRight(answered.reply)) return answered
+  const failed = failedIn(answered.reply.left)
+  const { reply, receipt } = await attempt(next)
   const told: Answered['reply'] = E.isRight(reply)
     ? E.right({ ...reply.right, origin: withFailed(reply.right.origin, failed) })
     : E.left({ ...reply.left, failed: [...failed, ...failedIn(reply.left)] })

@@ -5,7 +5,7 @@ import type { Conversation } from '../conversation/conversation.ts'
 import type { Queued } from '../history/inbox.ts'
 import { abortedBy, orAborted } from '../models/aborted.ts'
 import type { Effective } from '../projections/effective.ts'
-import { type Requested, requestOf } from '../receipts/request.ts'
+import { requestOf } from '../receipts/request.ts'
 import { ok, run, type Steps } from '../result/steps.ts'
 import { answering, type Unanswered } from './answering.ts'
 import { books } from './books.ts'
@@ -23,7 +23,7 @@ import type { LiveHistory } from './calls/live.ts'
 import { isToDo, openCalls } from './calls/open-calls.ts'
 import type { Watched } from './options.ts'
 import { isConfigured, prepare } from './prepare.ts'
-import { replying } from './replying.ts'
+import { type Made, replying } from './replying.ts'
 import { type Stopped, steering } from './steering.ts'
 import { type Ending, goesOn, isOver, type Turned, turnedAt, type TurnError } from './turned.ts'
 import { timing } from './results/watched-call.ts'
@@ -49,7 +49,6 @@ export async function* turn(
   /** The settings of the next call, and whether they are known. */
   let current = options
   let isPrepared = !prepareStep
-  const requestOptions = requestOptionsOf(options)
   const account = books(chat, () => current, failures.calls)
   const onMarker = ({ type, position, covers, origin }: WrittenMarker): void => {
     account.add({ type, origin })
@@ -65,7 +64,7 @@ export async function* turn(
   const landings = landing(chat, history, () => current)
   const { land, saidSince, moveBack } = landings
   const answers = answering(chat, landings, () => current, hold)
-  const parts = { options, current: () => current, requestOptions, account, course, context, answers, land }
+  const parts = { options, current: () => current, account, course, context, answers, land }
   const ask = replying(chat, parts)
   const steps = steering(options, account.account)
   let stopped: Stopped | undefined
@@ -96,13 +95,17 @@ export async function* turn(
     return (yield* answers.haveWaited(open)) ? { open, held } : undefined
   }
   const hasToWait = (held: Held): boolean =>
-    (isHolding && ended?.stopReason === 'pause_turn') || isHeldBack(held, requestOptions)
+    (isHolding && ended?.stopReason === 'pause_turn') || isHeldBack(held, requestOptionsOf(options))
 
-  const requestFor = (now: Effective): E.Either<TurnError, Requested> => {
+  const requestFor = (now: Effective): E.Either<TurnError, Made> => {
+    // Their form may change with what the endpoint refuses.
+    const requestOptions = requestOptionsOf(options)
     const rendered = requestOf(now, requestOptions)
-    return E.isRight(rendered) && rendered.right.awaits !== 'model'
-      ? E.left(nothingToAnswer(chat.id))
-      : rendered
+    if (E.isLeft(rendered)) return rendered
+    const request = rendered.right
+    return request.awaits === 'model'
+      ? E.right({ request, requestOptions })
+      : E.left(nothingToAnswer(chat.id))
   }
 
   /** Answers calls. Whether the turn has ended, since nothing more can be done about them. */

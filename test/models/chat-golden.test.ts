@@ -40,6 +40,7 @@ describe('version 1 of the translation makes the request that it made, to the by
 
   it('in every kind of repair', () => {
     const kinds: Readonly<Record<ChatRepairKind, true>> = {
+      'assistant-added': true,
       'cache-control-dropped': true,
       'calls-moved': true,
       'field-dropped': true,

@@ -122,7 +122,13 @@ async function* summarize(
     }
     const { images, longest } = asked
     const sent = { digest, images, ...(longest !== undefined && { longest }) }
-    options = { ...options, parts: [...(options.parts ?? []), { last, text: texts.join('\n\n'), sent }] }
+    // The next part is asked for as the endpoint has taken this one.
+    const { along: taken = along } = asked
+    options = {
+      ...options,
+      along: taken,
+      parts: [...(options.parts ?? []), { last, text: texts.join('\n\n'), sent }],
+    }
   }
 }
 
@@ -147,16 +153,26 @@ async function* ask(
   { effective, signal, failed }: Asking,
 ): Steps<SummaryError, Answer> {
   const correction = Math.max(1, countTokens(effective).correction)
-  let { allowed } = limits
+  let { allowed, options } = limits
   for (let tries = 0; ; tries++) {
-    const asked = yield* ok(nextRequest(effective, limits.options, { allowed, correction }))
+    const asked = yield* ok(nextRequest(effective, options, { allowed, correction }))
     const request = requestOfSummary(effective, asked)
     const { chat: _chat, ...rendered } = request
     const asking = { ...rendered, ...alongSummary(request, asked) }
-    const answer = await callModel(model, asking, { ...limits.patience, ...(signal && { signal }) })
+    const form = asked.along?.form
+    const answer = await callModel(model, asking, {
+      ...limits.patience,
+      ...(signal && { signal }),
+      ...(form && { form }),
+    })
     failed.push(...failedIn(E.isRight(answer) ? answer.right.origin : answer.left))
     if (E.isLeft(answer) && answer.left._tag === 'ContextExceeded' && tries < retries) {
       allowed = shrink * correction * estimateOfSummary(effective, asked)
+      continue
+    }
+    const wanted = E.isLeft(answer) && answer.left._tag === 'ModelFailed' ? answer.left.form : undefined
+    if (wanted && asked.along && tries < retries) {
+      options = { ...options, along: { ...asked.along, form: wanted } }
       continue
     }
     const reply = yield* ok(answer)

@@ -5,9 +5,6 @@ import { chatBody } from './chat/chat.ts'
 /** The body of a call in this form, as the SDK sends it. */
 export const calledChat = (request: ModelRequest, form: ChatForm): Record<string, unknown> => {
   const { stream_options: more, ...body } = chatBody(request, form) as Record<string, unknown>
-  return {
-    ...body,
-    stream: true,
-    stream_options: { ...(more as object | undefined), include_usage: true },
-  }
+  const options = { ...(more as object | undefined), ...(form.usage !== false && { include_usage: true }) }
+  return { ...body, stream: true, ...(Object.keys(options).length > 0 && { stream_options: options }) }
 }

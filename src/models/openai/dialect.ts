@@ -55,6 +55,18 @@ const lasting: ReadonlySet<unknown> = new Set([
   'not_found_error',
 ])
 
+/** How Mistral, and the templates of Mistral, Llama and Gemma, refuse what the user says right after a tool. */
+const refusesOrder = /unexpected role '?(user|system)'? after role '?tool|roles must alternate/i
+
+/** Whether a message of the assistant between the two may help. */
+export const wantsBridge = ({
+  status,
+  message,
+}: {
+  readonly status?: number
+  readonly message: string
+}): boolean => badRequest.has(status) && refusesOrder.test(message)
+
 export const openAiDialect: Dialect = {
   key: 'OPENAI_API_KEY',
   isTooLong: ({ status, type, code, message }) =>

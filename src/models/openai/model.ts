@@ -3,10 +3,10 @@ import type { ChatForm } from '../form.ts'
 import type { Model, ModelRequest } from '../model.ts'
 import { streamedCall } from '../streaming/call.ts'
 import { calledChat } from './body.ts'
-import { currentChat, namesIn } from './chat/chat.ts'
-import type { OpenAiClient } from './client.ts'
+import { type ChatMessage, currentChat, isUnbridged, namesIn } from './chat/chat.ts'
 import { chunkReader } from './chunks.ts'
-import { openAiDialect } from './dialect.ts'
+import type { OpenAiClient } from './client.ts'
+import { openAiDialect, wantsBridge } from './dialect.ts'
 import { readingErrors } from './error-body.ts'
 import { chunksOf } from './plain.ts'
 
@@ -18,6 +18,13 @@ export interface OpenAiOptions {
   readonly limit?: 'max_tokens' | 'max_completion_tokens' | undefined
   /** The role of the system prompt. Default `system`, which every endpoint takes. */
   readonly system?: 'system' | 'developer' | undefined
+  /** Whether to ask for the usage of a stream (`stream_options`), which some servers refuse. Default true. */
+  readonly usage?: boolean | undefined
+  /**
+   * Put a message of the assistant (`OK.`) between the results of tools and what the user says: Mistral, and some templates, refuse the one
+   * right after the other. Default: once the endpoint has refused that; false for never.
+   */
+  readonly bridge?: boolean | undefined
   /** Whether the model takes pictures and files; if not, a note stands for each. Default true. */
   readonly images?: boolean | undefined
   readonly files?: boolean | undefined
@@ -39,13 +46,16 @@ export interface OpenAiOptions {
  */
 export const openAiModel = (client: OpenAiClient, options: OpenAiOptions = {}): Model => {
   const provider = options.provider ?? hostOf(client.baseURL)
-  const form = formOf(options, provider)
+  let learned = formOf(options, provider)
   return {
-    form,
-    call: (request, how = {}) => {
+    get form() {
+      return learned
+    },
+    call: async (request, how = {}) => {
+      const { form = learned } = how
       const reader = chunkReader(provider, namesIn(request), callsIn(request))
       const streamed = calledChat(request, form)
-      return streamedCall(
+      const answer = await streamedCall(
         {
           // Asynchronous, as a client that is not set up throws.
           begin: async (signal) => {
@@ -59,6 +69,11 @@ export const openAiModel = (client: OpenAiClient, options: OpenAiOptions = {}): 
         },
         how,
       )
+      if (E.isRight(answer) || answer.left._tag !== 'ModelFailed') return answer
+      const isLearned = options.bridge === undefined && !form.bridge
+      if (!isLearned || !wantsBridge(answer.left) || !speaksAfterTool(streamed)) return answer
+      learned = { ...form, bridge: true }
+      return E.left({ ...answer.left, retryable: false, form: learned })
     },
     countTokens: () =>
       Promise.resolve(
@@ -80,11 +95,21 @@ const callsIn = ({ messages }: ModelRequest): ReadonlySet<string> =>
     ),
   )
 
-const formOf = ({ limit, system, images, files, reasoning }: OpenAiOptions, provider: string): ChatForm => ({
+const speaksAfterTool = ({ messages }: ReturnType<typeof calledChat>): boolean => {
+  const all = messages as readonly ChatMessage[]
+  return all.some((message, index) => isUnbridged(all[index - 1], message))
+}
+
+const formOf = (
+  { limit, system, usage, bridge, images, files, reasoning }: OpenAiOptions,
+  provider: string,
+): ChatForm => ({
   name: 'chat-completions',
   version: currentChat,
   ...(system === 'developer' && { system }),
   ...(limit === 'max_tokens' && { limit }),
+  ...(usage === false && { usage }),
+  ...(bridge === true && { bridge }),
   ...(images === false && { images }),
   ...(files === false && { files }),
   ...(reasoning && { reasoning: { provider, field: reasoning } }),

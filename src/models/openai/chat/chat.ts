@@ -3,7 +3,7 @@
 
 import { type Effective, messagesOf as messagesIn } from '../../../projections/effective.ts'
 import type { ModelRequest } from '../../model.ts'
-import { messagesOf, type Noted, systemMessage } from './messages.ts'
+import { isUnbridged, messagesOf, type Noted, systemMessage } from './messages.ts'
 import { parametersOf } from './parameters.ts'
 import { withReasoning } from './reasoning.ts'
 import { toolsOf } from './tools.ts'
@@ -12,7 +12,7 @@ import type { Chat, ChatForm, ChatReport, ChatRepairKind } from './types.ts'
 export { namesIn } from './names.ts'
 export type { Reasoned } from './reasoning.ts'
 export type { Chat, ChatMessage } from './types.ts'
-export { withReasoning }
+export { isUnbridged, withReasoning }
 
 /** The version of new requests. */
 export const currentChat = 1

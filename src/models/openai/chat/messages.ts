@@ -31,6 +31,15 @@ export const messagesOf = (rendered: readonly RenderedMessage[], form: ChatForm)
     notes.push(...one.notes)
     for (const message of one.messages) {
       const last = messages.at(-1)
+      if (form.bridge && isUnbridged(last, message)) {
+        messages.push(bridge)
+        notes.push({
+          kind: 'assistant-added',
+          detail: 'between the results of tools and what the user says',
+          message: index,
+          block: undefined,
+        })
+      }
       // What came between them has no place here.
       if (message.role === 'user' && last?.role === 'user') {
         messages[messages.length - 1] = joined(last, message)
@@ -45,6 +54,13 @@ export const messagesOf = (rendered: readonly RenderedMessage[], form: ChatForm)
   }
   return { messages, notes }
 }
+
+/** Neither says nor claims anything: the model was not asked. */
+const bridge: ChatMessage = { role: 'assistant', content: 'OK.' }
+
+/** Whether somebody speaks right after a tool, which Mistral and templates in which the roles alternate refuse. */
+export const isUnbridged = (last: ChatMessage | undefined, { role }: ChatMessage): boolean =>
+  last?.role === 'tool' && role !== 'tool' && role !== 'assistant'
 
 const translated = (rendered: readonly RenderedMessage[], index: number, form: ChatForm): Translated => {
   const notes: Noted[] = []

@@ -49,6 +49,8 @@ export type ChatRepairKind =
   | 'shown-as-text'
   /** A picture or file of a tool result moved to the user message after the results. */
   | 'media-moved'
+  /** A message of the assistant put between the results of tools and what the user says. */
+  | 'assistant-added'
   /** A text that came after a call moved before it. */
   | 'calls-moved'
   /** A tool name that the API refuses replaced. */
