@@ -52,12 +52,15 @@ const isReceipt = (value: unknown): boolean =>
   typeof value['digest'] === 'string' &&
   digest.test(value['digest']) &&
   isFields(value['options'])
+const isEstimated = (value: unknown): boolean =>
+  isFields(value) && isCount(value['input']) && isCount(value['output'])
 const isOrigin = (value: unknown): boolean =>
   isFields(value) &&
   isOptional(value['model'], isText) &&
   isOptional(value['requestId'], isText) &&
   (value['stopReason'] === null || isOptional(value['stopReason'], isText)) &&
   isOptional(value['usage'], isFields) &&
+  isOptional(value['estimated'], isEstimated) &&
   isOptional(value['context'], isReceipt) &&
   isOptional(value['starts'], isText)
 

@@ -31,11 +31,19 @@ export interface CondenseFailed {
   readonly window: number
 }
 
+/** About how many tokens a call came to. */
+export interface Estimated {
+  readonly input: number
+  readonly output: number
+}
+
 /** Where a message came from: the model's own account of the call, and what the model was sent. */
 export interface Origin {
   readonly model?: string | undefined
   readonly stopReason?: string | null | undefined
   readonly usage?: Fields | undefined
+  /** Of the tokens that `usage` does not tell of, as the endpoint reported none. */
+  readonly estimated?: Estimated | undefined
   readonly requestId?: string | undefined
   readonly context?: Receipt | undefined
   /** The other fields of the message in which the API answered (`id`, `container`, `stop_sequence`, …), those that are null left out. */

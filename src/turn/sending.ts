@@ -3,6 +3,8 @@ import type { Receipt } from '../events/events.ts'
 import { withSecrets } from '../events/secrets.ts'
 import type { Effective } from '../projections/effective.ts'
 import { type AskOptions, callModel, failedIn, withFailed } from '../models/asking.ts'
+import { withEstimates } from '../context/tokens/estimated.ts'
+import { countTokens } from '../context/tokens/tokens.ts'
 import { refusesContainer, type SentContainer, sentContainer } from '../receipts/containers.ts'
 import { toldError, toldOf } from './echoes.ts'
 import type { Model, ModelError, Reply } from '../models/model.ts'
@@ -52,7 +54,7 @@ export const send = async (
     const parameters = withSecrets(request.parameters, secrets)
     const { form } = options
     const reply = await callModel(client, { ...request, parameters }, { ...asking, ...(form && { form }) })
-    return { reply: toldOf(reply, secrets), receipt }
+    return { reply: estimated(now, toldOf(reply, secrets)), receipt }
   }
   /** Another way to send the request, if the API has refused it for a reason that this removes. */
   const otherThan = (tried: Attempt, error: ModelError): Attempt | undefined => {
@@ -79,4 +81,15 @@ export const send = async (
     ? E.right({ ...reply.right, origin: withFailed(reply.right.origin, failed) })
     : E.left({ ...reply.left, failed: [...failed, ...failedIn(reply.left)] })
   return { reply: told, receipt }
+}
+
+/** The same answer, with estimates where nothing was counted. */
+const estimated = (now: Effective, answer: Answered['reply']): Answered['reply'] => {
+  const counted = (reply: Reply): Reply => ({
+    ...reply,
+    origin: withEstimates(reply.origin, () => countTokens(now).total, reply.content),
+  })
+  if (E.isRight(answer)) return E.right(counted(answer.right))
+  const { partial } = answer.left
+  return partial ? E.left({ ...answer.left, partial: counted(partial) }) : answer
 }

@@ -3,7 +3,13 @@ import { check } from '../events/check.ts'
 import { acceptsData } from '../events/accept.ts'
 import { type Origin, originSchema } from '../events/events.ts'
 import type { Fields } from '../events/json.ts'
-import { emptyAccount, type Entry, type ModelUsage, withEntry } from '../turn/spending/account.ts'
+import {
+  emptyAccount,
+  estimatedIn,
+  type Entry,
+  type ModelUsage,
+  withEntry,
+} from '../turn/spending/account.ts'
 import { type Prices, prices as listPrices } from '../turn/spending/prices.ts'
 import { sumOf } from '../turn/spending/usage.ts'
 import { type Period, periodOf, periods } from './policy.ts'
@@ -50,6 +56,7 @@ const nothing: ModelUsage = emptyAccount.usage
 const together = (one: ModelUsage, more: ModelUsage): ModelUsage => ({
   ...sumOf(one, more),
   calls: one.calls + more.calls,
+  ...estimatedIn(one.estimated, more.estimated),
   ...(one.usd !== undefined && more.usd !== undefined && { usd: one.usd + more.usd }),
 })
 

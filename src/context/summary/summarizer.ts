@@ -18,6 +18,7 @@ import {
   type SummaryRequest,
 } from '../../receipts/summary-request.ts'
 import { type SummarizerSettings, type SummaryLimits, summaryLimitsOf } from './settings.ts'
+import { sumOfEstimates, withEstimates } from '../tokens/estimated.ts'
 import { countTokens } from '../tokens/tokens.ts'
 
 export type { SummarizerSettings }
@@ -99,6 +100,7 @@ async function* summarize(
   let options: SummaryOptions = { ...limits.options, along, covers }
   const paid: Origin[] = []
   let usage: Origin['usage']
+  let estimated: Origin['estimated']
   let { allowed } = limits
   for (;;) {
     const answered = await run(ask(model, { ...limits, allowed, options }, input))
@@ -114,11 +116,15 @@ async function* summarize(
     ;({ allowed } = answer)
     paid.push(origin)
     usage = usage && origin.usage ? sumOfUsage(usage, origin.usage) : (origin.usage ?? usage)
+    estimated = sumOfEstimates(estimated, origin.estimated)
     const { last } = asked.covers
     if (last === covers.last) {
       const context = { position: effective.at, digest, options: asked }
       const blocks = [...texts, ...pinned].map(textBlock)
-      return { blocks, origin: { ...origin, ...(usage && { usage }), context } }
+      return {
+        blocks,
+        origin: { ...origin, ...(usage && { usage }), ...(estimated && { estimated }), context },
+      }
     }
     const { images, longest } = asked
     const sent = { digest, images, ...(longest !== undefined && { longest }) }
@@ -176,7 +182,9 @@ async function* ask(
       continue
     }
     const reply = yield* ok(answer)
-    const { failed: _, ...origin } = reply.origin
+    const { failed: _, ...told } = reply.origin
+    const size = () => correction * estimateOfSummary(effective, asked)
+    const origin = withEstimates(told, size, reply.content)
     const texts = textsOf(reply)
     if (E.isLeft(texts)) failed.push(failedCall({ ...origin, ...texts.left }))
     return { asked, request, texts: yield* ok(texts), origin, allowed }

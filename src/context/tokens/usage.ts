@@ -74,7 +74,8 @@ const iterationsOf = ({ iterations }: Usage): readonly Usage[] => {
   return [messages[0], messages.at(-1)].flatMap((usage) => (usage ? [usage] : []))
 }
 
-const inputOf = (usage: Usage): number =>
+/** Tokens of the input that a usage has, cached or not. */
+export const inputOf = (usage: Usage): number =>
   tokensIn(usage, 'input_tokens') +
   tokensIn(usage, 'cache_read_input_tokens') +
   tokensIn(usage, 'cache_creation_input_tokens')

@@ -11,6 +11,8 @@ export interface ModelUsage extends Usage {
   readonly calls: number
   /** US dollars, by the `prices`; absent if a price is missing. */
   readonly usd?: number
+  /** Of these tokens, those that were estimated, as the endpoint reported none; absent if none were. */
+  readonly estimated?: number
 }
 /** What a turn came to so far. */
 export interface TurnUsage extends ModelUsage {
@@ -83,21 +85,33 @@ const withFailed = (account: Account, { model, usage }: FailedCall, book: Book):
 interface Called {
   readonly model?: string | undefined
   readonly usage?: Origin['usage']
+  readonly estimated?: Origin['estimated']
   readonly calls: number
 }
 
-const withUsage = (sum: TurnUsage, { model: named, usage, calls }: Called, book: Book): TurnUsage => {
+const withUsage = (
+  sum: TurnUsage,
+  { model: named, usage, estimated, calls }: Called,
+  book: Book,
+): TurnUsage => {
   const model = named ?? book.model
-  const counts = countsIn(usage)
+  const reported = countsIn(usage)
+  const guessed = { ...noUsage, ...estimated }
+  const counts = { ...reported, ...sumOf(reported, guessed) }
   const price = priceOf(book.prices, model) ?? priceOf(book.prices, book.model)
   const usd = price ? costOf(counts, price) : tokensOfUsage(counts) === 0 ? 0 : undefined
   const more = (one: ModelUsage): ModelUsage => ({
     ...sumOf(one, counts),
     calls: one.calls + calls,
     ...(one.usd !== undefined && usd !== undefined && { usd: one.usd + usd }),
+    ...estimatedIn(one.estimated, tokensOfUsage(guessed)),
   })
   return { ...more(sum), models: { ...sum.models, [model]: more(sum.models[model] ?? nothing) } }
 }
+
+/** The sum of tokens that were estimated, if there are any. */
+export const estimatedIn = (one = 0, more = 0): Pick<ModelUsage, 'estimated'> =>
+  one + more > 0 ? { estimated: one + more } : {}
 
 /** What the events of a path, oldest first, have added to the account of its turn. */
 export const entriesOf = (path: readonly ConversationEvent[]): readonly Entry[] =>

@@ -62,7 +62,12 @@ export const withinBudget = (
     return E.left(priceMissing(Object.keys(models).filter((model) => models[model]?.usd === undefined)))
   const of = spentOf(budget, usage)
   if (!of) return E.right(undefined)
-  const message = `this turn of ${conversation} has spent ${amountsIn(usage)[of]} of ${budget[of]} ${of}: raise the budget and call turn again to continue, or append what the user says next, which begins a new one`
+  const { estimated } = usage
+  const guessed =
+    of !== 'calls' && estimated !== undefined
+      ? ` (with ${estimated} tokens by our estimate, as the endpoint reported none)`
+      : ''
+  const message = `this turn of ${conversation} has spent ${amountsIn(usage)[of]} of ${budget[of]} ${of}${guessed}: raise the budget and call turn again to continue, or append what the user says next, which begins a new one`
   return E.left({ _tag: 'BudgetSpent', message, conversation, budget, of, usage })
 }
 
