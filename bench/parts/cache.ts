@@ -8,7 +8,7 @@ import { standIn } from '../../examples/agent/stand-in.ts'
 import { workspace } from '../../examples/agent/workspace.ts'
 import { digestOf, type Sent } from '../../src/receipts/canonical.ts'
 import { type ModelCall, numberedCalls } from '../../src/receipts/calls.ts'
-import { requestOf } from '../../src/receipts/request.ts'
+import { currentRenderer, requestOf } from '../../src/receipts/request.ts'
 import { type Conversation, type ConversationEvent, type Effective, openStore } from '../../src/index.ts'
 import { canonical } from '../../src/testing/messages-api/canonical.ts'
 import type { Received } from '../../src/testing/messages-api/server.ts'
@@ -109,7 +109,7 @@ const couldShare = (
   if (covered.length === 0) return bytesOf(pieces)
   const rest = requestOf(
     { ...view, items: view.items.slice(0, Math.min(...covered)) },
-    { renderer: 1, cache: '5m' },
+    { renderer: currentRenderer, cache: '5m' },
   )
   if (E.isLeft(rest)) throw new Error(rest.left.message)
   return sharedBytes(pieces, piecesOf(rest.right))

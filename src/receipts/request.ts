@@ -3,6 +3,7 @@ import type { ChatForm } from '../models/form.ts'
 import { type Chat, type ChatRepair, chatOf, currentChat, withReasoning } from '../models/openai/chat/chat.ts'
 import { configurationOf, type Effective } from '../projections/effective.ts'
 import { render, type Rendered, type Repair } from '../projections/render/renderer.ts'
+import { render as render1 } from '../projections/renderers/1/renderer.ts'
 import { type UnknownRenderer, unknownRenderer } from './errors.ts'
 
 /** How a request is made from a history; with the history itself, all that decides the request's bytes. Receipts keep it. */
@@ -29,19 +30,21 @@ type Renderer = (effective: Effective, options: Omit<RequestOptions, 'renderer' 
 // A receipt is always checked with the renderer that made its request. So before `render` answers anything else, its folder is copied
 // as it is and registered here under its number, and `render` gets the next number; docs/adr/0011-receipts.md. Golden files hold each
 // number to its answers (test/golden/renderers).
-export const renderer1: Renderer = render
-const renderers = new Map<number, Renderer>([[1, renderer1]])
+export const renderers = { 1: render1, 2: render } as const satisfies Readonly<Record<number, Renderer>>
+const byVersion = new Map<number, Renderer>(
+  Object.entries(renderers).map(([version, made]) => [Number(version), made]),
+)
 
 /** The renderer of new requests. */
-export const currentRenderer = 1
+export const currentRenderer = 2
 
 /** The request that a version of the renderer makes from a history. */
 export const requestOf = (
   effective: Effective,
   { renderer, form, ...options }: RequestOptions,
 ): E.Either<UnknownRenderer, Requested> => {
-  const made = renderers.get(renderer)
-  if (!made) return E.left(unknownRenderer(renderer, [...renderers.keys()]))
+  const made = byVersion.get(renderer)
+  if (!made) return E.left(unknownRenderer(renderer, [...byVersion.keys()]))
   if (!form) return E.right(made(effective, options))
   if (form.version !== currentChat) return E.left(unknownRenderer(form.version, [currentChat], 'form'))
   const rendered = made(withReasoning(effective, form), options)

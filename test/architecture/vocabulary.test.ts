@@ -21,7 +21,11 @@ const patterns = worst.map(
 )
 
 /** Golden files and receipts hold these to the byte: the instructions for summaries, and a repair of renderer 1. */
-const frozen = new Set(['src/receipts/summary-request.ts', 'src/projections/render/assistant.ts'])
+const frozen = new Set([
+  'src/receipts/summary-request.ts',
+  'src/projections/render/assistant.ts',
+  'src/projections/renderers/1/assistant.ts',
+])
 
 const root = new URL('../../', import.meta.url)
 const readText = (path: string): string => readFileSync(new URL(path, root), 'utf8')

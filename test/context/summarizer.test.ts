@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { anthropicModel } from '../../src/models/anthropic/model.ts'
 import { digestOf } from '../../src/receipts/canonical.ts'
 import {
+  currentSummarizer,
   receiptsOfSummary,
   requestOfSummary,
   type SummaryOptions,
@@ -67,9 +68,11 @@ describe('a summarizer', () => {
     expect(bodies).toMatchObject([{ model: opus, max_tokens: 4_096, stream: true }])
     expect(origin.context).toEqual({
       position: 2,
-      digest: digestOf(requestOfSummary(now, { summarizer: 1, covers: { first: 0, last: 2 }, images: true })),
+      digest: digestOf(
+        requestOfSummary(now, { summarizer: currentSummarizer, covers: { first: 0, last: 2 }, images: true }),
+      ),
       options: {
-        summarizer: 1,
+        summarizer: currentSummarizer,
         covers: { first: 0, last: 2 },
         images: true,
         along: { model: opus, max_tokens: 4_096 },

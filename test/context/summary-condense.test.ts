@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
+import { currentSummarizer } from '../../src/receipts/summary-request.ts'
 import { anthropicModel } from '../../src/models/anthropic/model.ts'
 import { condenseWith } from '../../src/context/summary/condense.ts'
 import { type Summarizer, summarizer, type SummarizerSettings } from '../../src/context/summary/summarizer.ts'
@@ -60,7 +61,7 @@ describe('condensing', () => {
       kind: 'summary',
       method: 'model',
       covers,
-      origin: { model: opus, context: { position: 3, options: { summarizer: 1, covers } } },
+      origin: { model: opus, context: { position: 3, options: { summarizer: currentSummarizer, covers } } },
     })
   })
 

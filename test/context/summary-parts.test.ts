@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { nextRequest } from '../../src/context/summary/parts.ts'
 import { sumOfUsage } from '../../src/context/summary/reply.ts'
-import { itemsLeft, type SummaryOptions } from '../../src/receipts/summary-request.ts'
+import { currentSummarizer, itemsLeft, type SummaryOptions } from '../../src/receipts/summary-request.ts'
 import type { Event } from '../../src/events/events.ts'
 import { effective } from '../../src/projections/effective.ts'
 import { left, right } from '../support/either.ts'
@@ -22,7 +22,13 @@ const next = (
   const now = effective(logOf(...events))
   const { correction = 1, ...options } = more
   const covers = { first: now.items[0]?.position ?? 0, last: now.items.at(-1)?.position ?? 0 }
-  const wanted: SummaryOptions = { summarizer: 1, covers, images: true, instructions: 'Shortly.', ...options }
+  const wanted: SummaryOptions = {
+    summarizer: currentSummarizer,
+    covers,
+    images: true,
+    instructions: 'Shortly.',
+    ...options,
+  }
   return nextRequest(now, wanted, { allowed: room + 80, correction })
 }
 const covered = (...given: Parameters<typeof next>) => right(next(...given)).covers

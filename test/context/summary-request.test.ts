@@ -6,6 +6,7 @@ import {
   requestOfSummary,
   type SummaryOptions,
   type SummaryRequest,
+  currentSummarizer,
 } from '../../src/receipts/summary-request.ts'
 import type { Block } from '../../src/events/blocks.ts'
 import type { Event } from '../../src/events/events.ts'
@@ -30,7 +31,12 @@ import { runs } from '../support/runs.ts'
 const requested = (events: readonly Event[], options: Partial<SummaryOptions> = {}): SummaryRequest => {
   const now = effective(logOf(...events))
   const [first, last] = [now.items[0]?.position ?? 0, now.items.at(-1)?.position ?? 0]
-  return requestOfSummary(now, { summarizer: 1, covers: { first, last }, images: true, ...options })
+  return requestOfSummary(now, {
+    summarizer: currentSummarizer,
+    covers: { first, last },
+    images: true,
+    ...options,
+  })
 }
 /** The messages without the instructions. */
 const shown = (...given: Parameters<typeof requested>): readonly (readonly [string, ...Block[]])[] => {
@@ -177,7 +183,7 @@ describe('a request for a summary', () => {
     ])
   })
 
-  it('of version 1 is the same for ever: receipts are checked with it', () => {
+  it('of each version is the same for ever: receipts are checked with it', () => {
     const tools = [{ name: 'run', input_schema: { type: 'object' } }]
     const events = [
       configured({ tools }),
@@ -194,11 +200,14 @@ describe('a request for a summary', () => {
       whole,
       { ...whole, images: false, longest: 100 },
       { ...whole, parts: [{ last: 2, text: 'P.' }] },
-    ].map((options) => digestOf(requested(events, options)))
-    expect(digests, 'add a version, and keep this one').toEqual([
-      'b2e0a57b63eb9354faed21db36b9476cb34d9e0519b08b10be5152040f00b0af',
-      '92dcbd5243dd5fa2edbf8dc17e2760ad6019b67ade1491fb222b683826aea5e2',
-      '1628a438b3872b1175464c20476c35671bb925dbf7268ef77ca0f2faef10144d',
+    ].flatMap((options) =>
+      ([1, 2] as const).map((summarizer) => digestOf(requested(events, { ...options, summarizer }))),
+    )
+    const same = (digest: string) => [digest, digest]
+    expect(digests, 'add a version, and keep these').toEqual([
+      ...same('b2e0a57b63eb9354faed21db36b9476cb34d9e0519b08b10be5152040f00b0af'),
+      ...same('92dcbd5243dd5fa2edbf8dc17e2760ad6019b67ade1491fb222b683826aea5e2'),
+      ...same('1628a438b3872b1175464c20476c35671bb925dbf7268ef77ca0f2faef10144d'),
     ])
   })
 })
@@ -227,7 +236,7 @@ describe('a request for a summary of any slice', () => {
           const parts =
             length % 3 === 0 ? [{ last: items[start]?.position ?? 0, text: 'So far.' }] : undefined
           const options: SummaryOptions = {
-            summarizer: 1,
+            summarizer: currentSummarizer,
             covers,
             images: true,
             ...(parts && { parts }),

@@ -1,6 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk'
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
+import { currentSummarizer } from '../../src/receipts/summary-request.ts'
 import { openStore, type Conversation } from '../../src/index.ts'
 import { summaryFailed } from '../../src/context/summary/errors.ts'
 import type { Summarizer } from '../../src/context/summary/summarizer.ts'
@@ -79,7 +80,7 @@ describe('a turn in a context that is full', () => {
     expect((await chat.effective())[1]).toMatchObject({
       kind: 'summary',
       method: 'model',
-      origin: { model, context: { options: { summarizer: 1 } } },
+      origin: { model, context: { options: { summarizer: currentSummarizer } } },
     })
   })
 

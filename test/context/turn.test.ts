@@ -1,3 +1,4 @@
+import { currentRenderer } from '../../src/receipts/request.ts'
 import { type AnyBlock } from '../../src/events/blocks.ts'
 import Anthropic from '@anthropic-ai/sdk'
 import { describe, expect, it } from 'vitest'
@@ -91,7 +92,7 @@ describe('a turn', () => {
         context: {
           position: 1,
           digest: expect.stringMatching(/^[0-9a-f]{64}$/),
-          options: { renderer: 1, cache: '5m' },
+          options: { renderer: currentRenderer, cache: '5m' },
         },
       },
     })

@@ -4,7 +4,7 @@ import type { Event } from '../../src/events/events.ts'
 import type { ChatForm } from '../../src/models/form.ts'
 import { chatBody } from '../../src/models/openai/chat/chat.ts'
 import { effective } from '../../src/projections/effective.ts'
-import { requestOf } from '../../src/receipts/request.ts'
+import { currentRenderer, requestOf } from '../../src/receipts/request.ts'
 import { right } from '../support/either.ts'
 import { assistant, blocksOf, logOf, said, text, toolResult, toolUse, user } from '../support/log.ts'
 
@@ -17,7 +17,7 @@ const configured = (data: Extract<Event, { type: 'Configured' }>['data']): Event
 /** What a short log becomes: the messages, and the repairs that the translation made. */
 const inChat = (events: readonly Event[], form: Partial<ChatForm> = {}) => {
   const { chat, repairs } = right(
-    requestOf(effective(logOf(...events)), { renderer: 1, form: { ...plain, ...form } }),
+    requestOf(effective(logOf(...events)), { renderer: currentRenderer, form: { ...plain, ...form } }),
   )
   return {
     messages: chat?.messages ?? [],
@@ -163,7 +163,7 @@ describe('what was said becomes messages', () => {
   it('a system message between the others stays where it is', () => {
     const log = [user('Hello.'), said('system', 'Be brief.')]
     const made = right(
-      requestOf(effective(logOf(...log)), { renderer: 1, systemMessages: true, form: plain }),
+      requestOf(effective(logOf(...log)), { renderer: currentRenderer, systemMessages: true, form: plain }),
     )
     expect(made.chat?.messages.map(({ role }) => role)).toEqual(['user', 'system'])
   })

@@ -6,6 +6,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import canonicalize from 'canonicalize'
 import OpenAI from 'openai'
 import { describe, expect, it } from 'vitest'
+import { currentRenderer } from '../../src/receipts/request.ts'
 import type { ConversationEvent } from '../../src/events/events.ts'
 import { openStore } from '../../src/index.ts'
 import { openAiModel, type OpenAiOptions } from '../../src/models/openai/model.ts'
@@ -83,7 +84,7 @@ describe('a turn of a model at Chat Completions', () => {
       expect(sent).toMatchObject({ isSame: true, body: rest })
       expect(sent.receipt.digest).toBe(digestOf(body))
       expect(sent.receipt.options).toMatchObject({
-        renderer: 1,
+        renderer: currentRenderer,
         form: { name: 'chat-completions', version: 1 },
       })
     }

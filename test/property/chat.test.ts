@@ -8,7 +8,7 @@ import { configurationOf, effective } from '../../src/projections/effective.ts'
 import { requestWith } from '../../src/models/request.ts'
 import { digestOf } from '../../src/receipts/canonical.ts'
 import { fingerprintLength, fingerprintsOf, partsOf } from '../../src/receipts/fingerprints.ts'
-import { requestOf } from '../../src/receipts/request.ts'
+import { currentRenderer, requestOf } from '../../src/receipts/request.ts'
 import type { Fields, Model } from '../../src/testing/chat-completions/body.ts'
 import { messagesProblem } from '../../src/testing/chat-completions/message-rules.ts'
 import { parametersProblem } from '../../src/testing/chat-completions/parameter-rules.ts'
@@ -45,7 +45,7 @@ describe('the request for Chat Completions at every position of every log', () =
       fc.property(logs, forms, fc.boolean(), (log, form, systemMessages) => {
         for (const at of log.keys()) {
           const now = effective(log, at)
-          const made = right(requestOf(now, { renderer: 1, form, systemMessages }))
+          const made = right(requestOf(now, { renderer: currentRenderer, form, systemMessages }))
           if (made.awaits === 'beginning') continue
           const { parameters = {} } = configurationOf(now)
           const body: Fields = chatBody(requestWith(made, { model: 'm', parameters }), form)
@@ -66,8 +66,10 @@ describe('the request for Chat Completions at every position of every log', () =
       fc.property(histories(), fc.array(forms, { minLength: 1, maxLength: 3 }), (log, all) => {
         for (const at of log.keys())
           for (const form of all) {
-            const made = right(requestOf(effective(log, at), { renderer: 1, form }))
-            const fresh = right(requestOf(structuredClone(effective(log, at)), { renderer: 1, form }))
+            const made = right(requestOf(effective(log, at), { renderer: currentRenderer, form }))
+            const fresh = right(
+              requestOf(structuredClone(effective(log, at)), { renderer: currentRenderer, form }),
+            )
             expect(digestOf(made)).toBe(digestOf(fresh))
             const whole = createHash('sha256').update(canonicalize(made.chat) ?? '')
             expect(digestOf(made)).toBe(whole.digest('hex'))

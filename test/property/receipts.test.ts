@@ -8,7 +8,7 @@ import { fingerprintsOf, partsOf } from '../../src/receipts/fingerprints.ts'
 import { compareReceipt } from '../../src/receipts/difference.ts'
 import { fingerprintsIn } from '../../src/receipts/receipt-blocks.ts'
 import { receiptOptionsIn } from '../../src/receipts/receipt-options.ts'
-import { requestOf, type RequestOptions } from '../../src/receipts/request.ts'
+import { currentRenderer, requestOf, type RequestOptions } from '../../src/receipts/request.ts'
 import type { Receipt } from '../../src/events/events.ts'
 import { effective } from '../../src/projections/effective.ts'
 import type { Log } from '../../src/projections/path.ts'
@@ -22,9 +22,9 @@ import { withReceipts } from '../support/receipts.ts'
 import { write } from '../support/write.ts'
 
 const options: fc.Arbitrary<RequestOptions> = fc.constantFrom<RequestOptions>(
-  { renderer: 1 },
-  { renderer: 1, cache: '5m' },
-  { renderer: 1, cache: '1h', systemMessages: true },
+  { renderer: currentRenderer },
+  { renderer: currentRenderer, cache: '5m' },
+  { renderer: currentRenderer, cache: '1h', systemMessages: true },
 )
 
 const receiptsIn = (log: Log): readonly (readonly [number, Receipt])[] =>

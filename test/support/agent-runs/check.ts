@@ -13,7 +13,7 @@ import { callModel } from '../../../src/models/asking.ts'
 import { requestWith } from '../../../src/models/request.ts'
 import { digestOf } from '../../../src/receipts/canonical.ts'
 import { receiptOptionsIn } from '../../../src/receipts/receipt-options.ts'
-import { requestOf } from '../../../src/receipts/request.ts'
+import { currentRenderer, requestOf } from '../../../src/receipts/request.ts'
 import { receiptsOfSummary } from '../../../src/receipts/summary-request.ts'
 import type { ConversationEvent, Origin, Receipt } from '../../../src/events/events.ts'
 import { configurationOf } from '../../../src/projections/effective.ts'
@@ -338,7 +338,7 @@ const checkInChat = async (view: Effective, url: string): Promise<void> => {
   const client = new OpenAI({ baseURL: url, apiKey: 'key' })
   const asked = chatModel(client, { reasoning: true, images: true, system: 'system' })
   const { form } = asked
-  const rendered = right(requestOf(view, { renderer: 1, ...(form && { form }) }))
+  const rendered = right(requestOf(view, { renderer: currentRenderer, ...(form && { form }) }))
   expect(rendered.awaits).toBe('model')
   const answered = await callModel(asked, requestWith(rendered, { model, parameters }), { maxRetries: 2 })
   if (answered._tag === 'Left' && answered.left._tag !== 'ContextExceeded')

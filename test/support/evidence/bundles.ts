@@ -4,7 +4,7 @@ import { hashOf } from '../../../src/events/codec.ts'
 import { exportEvidence, type Evidence } from '../../../src/evidence/export.ts'
 import type { EvidenceOptions } from '../../../src/evidence/options.ts'
 import type { Log } from '../../../src/projections/path.ts'
-import type { RequestOptions } from '../../../src/receipts/request.ts'
+import { currentRenderer, type RequestOptions } from '../../../src/receipts/request.ts'
 import { storeOn } from '../../../src/api/open.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
 import type { Conversation } from '../../../src/conversation/conversation.ts'
@@ -23,9 +23,9 @@ export interface Sealed {
 }
 
 const options = fc.constantFrom<RequestOptions>(
-  { renderer: 1 },
-  { renderer: 1, cache: '5m' },
-  { renderer: 1, cache: '1h', systemMessages: true },
+  { renderer: currentRenderer },
+  { renderer: currentRenderer, cache: '5m' },
+  { renderer: currentRenderer, cache: '1h', systemMessages: true },
 )
 
 const conversations = fc.record({

@@ -1,0 +1,150 @@
+import { type Block, isBlock, type KnownBlock } from '../../../events/blocks.ts'
+import { isCompaction, isThinking } from './clean.ts'
+import { leaveOut } from './drafts.ts'
+import { dropUses, leaveHeld, silence } from './omitting.ts'
+import { add, fillers, insert, type Page, reportDropped } from './page.ts'
+import type { Report } from './repairs.ts'
+import { answerOpen, settleLate } from './rounds.ts'
+import { callersIn, type Paired, pairServerTools } from './server-tools.ts'
+import { thinkingProblem } from './thinking.ts'
+import type { Utterance } from './utterances.ts'
+import type { Call, Waiting } from './waiting.ts'
+
+/** What is shown of a message of the assistant, and what that means for what comes before it. */
+interface Part extends Pick<Paired, 'served' | 'opened'> {
+  readonly shown: readonly Block[]
+  /** Whether it is joined to the last message. */
+  readonly isJoined: boolean
+  /** Whether it is joined to open calls of another reply, with thinking: then nothing tells what that was produced after. */
+  readonly isApart: boolean
+  readonly isMuted: boolean
+  /** Server tool uses whose results cannot come any more. */
+  readonly lost: readonly Waiting[]
+  /** Why its thinking is left out, if it is. */
+  readonly problem: string | undefined
+}
+
+/** Writes a message of the assistant, with the parts of its reply that were held back. */
+export const writeAssistant = (page: Page, said: Utterance, cleaned: readonly Block[]): void => {
+  const { position } = said
+  const part = partOf(page, said, cleaned)
+  if (part.shown.length === 0) return reportDropped(page.report, position)
+  endBefore(page, said, part)
+  const made: Call[] = []
+  const content = part.shown.map((block) =>
+    isBlock(block, 'tool_use') ? callOf(page, block, position, made) : block,
+  )
+  const { nth } = add(page, { role: 'assistant', position, content }, said.note)
+  for (const call of made) page.open.add(call)
+  noteServerTools(page, part, position, nth)
+  for (const block of part.shown) if (isThinking(block)) page.thoughts.set(block, position)
+  page.reply = said
+}
+
+const partOf = (page: Page, said: Utterance, cleaned: readonly Block[]): Part => {
+  const { messages, open, waiting, ids, held, reply, report } = page
+  const { position } = said
+  const isJoined =
+    messages.at(-1)?.role === 'assistant' && (open.size() === 0 || isBeside(page, said, cleaned))
+  const before = { waiting, used: ids, isSameMessage: isJoined }
+  const { content, served, opened } = pairServerTools(cleaned, said.content, before, position, report)
+  const callers = callersIn(content)
+  // Parts of a reply without a name may follow one another, too.
+  const isSame = isJoined && said.reply === reply?.reply && (isPart(page, said) || reply?.paused === false)
+  const lost = isSame ? [] : [...waiting.values()].filter(({ id }) => !served.has(id) && !callers.has(id))
+  const parts = [...held, { said, content }]
+  const whole = parts.flatMap((part) => part.content)
+  const isApart = isJoined && open.size() > 0 && !isPart(page, said) && whole.some(isThinking)
+  const isMuted = isApart || lost.length > 0 || (page.isMuted && isPart(page, said))
+  const problem = thinkingProblem(
+    whole,
+    parts.flatMap((part) => part.said.content),
+    parts.every((part) => part.said.unchanged) && !isMuted,
+  )
+  if (problem && content.some(isThinking)) report('thinking-dropped', position, problem)
+  const kept = problem ? content.filter((block) => !isThinking(block)) : content
+  const shown = said.paused ? trimmed(kept, position, report) : kept
+  return { shown, served, opened, isJoined, isApart, isMuted, lost, problem }
+}
+
+/** Brings what comes before a message to its end. */
+const endBefore = (
+  page: Page,
+  said: Utterance,
+  { shown, isJoined, isApart, isMuted, lost, problem }: Part,
+): void => {
+  const { messages, late, report } = page
+  page.isMuted = isMuted
+  if (messages.at(-1)?.role !== 'assistant') settleLate(page)
+  dropUses(page, lost)
+  if (isApart) silence(page, leaveOut(messages.slice(-1), new Set()))
+  if (!isJoined) answerOpen(page)
+  if (late.wereSent(said)) settleLate(page)
+  if (messages.length === 0 && !shown.some(isCompaction))
+    insert(page, 'user', said.position, fillers.noBeginning)
+  if (problem) leaveHeld(page, report, problem)
+  else
+    for (const {
+      said: { position },
+      content,
+    } of page.held) {
+      add(page, { role: 'assistant', position, content }, false)
+      for (const block of content) page.thoughts.set(block, position)
+    }
+  page.held = []
+}
+
+const noteServerTools = (
+  { ids, waiting }: Page,
+  { served, opened }: Part,
+  position: number,
+  message: number,
+): void => {
+  for (const id of served) {
+    ids.take(id)
+    waiting.delete(id)
+  }
+  for (const block of opened) {
+    const id = String(block['id'])
+    ids.take(id)
+    waiting.set(id, { id, block, position, message })
+  }
+}
+
+const isPart = ({ reply }: Page, { reply: name }: Utterance): boolean =>
+  name !== undefined && name === reply?.reply
+
+/**
+ * Whether a message of the assistant continues the last one although calls are open. Calls in a row are made side by side, and recorded
+ * one by one; a message without a call may be the answer to the errors of `ended`, and one whose receipt says so is.
+ */
+const isBeside = (page: Page, said: Utterance, content: readonly Block[]): boolean => {
+  if (isPart(page, said)) return true
+  const { late, open } = page
+  return !late.wereSent(said) && !open.wereSent(said) && content.some((block) => isBlock(block, 'tool_use'))
+}
+
+/** A call as it is sent; adds it to `made`. */
+const callOf = (
+  { ids, count, report }: Page,
+  block: KnownBlock<'tool_use'>,
+  position: number,
+  made: Call[],
+): Block => {
+  const id = ids.freeFor(block.id)
+  ids.take(id)
+  made.push({ storedId: block.id, id, position, nth: ++count.calls })
+  const isObject = typeof block.input === 'object' && block.input !== null && !Array.isArray(block.input)
+  if (id !== block.id) report('id-replaced', position, `tool_use ${block.id} is sent as ${id}`)
+  if (!isObject) report('input-wrapped', position, `the input of tool_use ${id} is no object`)
+  if (isObject && id === block.id) return block
+  return { ...block, id, input: isObject ? block.input : { input: block.input } }
+}
+
+// Whatever comes later, so that appending changes nothing.
+const trimmed = (content: readonly Block[], position: number, report: Report): readonly Block[] => {
+  const last = content.at(-1)
+  if (!last || !isBlock(last, 'text') || last.text.trimEnd() === last.text) return content
+  report('whitespace-trimmed', position, 'a turn that goes on cannot end in white space')
+  return [...content.slice(0, -1), { ...last, text: last.text.trimEnd() }]
+}

@@ -1,0 +1,36 @@
+/** The ids of the calls in a request; each is used once. */
+export interface RequestIds {
+  readonly has: (id: string) => boolean
+  readonly take: (id: string) => void
+  /** Releases an id, as its call was left out. */
+  readonly free: (id: string) => void
+  /** The id to send a call with: its own, if that is free and has no characters that the API refuses. */
+  readonly freeFor: (id: string) => string
+  readonly clear: () => void
+}
+
+export const idsOfRequest = (): RequestIds => {
+  const used = new Set<string>()
+  // Some clients number their calls from 1 in each turn: the thousandth call with an id need not try the 998 numbers after the first.
+  const next = new Map<string, number>()
+  return {
+    has: (id) => used.has(id),
+    take: (id) => used.add(id),
+    free: (id) => {
+      used.delete(id)
+      next.delete(id.replace(/_\d+$/, ''))
+    },
+    freeFor: (id) => {
+      const allowed = id.replace(/[^a-zA-Z0-9_-]/g, '_')
+      if (!used.has(allowed)) return allowed
+      let n = next.get(allowed) ?? 2
+      while (used.has(`${allowed}_${n}`)) n++
+      next.set(allowed, n)
+      return `${allowed}_${n}`
+    },
+    clear: () => {
+      used.clear()
+      next.clear()
+    },
+  }
+}

@@ -1,0 +1,131 @@
+import { type Block, isBlock } from '../../../events/blocks.ts'
+import { writeAssistant } from './assistant.ts'
+import { clean, isCompaction, isThinking } from './clean.ts'
+import { copyOf, type Draft, leaveOut } from './drafts.ts'
+import { firstOf, leaveHeld } from './omitting.ts'
+import { add, emptyPage, fillers, insert, type Page, reportDropped } from './page.ts'
+import type { Report } from './repairs.ts'
+import { addError, answered, endTurn } from './rounds.ts'
+import type { Utterance } from './utterances.ts'
+import { blocksOf, reportAnswer, reportUse } from './waiting.ts'
+
+/**
+ * Writes a request message by message. **It only adds at its end**: what a message becomes depends on what was said before it, never
+ * on what comes later. Only the last messages of a turn that is still open may change: docs/adr/0004.
+ */
+export interface Transcript {
+  readonly say: (utterance: Utterance) => void
+  /**
+   * The messages so far, with open calls answered; empty if nothing but notes was said. They stay what they are when the transcript
+   * continues.
+   *
+   * @param isPrefill the last message is a prefill and was not paused: no server tool use in it may wait
+   */
+  readonly ended: (report: Report, isPrefill: boolean) => readonly Draft[]
+  readonly messages: readonly Draft[]
+}
+
+export const transcript = (systemMessages: boolean, report: Report): Transcript => {
+  const page = emptyPage(report)
+  return {
+    say: (said) => say(page, said, systemMessages),
+    ended: (reportEnd, isPrefill) => ended(page, reportEnd, isPrefill),
+    messages: page.messages,
+  }
+}
+
+const say = (page: Page, said: Utterance, systemMessages: boolean): void => {
+  const { report } = page
+  const { role, position } = said
+  const content = compacted(page, said, clean(said.content, role, position, report))
+  const [part] = page.held
+  if (part && (role !== 'assistant' || part.said.reply !== said.reply)) {
+    leaveHeld(page, report)
+    page.held = []
+  }
+  if (content.length === 0) return reportDropped(report, position)
+  const isOnlyThinking = role === 'assistant' && content.every(isThinking)
+  if (isOnlyThinking && said.reply !== undefined) page.held.push({ said, content })
+  else if (role === 'assistant') writeAssistant(page, said, content)
+  else if (role === 'user') writeUser(page, said, content)
+  else writeSystem(page, said, content, systemMessages)
+}
+
+/** A compaction block comes first in the request or is left out; in a summary it removes everything before it. */
+const compacted = (page: Page, said: Utterance, content: readonly Block[]): readonly Block[] => {
+  const { messages, report } = page
+  const { position } = said
+  const at = content.findLastIndex(isCompaction)
+  if (at < 0) return content
+  if (said.summary && (messages.length > 0 || at > 0)) {
+    report('compaction-applied', position, `${messages.length} messages before the compaction are left out`)
+    messages.length = page.given = 0
+    for (const all of [page.open, page.late, page.waiting, page.ids, page.thoughts]) all.clear()
+  }
+  if (said.summary) return content.slice(at)
+  return content.filter((block, index) => {
+    const isKept = !isCompaction(block) || (index === 0 && messages.length === 0)
+    if (!isKept) report('compaction-applied', position, 'a compaction block inside a message is left out')
+    return isKept
+  })
+}
+
+const writeUser = (page: Page, said: Utterance, content: readonly Block[]): void => {
+  const { messages, report } = page
+  const { position } = said
+  const results = content.filter((block) => isBlock(block, 'tool_result'))
+  const others = results.length > 0 ? content.filter((block) => !isResult(block)) : content
+  const answers = results.flatMap((result) => answered(page, result, position))
+  if (answers.length > 0) {
+    const first = content.findIndex((block) => !isResult(block))
+    if (first >= 0 && first < content.findLastIndex(isResult))
+      report('results-moved', position, 'tool results come first in their message')
+    add(page, { role: 'user', position, content: answers }, said.note)
+  }
+  if (others.length > 0) {
+    endTurn(page)
+    if (messages.at(-1)?.role === 'system') insert(page, 'assistant', position, fillers.noReply)
+    add(page, { role: 'user', position, content: others }, said.note || answers.length > 0)
+  }
+  if (answers.length === 0 && others.length === 0) reportDropped(report, position)
+}
+
+const isResult = (block: Block): boolean => block.type === 'tool_result'
+
+const writeSystem = (
+  page: Page,
+  said: Utterance,
+  content: readonly Block[],
+  systemMessages: boolean,
+): void => {
+  const { messages, open, report } = page
+  const { position } = said
+  const role = messages.at(-1)?.role
+  if (systemMessages && open.size() === 0 && (role === 'user' || role === 'system')) {
+    endTurn(page)
+    add(page, { role: 'system', position, content }, said.note)
+  } else {
+    report('system-folded', position, 'a system message is shown as text of a user message')
+    writeUser(page, said, clean(content, 'user', position, report))
+  }
+}
+
+const ended = (page: Page, report: Report, isPrefill: boolean): readonly Draft[] => {
+  const { messages, count, open, late, waiting, reply } = page
+  leaveHeld(page, report)
+  if (!page.isSpoken) return []
+  const left =
+    isPrefill && messages.at(-1)?.role === 'assistant' && !reply?.paused ? [...waiting.values()] : []
+  const from = Math.min(messages.length - 1, firstOf(page, left))
+  page.given = Math.max(page.given, from)
+  const all = [...messages.slice(0, from), ...messages.slice(from).map(copyOf)]
+  for (const use of left) reportUse(use, report)
+  if (left.length > 0) leaveOut(all.slice(from), blocksOf(left))
+  if (all.at(-1)?.content.length === 0) all.pop()
+  for (const made of late.list()) reportAnswer(made, report)
+  for (const made of open.list()) {
+    reportAnswer(made, report)
+    addError(all, made, count.messages + 1)
+  }
+  return all
+}

@@ -1,0 +1,132 @@
+import { START } from '../../../events/events.ts'
+
+// The calls of a turn that have no result. There may be hundreds of thousands, so nothing here searches all of them for one.
+
+/** A call without a result. */
+export interface WaitingCall {
+  readonly storedId: string
+  readonly position: number
+  /** Ascends in the order in which calls are made. */
+  readonly nth: number
+}
+
+interface Reply {
+  readonly answers: number | undefined
+}
+/** Whether a reply answers a request that held error results for some of these calls. */
+type WereSent = (reply: Reply) => boolean
+
+/** The calls of the current tool round without a result. All are in one message. */
+export interface OpenCalls<C extends WaitingCall> {
+  readonly size: () => number
+  /** In the order of the calls. */
+  readonly list: () => readonly C[]
+  readonly add: (call: C) => void
+  /** Adds calls that were made before all others. */
+  readonly reopen: (calls: readonly C[]) => void
+  readonly has: (storedId: string) => boolean
+  /** Removes the first call that is stored under this id. */
+  readonly take: (storedId: string) => C | undefined
+  readonly clear: () => void
+  readonly wereSent: WereSent
+}
+
+/** The calls of one stored id: first those of `again`, from its end; then the others, without those already taken. */
+interface Queue<C> {
+  readonly again: C[]
+  readonly calls: C[]
+  taken: number
+}
+
+export const openCalls = <C extends WaitingCall>(): OpenCalls<C> => {
+  const open = new Set<C>()
+  const queues = new Map<string, Queue<C>>()
+  /** No open call has an earlier position. */
+  let lowest = Infinity
+
+  const queueFor = (call: C): Queue<C> => {
+    open.add(call)
+    lowest = Math.min(lowest, call.position)
+    const queue = queues.get(call.storedId) ?? { again: [], calls: [], taken: 0 }
+    queues.set(call.storedId, queue)
+    return queue
+  }
+  const clear = (): void => {
+    open.clear()
+    queues.clear()
+    lowest = Infinity
+  }
+  return {
+    size: () => open.size,
+    list: () => [...open].toSorted((one, other) => one.nth - other.nth),
+    add: (call) => void queueFor(call).calls.push(call),
+    reopen: (calls) => {
+      for (const call of calls.toReversed()) queueFor(call).again.push(call)
+    },
+    has: (storedId) => queues.has(storedId),
+    take: (storedId) => {
+      const queue = queues.get(storedId)
+      const call = queue?.again.pop() ?? queue?.calls[queue.taken++]
+      if (!queue || !call) return undefined
+      open.delete(call)
+      if (queue.again.length === 0 && queue.taken === queue.calls.length) queues.delete(storedId)
+      if (open.size === 0) clear()
+      return call
+    },
+    clear,
+    wereSent: ({ answers = START }) =>
+      lowest <= answers && open.values().some(({ position }) => position <= answers),
+  }
+}
+
+/** A call that the assistant did not wait for. */
+interface Late extends WaitingCall {
+  /** `nth` of the message that the call was in then. */
+  readonly message: number
+}
+
+/** The calls that the assistant did not wait for, and whose results may still come. */
+export interface LateCalls<L extends Late> {
+  readonly list: () => readonly L[]
+  readonly add: (call: L) => void
+  /** The first one that is stored under this id. */
+  readonly find: (storedId: string) => L | undefined
+  /** Removes the calls of this message and of those after it. */
+  readonly takeFrom: (message: number) => readonly L[]
+  readonly clear: () => void
+  readonly wereSent: WereSent
+}
+
+export const lateCalls = <L extends Late>(): LateCalls<L> => {
+  const late: L[] = []
+  const byId = new Map<string, L[]>()
+  /** The earliest position of those up to each. */
+  const lowest: number[] = []
+  return {
+    list: () => late,
+    add: (call) => {
+      late.push(call)
+      lowest.push(Math.min(lowest.at(-1) ?? Infinity, call.position))
+      const same = byId.get(call.storedId)
+      if (same) same.push(call)
+      else byId.set(call.storedId, [call])
+    },
+    find: (storedId) => byId.get(storedId)?.[0],
+    takeFrom: (message) => {
+      const taken: L[] = []
+      for (let last = late.at(-1); last && last.message >= message; last = late.at(-1)) {
+        late.pop()
+        lowest.pop()
+        byId.get(last.storedId)?.pop()
+        taken.push(last)
+      }
+      return taken.toReversed()
+    },
+    clear: () => {
+      late.length = 0
+      lowest.length = 0
+      byId.clear()
+    },
+    wereSent: ({ answers = START }) => (lowest.at(-1) ?? Infinity) <= answers,
+  }
+}
