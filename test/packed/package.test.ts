@@ -6,9 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { atEnd } from '../support/at-end.ts'
 import { brokenLinks } from '../support/links.ts'
 import { node } from '../support/node.ts'
-import { root, run, unpacked } from './unpacked.ts'
+import { root, run, unpacked, withDependencies } from './unpacked.ts'
 
 const sample = '6513270e-269e-4d37-b2a7-4de452e6b438'
 
@@ -40,6 +41,23 @@ describe('the package as it is published', () => {
     const shown = await palimpsest('show', sample)
     expect(shown).toBe(await ran(join(root, 'bin/palimpsest.js'), 'show', sample))
     expect(shown.split('\n').length).toBeGreaterThan(5)
+  })
+
+  test('is installed as the README says, which alone says how', async () => {
+    const says = /npm (?:i|install|add) [^\n]*palimpsest|npm pack|not on npm/
+    const all = globSync(['*.md', '{docs,examples,src,bin}/**/*.{md,ts,tsx,js,html}'], { cwd: root })
+    const where = all.filter((file) => says.test(readFileSync(join(root, file), 'utf8')))
+    expect(where.filter((file) => !/^CHANGELOG|^docs\/adr\//.test(file))).toEqual(['README.md'])
+    const readme = readFileSync(join(root, 'README.md'), 'utf8')
+    const [, tarball = ''] = /^npm install path\/to\/(\S+)/m.exec(readme) ?? []
+    const empty = await mkdtemp(join(tmpdir(), 'palimpsest-installed-'))
+    atEnd(() => rm(empty, { recursive: true, force: true }))
+    withDependencies(empty)
+    await run('npm', ['install', '--offline', join(folder, tarball)], { cwd: empty })
+    const { stdout } = await run(node, [join(empty, 'node_modules/.bin/palimpsest'), 'start'], { cwd: empty })
+    expect(stdout).toContain('Imported the claude-code session')
+    const loads = `import('palimpsest').then(({ openStore }) => openStore('memory:')).then(({ url }) => console.log(url))`
+    expect((await run(node, ['-e', loads], { cwd: empty })).stdout).toBe('memory:\n')
   })
 
   test('starts the processes of workers', async () => {

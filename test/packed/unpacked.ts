@@ -1,11 +1,24 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
+import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 export const run = promisify(execFile)
 export const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Copies what the package needs from the checkout into a folder's node_modules, so that npm need not ask anybody for it. */
+export const withDependencies = (folder: string): void => {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
+    readonly packages: Readonly<Record<string, object>>
+  }
+  for (const [path, its] of Object.entries(packages)) {
+    if (path === '' || ['dev', 'optional', 'devOptional', 'peer'].some((key) => key in its)) continue
+    const from = join(root, path)
+    const isOwn = (source: string): boolean => !source.slice(from.length).includes('node_modules')
+    cpSync(from, join(folder, path), { recursive: true, dereference: true, filter: isOwn })
+  }
+}
 
 /** The package as it is published, in a folder's node_modules with its dependencies and no others. Returns where it is. */
 export const unpacked = async (folder: string): Promise<string> => {
