@@ -15,13 +15,13 @@ import {
   streamNameFilter,
 } from '@eventstore/db-client'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { failure } from '../support/either.ts'
 import {
   afterCount,
   collect,
   contents,
   event,
   eventOf,
-  failure,
   numbers,
   paths,
   persist,

@@ -10,12 +10,12 @@ import {
   streamNameFilter,
 } from '@eventstore/db-client'
 import { afterEach, describe, expect, test } from 'vitest'
+import { failure } from '../support/either.ts'
 import {
   collect,
   contents,
   event,
   eventOf,
-  failure,
   paths,
   persist,
   proposed,

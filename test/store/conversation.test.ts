@@ -72,8 +72,8 @@ describe.each(Object.entries(urls))('a conversation in the %s store', (_, url) =
   describe('reading', () => {
     test('a part of a position is out of range, and what is not there has no chain to verify', async () => {
       const none = (await opened()).conversation('none')
-      for (const read of [none.verify(), none.timeline()])
-        await expect(read).rejects.toMatchObject({ _tag: 'ConversationNotFound', conversation: 'none' })
+      for (const read of [none.verify, none.timeline])
+        await expect(read()).rejects.toMatchObject({ _tag: 'ConversationNotFound', conversation: 'none' })
       await none.append({ role: 'user', content: 'x' })
       await expect(none.render({ at: 0.5 })).rejects.toMatchObject({ _tag: 'OutOfRange', last: 0 })
     })

@@ -74,8 +74,8 @@ describe('an impossible row harms only its own conversation', () => {
     const verified = await store.conversation('b').verify({ file: false })
     expect(verified.discrepancy).toMatchObject({ message: expect.any(String) })
     const b = store.conversation('b')
-    for (const read of [b.effective(), b.full(), b.timeline(), b.position()])
-      await read.catch((error: unknown) => expect(error).toMatchObject(itsOwn))
+    for (const read of [b.effective, b.full, b.timeline, b.position])
+      await read().catch((error: unknown) => expect(error).toMatchObject(itsOwn))
     await expect(
       Promise.all(['a', 'c'].map((id) => store.conversation(id).append(hello))),
     ).resolves.toMatchObject([{ position: 3 }, { position: 3 }])

@@ -13,6 +13,7 @@ import type { Failure, Reply } from '../../src/testing/messages-api/replies.ts'
 import type { Body } from '../../src/testing/messages-api/request.ts'
 import { messagesApi } from '../../src/testing/messages-api/server.ts'
 import { atEnd } from '../support/at-end.ts'
+import { failure } from '../support/either.ts'
 import { text } from '../support/log.ts'
 
 type Answer = (body: Body, call: number) => Reply | Failure | Promise<Reply | Failure>
@@ -239,10 +240,10 @@ describe('a program that gives a turn', () => {
     await chat.append(ask, { answer: true })
     worker()
     const stop = new AbortController()
-    const taken = chat.turn({ ...options, whileHeld: 'take', signal: stop.signal })
+    const taken = failure(chat.turn({ ...options, whileHeld: 'take', signal: stop.signal }))
     await until(() => calls() > 0)
     stop.abort()
-    await expect(taken).rejects.toMatchObject({ _tag: 'ModelAborted' })
+    expect(await taken).toMatchObject({ _tag: 'ModelAborted' })
     held.resolve()
     await until(async () => (await roles(chat)).length === 2)
   })
@@ -255,11 +256,11 @@ describe('a program that gives a turn', () => {
     })
     const chat = store.conversation('c')
     await chat.append(ask, { answer: true })
-    const turned = chat.turn(options)
+    const cancelled = failure(chat.turn(options))
     await until(() => calls() === 1)
     worker()
     await chat.cancel({ by: 'ann' })
-    await expect(turned).rejects.toMatchObject({ _tag: 'TurnCancelled' })
+    expect(await cancelled).toMatchObject({ _tag: 'TurnCancelled' })
     await until(async () => (await facts('c')).includes('TurnReleased'))
     for await (const step of store.steps()) expect(step).toBeUndefined()
     expect(calls()).toBe(1)

@@ -107,7 +107,7 @@ const storesOf = ({ store }: Plan, folder: string) => {
       return made
     },
     close: async (): Promise<void> => {
-      for (const each of opened) await (await each).close()
+      await Promise.all(opened.map(async (each) => (await each).close()))
     },
   }
 }

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type EventStoreDBClient, jsonEvent, NO_STREAM, type ResolvedEvent } from '@eventstore/db-client'
-import { expect } from 'vitest'
 import type { Proposed } from './log.ts'
 
 // What the tests of the protocol do with the real client.
@@ -30,13 +29,6 @@ export const proposed = (count: number, bytes: number): Proposed[] =>
 /** What an append expects that comes after so many events. */
 export const afterCount = (events: number): bigint | typeof NO_STREAM =>
   events === 0 ? NO_STREAM : BigInt(events - 1)
-
-/** The error of what must fail. */
-export const failure = (promise: Promise<unknown>): Promise<Readonly<Record<string, unknown>>> =>
-  promise.then(
-    () => expect.fail('it succeeded'),
-    (error: unknown) => error as Readonly<Record<string, unknown>>,
-  )
 
 export const collect = async <A>(from: AsyncIterable<A>): Promise<A[]> => {
   const all: A[] = []

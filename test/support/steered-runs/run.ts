@@ -342,9 +342,10 @@ export const runSteered = async (
   }
 
   const settleOngoing = async (): Promise<void> => {
-    for (const each of ongoing) {
-      await each
-      ongoing.delete(each)
+    while (ongoing.size > 0) {
+      const all = [...ongoing]
+      await Promise.all(all)
+      for (const each of all) ongoing.delete(each)
     }
   }
 

@@ -48,14 +48,21 @@ const delayedIn = (all: ReadonlyMap<string, Figures>): string => {
   return `\nC7: with poison, the other messages were answered after ${ratio.toFixed(2)} times the time that it takes without.\n`
 }
 
+/** What each scene came to, or why it failed. */
+const ended = (results: ReadonlyMap<string, Promise<Figures>>) =>
+  Promise.all(
+    [...results].map(
+      async ([name, promise]) => [name, await promise.catch((error: unknown) => ({ error }))] as const,
+    ),
+  )
+
 /** The figures of scenes, in Markdown. */
 export const table = async (results: ReadonlyMap<string, Promise<Figures>>): Promise<string> => {
   const rows: string[] = []
   const came = new Map<string, Figures>()
-  for (const [name, promise] of results) {
-    const figures = await promise.catch(() => undefined)
-    if (figures) came.set(name, figures)
-    rows.push(row([name, ...columns.map(([, cell]) => (figures ? cell(figures) : 'failed'))]))
+  for (const [name, figures] of await ended(results)) {
+    if (!('error' in figures)) came.set(name, figures)
+    rows.push(row([name, ...columns.map(([, cell]) => ('error' in figures ? 'failed' : cell(figures)))]))
   }
   return [
     row(['', ...columns.map(([title]) => title)]),
@@ -70,8 +77,7 @@ export const sumOf = async (
   results: ReadonlyMap<string, Promise<Figures>>,
 ): Promise<Omit<Dose, 'date' | 'orders'>> => {
   const sum = { scenes: results.size, faults: 0, replies: 0, wrong: [] as string[] }
-  for (const [name, promise] of results) {
-    const figures = await promise.catch((error: unknown) => ({ error }))
+  for (const [name, figures] of await ended(results)) {
     if ('error' in figures) {
       sum.wrong.push(`${name}: ${String(figures.error)}`)
       continue
