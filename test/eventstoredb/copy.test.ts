@@ -86,7 +86,7 @@ test('a copy to a server that goes away ends with what it managed, and the next 
   const db = await serve()
   const [interrupted, ...others] = await copyConversations({
     from,
-    to: `${db.url}&defaultDeadline=1500&patience=1500`,
+    to: `${db.url}&defaultDeadline=5000&patience=5000`,
     progress: (done) => {
       if (done === 200) void db.kill()
     },

@@ -15,7 +15,7 @@ import { write } from '../support/write.ts'
 
 // Calls are counted: on a busy machine an attempt that ends early is made again.
 const patient = '&defaultDeadline=10000'
-const impatient = '&defaultDeadline=300&patience=2000'
+const impatient = '&defaultDeadline=1000&patience=4000'
 const open = async ({ url }: Pick<EventStoreDb, 'url'>, settings: string = patient): Promise<EventStore> => {
   const store = right(await openEventStoreDb(url + settings)())
   atEnd(store.close())
@@ -274,8 +274,8 @@ describe('gc', () => {
 
 describe('a server that looks for something', () => {
   test('and is silent meanwhile is not a dead one', async () => {
-    // Some 900 ms, at 300 ms for an attempt.
-    const { server, store } = await openBoth({ scanSpeed: 10_000 }, impatient)
+    // Some 4.5 s, at 1.5 s for an attempt.
+    const { server, store } = await openBoth({ scanSpeed: 2_000 }, '&defaultDeadline=1500&patience=20000')
     server.preload('other', proposed(9_000, 1))
     beginUnlisted(server, 'a')
     server.forgetCalls()

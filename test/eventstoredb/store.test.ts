@@ -26,7 +26,7 @@ import { write } from '../support/write.ts'
 /** How long an attempt takes that must be late, in milliseconds. */
 const shortAttempt = 150
 /** The most attempts of who is impatient, with pauses of 20, 40, 80, … ms between them. */
-const impatientAttempts = 5
+const impatientAttempts = 7
 
 interface Times {
   readonly attempt?: number
@@ -35,7 +35,7 @@ interface Times {
 /** For what is to succeed: as long as a busy machine needs, in milliseconds. */
 const inTime = { attempt: 10_000, patience: 30_000 }
 /** For what is to fail. */
-const impatient = { attempt: shortAttempt, patience: 400 }
+const impatient = { attempt: 500, patience: 1_300 }
 
 const open = async ({ url }: { readonly url: string }, times: Times = inTime): Promise<EventStore> => {
   const parameters = { ...inTime, ...times }
@@ -191,7 +191,7 @@ describe('an append whose outcome is unknown is sent again until it is known', (
   test('not written, and others took its place: it is a conflict', async () => {
     const server = await temporaryServer()
     // Long enough for the other one's append.
-    const [store, other] = [await open(server, { attempt: 2_000 }), await open(server)]
+    const [store, other] = [await open(server, { attempt: 5_000 }), await open(server)]
     await begin(server, 's')
     server.misbehave({ kind: 'silence' })
     const [own, faster] = [event(), event()]
@@ -319,8 +319,8 @@ describe('connections', () => {
     }))
     server.preload('s', events)
     // Some 120 pieces, each of them a little late.
-    const attempt = 1_000
-    const store = await open(await proxy(server, 12), { attempt })
+    const attempt = 3_000
+    const store = await open(await proxy(server, 36), { attempt })
     const begun = performance.now()
     const read = await store.read({ stream: 's', from: 0, direction: 'forwards', limit: 40 })()
     expect(right(read)).toHaveLength(40)
@@ -331,7 +331,7 @@ describe('connections', () => {
   test('one that falls silent is left for a new one, and its late failure disturbs no append on the new one', async () => {
     const server = await temporaryServer()
     const { url, connections } = await proxy(server)
-    const store = await open({ url }, { attempt: 1_500 })
+    const store = await open({ url }, { attempt: 5_000 })
     right(await store.append({ stream: 'before', events: [event()], expected: -1 })())
     expect(connections).toHaveLength(1)
     const [near, far] = connections[0] ?? []
@@ -564,7 +564,7 @@ describe('closing', () => {
 
   test('ends an append that nobody answers, its outcome unknown', async () => {
     const server = await temporaryServer()
-    const store = await open(server, { attempt: 1_000 })
+    const store = await open(server, { attempt: 4_000 })
     await begin(server, 's')
     server.misbehave({ kind: 'silence', times: 1_000 })
     const append = store.append({ stream: 's', events: [event()], expected: 0 })()
