@@ -19,6 +19,8 @@ const poisonOneOf = (many: number) => (n: number) =>
 
 /** No worker is so slow, on however busy a machine, that it is presumed dead. */
 const calm = { ttl: 10_000 }
+/** As far as that can be where workers are silent for up to three times as long. */
+const quick = { ttl: 3_000 }
 
 /**
  * What others lose by poison are slots, so it is slots that there are too few of: a model as quick as in the other scenes would leave too little
@@ -36,22 +38,22 @@ const short = (seed: number) =>
       doses: [{ fault: 'restart', times: 1, every: [2_000, 5_000] }],
     },
     'C1 SQLite': {
-      setting: { on: 'SQLite', workers: 3, slots: 4, reported: 0.5, seed },
+      setting: { on: 'SQLite', workers: 3, slots: 4, reported: 0.5, ...calm, seed },
       talk: { conversations: 12, rounds: 3, taken: 0.05, say: anything },
       doses: [{ fault: 'kill', times: 4, every: [200, 600] }],
     },
     'C1 EventStoreDB': {
-      setting: { on: 'EventStoreDB', workers: 3, slots: 4, reported: 0.5, seed },
+      setting: { on: 'EventStoreDB', workers: 3, slots: 4, reported: 0.5, ...calm, seed },
       talk: { conversations: 12, rounds: 2, taken: 0.05, say: anything },
       doses: [{ fault: 'kill', times: 3, every: [200, 600] }],
     },
     'C2 SQLite': {
-      setting: { on: 'SQLite', workers: 3, slots: 4, seed },
+      setting: { on: 'SQLite', workers: 3, slots: 4, ...quick, seed },
       talk: { conversations: 12, rounds: 3, say: anything },
       doses: [{ fault: 'freeze', times: 3, every: [100, 300], lanes: 2 }],
     },
     'C3 SQLite': {
-      setting: { on: 'SQLite', workers: 2, slots: 4, seed },
+      setting: { on: 'SQLite', workers: 2, slots: 4, ...calm, seed },
       talk: { conversations: 8, rounds: 3 },
       doses: [{ fault: 'holdLock', times: 2, every: [300, 900] }],
     },
@@ -61,14 +63,14 @@ const short = (seed: number) =>
       doses: [{ fault: 'restart', times: 2, every: [1_000, 2_000] }],
     },
     'C4 EventStoreDB': {
-      setting: { on: 'EventStoreDB', workers: 2, slots: 4, seed },
+      setting: { on: 'EventStoreDB', workers: 2, slots: 4, ...quick, seed },
       talk: { conversations: 12, rounds: 3, say: anything },
       doses: (['cut', 'halfOpen', 'loseAnswers', 'slow'] as const).map((fault) => {
         return { fault, times: 1, every: [100, 900] as const }
       }),
     },
     'C5 SQLite': {
-      setting: { on: 'SQLite', workers: 2, slots: 4, reported: 0, hours: 1, seed },
+      setting: { on: 'SQLite', workers: 2, slots: 4, slow: 1_000, reported: 0, hours: 1, ...calm, seed },
       talk: { conversations: 9, rounds: 3 },
       doses: [{ fault: 'kill', times: 2, every: [300, 900] }],
     },

@@ -10,19 +10,25 @@ type Fault = (scene: Scene) => Promise<void>
 const anyOf = ({ fleet, dice }: Scene): Child | undefined =>
   fleet.living[Math.floor(dice() * fleet.living.length)]
 
-/** From 0.5 to 3 times the TTL of a second. */
-const aWhile = (dice: () => number): number => 500 + dice() * 2_500
+/** From 0.5 to 3 times the TTL. */
+const aWhile = ({ dice, ttl }: Scene): number => ttl * (0.5 + dice() * 2.5)
 
-const kill: Fault = async (scene) => {
-  const child = anyOf(scene)
-  if (child) await scene.fleet.kill(child)
+/** One that holds a conversation, as soon as there is one: who dies idle, as while it still loads, leaves nothing to take over. */
+const kill: Fault = async ({ fleet, watch, dice, signal }) => {
+  const busy = (): readonly Child[] => {
+    const holders = new Set(watch.holders.values())
+    return fleet.living.filter(({ id }) => holders.has(id))
+  }
+  while (busy().length === 0 && !signal.aborted) await sleep(5)
+  const child = busy()[Math.floor(dice() * busy().length)]
+  if (child) await fleet.kill(child)
 }
 
 const freeze: Fault = async (scene) => {
   const isFree = ({ id }: Child): boolean =>
     !scene.fleet.troubles.some(({ worker, to }) => worker === id && to === Infinity)
   const child = scene.fleet.living.find(isFree)
-  if (child) await scene.fleet.freeze(child, aWhile(scene.dice))
+  if (child) await scene.fleet.freeze(child, aWhile(scene))
 }
 
 /** The server dies, and is back after a while. */
@@ -53,7 +59,7 @@ const networkFault =
     const trouble = scene.fleet.trouble(child, 'cut')
     if (what === 'slow') network.delay(100 + scene.dice() * 900)
     else network[what]()
-    await sleep(aWhile(scene.dice))
+    await sleep(aWhile(scene))
     network.heal()
     trouble.to = performance.now()
   }
