@@ -33,7 +33,7 @@ const short = (seed: number) =>
   ({
     // Takes longest: its attempts wait for each other.
     'C7 EventStoreDB': {
-      setting: { on: 'EventStoreDB', workers: 2, slots: 6, standby: true, stall: 1_000, ...calm, seed },
+      setting: { on: 'EventStoreDB', workers: 2, slots: 6, standby: true, stall: 4_000, ...calm, seed },
       talk: { conversations: 20, rounds: 1, say: poisonOneOf(5) },
       doses: [{ fault: 'restart', times: 1, every: [2_000, 5_000] }],
     },
