@@ -2,7 +2,7 @@ import type { NewMessage } from '../commands/command.ts'
 import { type Block, isBlock } from '../events/blocks.ts'
 import { after, begin, link, noteReturn, settleBefore, type Thread } from './claude-code-thread.ts'
 import { callIds, type Parent, replyBefore, resultIds, type Round } from './claude-code-tree.ts'
-import { type Entry, stringOf } from './source.ts'
+import { type Entry, stringOf, timeOf } from './source.ts'
 import { blocksOf } from './steps.ts'
 
 // What was said in a chain of a session: by the user, by tools, and by the model.
@@ -22,6 +22,7 @@ const say = (thread: Thread, entry: Entry, message: NewMessage, isRemark: boolea
     ids.length > 0 || isRemark ? after(thread, entry.fields['parentUuid']) : settleBefore(thread, entry)
   noteReturn(thread, parent)
   const { from, round } = seatOf(thread, parent, ids[0], isRemark)
+  if (ids.length > 0) thread.answered = timeOf(entry.fields['timestamp']) ?? thread.answered
   const isAnswer = ids.length > 0 || (isRemark && from?.isAnswer === true)
   const more = { isAnswer, results: ids.length > 1 ? ids : ids[0], round }
   thread.steps.add({ type: 'message', ...begin(thread, entry, from, more), message })

@@ -25,6 +25,8 @@ export interface Thread {
   readonly callers: Map<string, Round>
   /** The step that was added last. */
   head: Parent
+  /** When the last tool result came, ISO 8601. */
+  answered: string | undefined
 }
 
 export const newThread = (notes: Notes, shelf: Shelf, queue: Pick<Queue, 'due'>): Thread => ({
@@ -38,6 +40,7 @@ export const newThread = (notes: Notes, shelf: Shelf, queue: Pick<Queue, 'due'>)
   rounds: new Map(),
   callers: new Map(),
   head: undefined,
+  answered: undefined,
 })
 
 /**
@@ -138,13 +141,19 @@ export const begin = (thread: Thread, entry: Entry, parent: Parent, more: More =
   return placed
 }
 
+/** The client empties the queue right after the results, which are recorded within seconds; what left it earlier was taken back. */
+const longestWait = 10_000
+
+const isEarly = (left: string | undefined, answered: string | undefined): boolean =>
+  left !== undefined && answered !== undefined && Date.parse(answered) - Date.parse(left) > longestWait
+
 /** Puts what was typed meanwhile where it was sent: after the tool results, before what was said at `time` or later. */
 export const settle = (thread: Thread, parent: Parent, time: string | undefined): Parent => {
   const { notes, queue, steps } = thread
   let from = parent
   for (const sent of queue.due(time)) {
-    if (!sent.isCertain && from?.isAnswer !== true) {
-      notes.leftOut(sent.kind, 'taken back: it left the queue when no tool result was sent')
+    if (!sent.isCertain && (from?.isAnswer !== true || isEarly(sent.at, thread.answered))) {
+      notes.leftOut(sent.kind, 'taken back: it left the queue when no tool result was sent, or long before')
       continue
     }
     notes.mapped(sent.kind)

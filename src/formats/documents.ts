@@ -5,7 +5,7 @@ import { type Draft, entriesOfList } from './messages.ts'
 import type { ConversationPlan } from './plan.ts'
 import type { Shelf } from './shelf.ts'
 import { type Fields, isFields } from '../events/json.ts'
-import { type Line, type LineReader, type Notes, parseJson, valuesOf } from './source.ts'
+import { type Line, type LineReader, type Notes, parseJson, valuesOf, valuesOfLine } from './source.ts'
 
 /**
  * The conversations of a JSON document (a list of messages, one object, or a list of objects) or of JSONL, an object per line. JSONL is
@@ -21,11 +21,8 @@ export const documents =
     const add = (drafts: readonly Draft[]): void => {
       for (const draft of drafts) for (const plan of parse(draft, notes, shelf)) plans.push(plan)
     }
-    const readLine = ({ line, text }: Line): void => {
-      if (text.trim() === '') return
-      const { values, problem } = valuesOf(text)
-      if (problem !== undefined) notes.bad(line, `not JSON (${problem})`)
-      for (const value of values) add(draftsOf(value, line, notes))
+    const readLine = (line: Line): void => {
+      for (const value of valuesOfLine(line, notes)) add(draftsOf(value, line.line, notes))
     }
     const read = (line: Line): void => {
       if (isLines === undefined && line.text.trim() !== '') isLines = hasConversation(line.text)

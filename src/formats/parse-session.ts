@@ -76,7 +76,7 @@ export const sessionReader = (
     held = []
   }
   const read = (given: Line): void => {
-    const line = given.line === 1 ? { line: 1, text: given.text.replace(/^\uFEFF/, '') } : given
+    const line = given.line === 1 ? { ...given, text: given.text.replace(/^\uFEFF/, '') } : given
     if (failure) return
     if (reader) return reader.plan.read(line)
     held.push(line)

@@ -17,7 +17,7 @@ type Recognised = E.Either<UnknownFormat | UnsupportedFormat, Format>
 
 /** The format of a session file, by one of its lines; undefined if that does not show it. Errors: `UnsupportedFormat`. */
 export const recogniseLine = (line: string): Recognised | undefined => {
-  for (const fields of valuesOf(line).values.filter(isFields)) {
+  for (const fields of valuesOf(line.replace(/^[\s\0]+/, '')).values.filter(isFields)) {
     const alike = alikeIn(fields)
     const own = alike === undefined ? formatOfLine(fields) : undefined
     if (own) return E.right(own.name)

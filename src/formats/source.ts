@@ -84,6 +84,8 @@ export const takeNotes = (): Notes => {
 export interface Line {
   readonly line: number
   readonly text: string
+  /** It ends with the file, without a newline. */
+  readonly isOpen?: boolean
 }
 
 /** Reads a file of one format, line by line, blank lines included. */
@@ -98,35 +100,78 @@ export function* linesOf(text: string): Generator<Line> {
   for (let start = 0; start < text.length; line++) {
     const newline = text.indexOf('\n', start)
     const end = newline < 0 ? text.length : newline
-    yield { line, text: text.slice(start, end) }
+    yield { line, text: text.slice(start, end), ...(newline < 0 && { isOpen: true }) }
     start = end + 1
   }
 }
 
 /**
  * The JSON objects of a line: one, several if a writer left out the newline, none in a blank line. What is not JSON is reported as bad
- * and skipped.
+ * and skipped; a whole object after it is read.
  */
-export function* entriesIn({ line, text: json }: Line, notes: Notes): Generator<Entry> {
-  if (json.trim() === '') return
-  const { values, problem } = valuesOf(json)
-  for (const [index, fields] of values.entries())
+export function* entriesIn(given: Line, notes: Notes): Generator<Entry> {
+  const { line } = given
+  for (const [index, fields] of valuesOfLine(given, notes).entries())
     if (isFields(fields)) yield { line, part: index + 1, fields }
     else notes.bad(line, 'not a JSON object')
-  if (problem !== undefined) notes.bad(line, `not JSON (${problem})`)
+}
+
+/** The JSON values of a line. What is not JSON is reported as bad; a whole object after it is one of the values. */
+export const valuesOfLine = ({ line, text, isOpen }: Line, notes: Notes): readonly unknown[] => {
+  const values: unknown[] = []
+  const wholeIn = searcher(mostEffort * text.length)
+  for (let rest = text; rest.trim() !== '';) {
+    const [nulls = ''] = /^\s*\0[\s\0]*/.exec(rest) ?? []
+    if (nulls !== '') notes.bad(line, `${nulls.length} NUL bytes where an entry should begin`)
+    const found = valuesOf(rest.slice(nulls.length))
+    for (const value of found.values) values.push(value)
+    const { problem } = found
+    if (problem === undefined) break
+    const whole = wholeIn(found.rest)
+    if (nulls === '' || found.rest.trim() !== '')
+      notes.bad(
+        line,
+        isOpen === true && whole === undefined
+          ? 'cut off where the file ends: a program may still be writing it, so import it again later'
+          : `not JSON (${problem})${whole === undefined ? '' : '; the whole entry after it is read'}`,
+      )
+    if (whole === undefined) break
+    rest = whole
+  }
+  return values
+}
+
+/** How much of a damaged line is parsed in search of a whole object, as a multiple of its length. */
+const mostEffort = 32
+
+/** Finds what follows a damaged beginning, if whole objects end the text. Parses so many characters in all its searches. */
+const searcher = (effort: number) => {
+  let most = effort
+  return (text: string): string | undefined => {
+    for (let at = text.indexOf('{"', 1); at > 0 && most > 0; at = text.indexOf('{"', at + 1)) {
+      const rest = text.slice(at)
+      const parsed = parseJson(rest)
+      if (E.isRight(parsed)) return rest
+      const position = Number(/at position (\d+)/.exec(parsed.left)?.[1] ?? rest.length)
+      const isWhole = /after JSON at/.test(parsed.left)
+      if (isWhole && /^[\s\0]*\{"/.test(rest.slice(position, position + 64))) return rest
+      most -= position + 1
+    }
+    return undefined
+  }
 }
 
 /** The consecutive JSON values in a text, and the parser's complaint about the rest. */
 export const valuesOf = (
   text: string,
-): { readonly values: readonly unknown[]; readonly problem?: string } => {
+): { readonly values: readonly unknown[]; readonly problem?: string; readonly rest: string } => {
   const values: unknown[] = []
   for (let rest = text; ;) {
     const parsed = parseJson(rest)
-    if (E.isRight(parsed)) return { values: [...values, parsed.right] }
+    if (E.isRight(parsed)) return { values: [...values, parsed.right], rest: '' }
     const end = /after JSON at position (\d+)/.exec(parsed.left)?.[1]
     const value = end === undefined ? E.left('') : parseJson(rest.slice(0, Number(end)))
-    if (E.isLeft(value)) return { values, problem: parsed.left }
+    if (E.isLeft(value)) return { values, problem: parsed.left, rest }
     values.push(value.right)
     rest = rest.slice(Number(end))
   }

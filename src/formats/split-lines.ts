@@ -38,8 +38,8 @@ export const splitLines = (
     }
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
   }
-  const end = (): void => {
-    const next: Line = { line, text: length > longest ? '' : textOf() }
+  const end = (isOpen = false): void => {
+    const next: Line = { line, text: length > longest ? '' : textOf(), ...(isOpen && { isOpen }) }
     if (length > longest) notes.bad(line, `longer than ${longest} bytes`)
     read(next)
     pieces = []
@@ -56,7 +56,7 @@ export const splitLines = (
     add(piece.subarray(start))
   }
   const finish = (): void => {
-    if (length > 0) end()
+    if (length > 0) end(true)
   }
   return { push, finish }
 }

@@ -120,7 +120,7 @@ async function* importOnce(
     )
   if (prepared.every(({ end, events }) => lastPosition(end) < 0 && events.length === 0))
     return yield unknownFormat(
-      `${file} holds no message in the format ${format}`,
+      `${file} holds no message yet in the format ${format}: import it again when something has been said`,
       'it is one of another format',
     )
   const additions = [...prepared, ...(yield* prepareAllNotes(store, plan, prepared))]

@@ -140,6 +140,23 @@ describe('Claude Code: a prompt typed while the agent works', () => {
     }
   })
 
+  it('that left the queue long before a result came is left out, unless the file says that it was sent', () => {
+    const late = (at: string): readonly Fields[] =>
+      answered.map((fields) => ({ ...fields, timestamp: `2026-01-01T00:${at}.000Z` }))
+    const left = [...asked, typed('stop'), queue('remove')]
+    expect(shown(...left, ...late('05:00'))).toEqual(['u', 'x', 'result of x', 'done'])
+    expect(counted(report(...left, ...late('05:00')).leftOut)).toContain('1 queued prompt')
+    expect(shown(...left, ...late('00:09'))).toContain('stop')
+    const certain = queue('remove', { content: 'stop', reason: 'absorbed_mid_turn' })
+    expect(shown(...asked, typed('stop'), certain, ...late('05:00'))).toContain('stop')
+    // The queue is emptied after the results, however long the tool ran.
+    const [ran = {}, done = {}] = late('05:00')
+    const after = { ...queue('remove'), timestamp: '2026-01-01T00:05:00.010Z' }
+    expect(
+      shown(...asked, typed('stop'), after, ran, { ...done, timestamp: '2026-01-01T00:05:02.000Z' }),
+    ).toContain('stop')
+  })
+
   it('is the one that the queue names, or the first', () => {
     const two = [...asked, typed('one'), typed('two')]
     expect(shown(...two, queue('remove', { content: 'two' }), ...answered)).toEqual([
