@@ -5,7 +5,7 @@ import type { LedgerError } from './errors.ts'
 import { ledgerCodec, logStream, tilesStream } from './facts.ts'
 import { leafHash } from './hashes.ts'
 import type { Signer } from './keys.ts'
-import { type Ledger, recentIn } from './log.ts'
+import type { Ledger } from './log.ts'
 import { checkpointOf } from './sign.ts'
 import { encoded, type Writer } from './stored.ts'
 import { type Completed, grown } from './tiles.ts'
@@ -48,8 +48,7 @@ export async function* appendEntries(
   const { metadata } = yield* ok(ledgerCodec.decode(event, { stream, revision }))
   yield* ok(store.append({ stream, events: [event], expected: ledger.revision, isNew: true }))
   const unstored = yield* storeTiles(writing, ledger, [...ledger.unstored, ...completed])
-  const recent = recentIn(entries, ledger.recent)
-  return { ...ledger, edge, revision, rotations, checkpoint, after, sealed: metadata.time, unstored, recent }
+  return { ...ledger, edge, revision, rotations, checkpoint, after, sealed: metadata.time, unstored }
 }
 
 /** Tiles that an append holds. */

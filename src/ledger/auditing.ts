@@ -74,10 +74,10 @@ export async function* auditing({
   conversation,
   anchors,
   key,
-  since,
+  since: given,
   progress: before,
 }: Auditing): AsyncGenerator<AuditProblem | Passed | AuditDone, void> {
-  const reached = await reachedIn(since)
+  const reached = await reachedIn(given)
   const { place } = before ?? (await orThrow(run(changedSince(store, reached.place))))
   let progress: Progress = before ?? { ...nothingYet, entries: reached.entries, place }
   // The whole ledger is read again by whoever continues, and what is wrong with it found again.
@@ -87,7 +87,7 @@ export async function* auditing({
     else progress = { ...progress, problems: progress.problems + 1 }
     return problem
   }
-  const isWhole = since === undefined && before === undefined
+  const isWhole = given === undefined && before === undefined
   const integrity = store.integrity && isWhole ? await store.integrity()() : E.right(undefined)
   if (E.isLeft(integrity)) yield told({ type: 'problem', kind: 'store', message: integrity.left.message })
   const checking = verifyLedger({ store, anchors, key, known: progress.entries })
@@ -100,7 +100,10 @@ export async function* auditing({
     }
   const { size: entries, sealed, after } = step.value
   const passedOver = passedOverIn(store, after)
-  for await (const name of namesSince(store, reached.place, before?.conversation)) {
+  const isPlace = reached.place === undefined || (await hasPlace(store, reached.place))
+  if (!isPlace) yield told({ type: 'problem', kind: 'store', message: placeGone })
+  const since = isPlace ? reached.place : undefined
+  for await (const name of namesSince(store, since, before?.conversation)) {
     const id = conversationOf(name) ?? name
     const head = await orThrow(run(headOf(store, name)))
     const end = typeof head === 'object' ? head : undefined
@@ -124,6 +127,17 @@ export async function* auditing({
   const { conversation: _last, place: _place, ...counts } = progress
   const problems = progress.problems + ofLedger
   yield { type: 'done', ...counts, entries, problems, checkpoint: `${entries}@${place ?? ''}` }
+}
+
+const placeGone =
+  'the event that the audit before this one ended with is gone, or this is another store: every conversation is checked'
+
+/** Whether a place is one of this store still. Throws a `StoreError`. */
+const hasPlace = async (store: EventStore, place: StorePlace): Promise<boolean> => {
+  const page = await store.readAll({ prefixes: [streamOf('')], after: place, limit: 1 })()
+  if (E.isLeft(page) && page.left._tag === 'InvalidInput') return false
+  await orThrow(page)
+  return true
 }
 
 async function* namesSince(

@@ -1,7 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { orThrow, run } from '../result/steps.ts'
+import { hashOf } from '../events/codec.ts'
+import { streamOf } from '../events/ids.ts'
+import { caught, orThrow, run, type Steps } from '../result/steps.ts'
+import { isLoss } from '../store/errors.ts'
 import type { EventStore } from '../store/port.ts'
+import { pagesOf } from '../store/pages.ts'
 import { parseEntry } from './entries.ts'
+import type { LedgerError } from './errors.ts'
 import { logStream } from './facts.ts'
 import { batchIn, type Ledger } from './log.ts'
 import { backwards } from './stored.ts'
@@ -37,4 +42,52 @@ export async function* headsOf(
       yield { revision, head, index: from + n, sealed }
     }
   }
+}
+
+/** The event of a conversation's own stream that an entry names, and its hash. */
+export type SealedEvent = Pick<HeadEntry, 'revision' | 'head'>
+
+/** The newest entry of every conversation in a ledger. Memory: some 250 bytes a conversation. */
+export async function* lastHeads(
+  store: EventStore,
+  { number, revision: last }: Pick<Ledger, 'number' | 'revision'>,
+): Steps<LedgerError, Map<string, SealedEvent>> {
+  return yield* caught<LedgerError, Map<string, SealedEvent>>(async () => {
+    const heads = new Map<string, SealedEvent>()
+    for await (const page of pagesOf(store, logStream(number)))
+      for (const event of await orThrow(page)) {
+        if (event.revision > last) return heads
+        for (const text of (await orThrow(run(batchIn(event)))).entries) {
+          const entry = parseEntry(text)
+          if (E.isRight(entry) && entry.right.type === 'head')
+            heads.set(entry.right.conversation, { revision: entry.right.revision, head: entry.right.head })
+        }
+      }
+    return heads
+  })
+}
+
+/** How the store differs from an entry of the ledger. */
+export interface SealDifference {
+  readonly state: 'changed' | 'gone'
+  readonly message: string
+}
+
+/** Compares the event that an entry names with the entry; undefined if it is the one that was sealed. Throws a `StoreError`. */
+export const differenceFrom = async (
+  store: EventStore,
+  conversation: string,
+  { revision, head }: SealedEvent,
+): Promise<SealDifference | undefined> => {
+  const stream = streamOf(conversation)
+  const read = await store.read({ stream, from: revision, direction: 'forwards', limit: 1 })()
+  if (E.isLeft(read)) {
+    if (!isLoss(read.left)) await orThrow(read)
+    return { state: 'gone', message: read.left.message }
+  }
+  const [event] = read.right
+  if (!event) return { state: 'gone', message: 'the event was sealed, and is gone' }
+  return hashOf(event) === head
+    ? undefined
+    : { state: 'changed', message: 'the event, or one before it, is not the one that was sealed' }
 }

@@ -1,4 +1,3 @@
-import * as E from 'fp-ts/lib/Either.js'
 import { ok, type Steps } from '../result/steps.ts'
 import type { StoreError } from '../store/errors.ts'
 import type { Checkpoint as StorePlace, EventStore, RecordedEvent } from '../store/port.ts'
@@ -41,8 +40,6 @@ export interface Ledger {
   readonly rotations: readonly number[]
   /** Complete tiles that are not stored yet: a sealer ended before it could. */
   readonly unstored: readonly Completed[]
-  /** Revisions of conversations that were sealed lately. */
-  readonly recent: ReadonlyMap<string, number>
 }
 
 /** The newest ledger of the store. */
@@ -80,28 +77,7 @@ export async function* findLedger(store: EventStore): Steps<LedgerError, Ledger 
     after: newest?.after,
     rotations,
     unstored: completed,
-    recent: recentIn(batches.flatMap((batch) => batch.entries)),
   }
-}
-
-/** Conversations that are remembered: they are copied with every batch. */
-const mostRecent = 10_000
-
-/** The latest revision of each conversation in the entries, and in those before them unless these are too many. */
-export const recentIn = (
-  entries: readonly string[],
-  before: ReadonlyMap<string, number> = new Map(),
-): ReadonlyMap<string, number> => {
-  const recent = new Map(before.size > mostRecent ? [] : before)
-  for (const text of entries) {
-    const entry = parseEntry(text)
-    if (E.isRight(entry) && entry.right.type === 'head')
-      recent.set(
-        entry.right.conversation,
-        Math.max(entry.right.revision, recent.get(entry.right.conversation) ?? -1),
-      )
-  }
-  return recent
 }
 
 async function* isAsSigned(edge: Edge, checkpoint: string | undefined): Steps<LedgerError, boolean> {

@@ -3,6 +3,7 @@ import { hashOf } from '../events/codec.ts'
 import type { InvalidInput } from '../events/errors.ts'
 import { conversationOf, streamOf } from '../events/ids.ts'
 import { ok, orThrow, run, type Steps } from '../result/steps.ts'
+import type { Typed } from '../result/typed.ts'
 import { isLoss, type StoreError } from '../store/errors.ts'
 import { namePages } from '../store/pages.ts'
 import { type Checkpoint as StorePlace, type EventStore, maxPage, type RecordedEvent } from '../store/port.ts'
@@ -17,6 +18,23 @@ export interface Moved {
 }
 
 const prefix = streamOf('')
+
+/**
+ * Works from a place that the ledger names, or from the beginning where the event at that place is gone: that somebody removed it must
+ * not end the sealing of everything else.
+ */
+export async function* fromPlace<Failure extends Typed, Value>(
+  place: StorePlace | undefined,
+  work: (place: StorePlace | undefined) => Steps<Failure | InvalidInput, Value>,
+): Steps<Failure | InvalidInput, Value> {
+  const done = await run(work(place))
+  if (E.isRight(done)) return done.right
+  if (place === undefined || !isInvalidPlace(done.left)) return yield done.left
+  return yield* work(undefined)
+}
+
+const isInvalidPlace = (error: Typed): boolean =>
+  error._tag === 'InvalidInput' && 'path' in error && error.path === 'after'
 
 /** Which conversations were written to since a place; without one, all. */
 export async function* movedSince(

@@ -6,8 +6,9 @@ import type { Anchor } from './anchors.ts'
 import { appendEntries, type Writing } from './append.ts'
 import { entryText } from './entries.ts'
 import type { SealError } from './errors.ts'
+import { differenceFrom, lastHeads, type SealedEvent } from './heads.ts'
 import { type Ledger, loadLedger } from './log.ts'
-import { changedSince, type Head, headOf, headsByEvents, listed } from './moved.ts'
+import { changedSince, fromPlace, type Head, headOf, headsByEvents, listed } from './moved.ts'
 import type { Nodes } from './nodes.ts'
 import { checkSigner } from './sign.ts'
 
@@ -27,7 +28,7 @@ export interface SealedNow {
   /** The last checkpoint, a signed note; undefined if nothing was ever sealed. */
   readonly checkpoint: string | undefined
   readonly anchored: readonly Anchored[]
-  /** Conversations whose last event cannot be read. */
+  /** Conversations whose last event cannot be read, or which contradict what the ledger has of them. */
   readonly unsealable: readonly Unsealable[]
 }
 
@@ -56,7 +57,8 @@ export async function* loadToSign({ store, signer, nodes, anchors }: Sealing): S
 /** Seals every conversation that was written to since it was sealed last, whether or not somebody is writing. */
 export async function* sealNow(sealing: Sealing): Steps<SealError, SealedNow> {
   for (let tries = 1; ; tries++) {
-    const done = await run(sealOnce(sealing, yield* loadToSign(sealing)))
+    const ledger = yield* loadToSign(sealing)
+    const done = await run(fromPlace(ledger.after, (after) => sealOnce(sealing, { ...ledger, after })))
     if (E.isRight(done)) return done.right
     // Another sealer was faster: what is left to do, the ledger says.
     if (done.left._tag !== 'Conflict' || tries === maxTries) return yield done.left
@@ -71,6 +73,7 @@ async function* sealOnce(sealing: Sealing, loaded: Ledger): Steps<SealError, Sea
     const batches = batching(sealing, loaded)
     const isDone = streams === undefined && (await sealByEvents(store, batches))
     if (!isDone) unsealable.push(...(await sealByStreams(store, batches, place, streams ?? listed(store))))
+    unsealable.push(...batches.refused)
     return batches.ledger()
   })
   const anchored = await anchorCheckpoint(sealing, ledger, anchors)
@@ -81,9 +84,14 @@ async function* sealOnce(sealing: Sealing, loaded: Ledger): Steps<SealError, Sea
 interface Batches {
   /** The ledger as it is once all that was flushed is in it. */
   readonly ledger: () => Ledger
+  /** Conversations that contradict what the ledger has of them. */
+  readonly refused: readonly Unsealable[]
   /** Throws a `SealError`. */
   readonly add: (head: Head) => Promise<void>
-  /** Everything before that place is sealed then; undefined: it is where it was. Throws a `SealError`. */
+  /**
+   * Everything before that place is sealed then; undefined, or if something was refused: it is where it was, so that the next seal
+   * comes to it again. Throws a `SealError`.
+   */
   readonly flush: (place: StorePlace | undefined) => Promise<void>
 }
 
@@ -91,6 +99,8 @@ interface Batches {
 const batching = (sealing: Sealing, loaded: Ledger): Batches => {
   let ledger = loaded
   let batch: Head[] = []
+  let sealed: Map<string, SealedEvent> | undefined
+  const refused: Unsealable[] = []
   const append = async (after: StorePlace | undefined): Promise<void> => {
     const heads = batch
     batch = []
@@ -98,12 +108,19 @@ const batching = (sealing: Sealing, loaded: Ledger): Batches => {
   }
   return {
     ledger: () => ledger,
+    refused,
     add: async (head) => {
       if (batch.length === batchSize) await append(ledger.after)
-      if (isNews(ledger, head)) batch.push(head)
+      sealed ??= await orThrow(run(lastHeads(sealing.store, loaded)))
+      const { conversation } = head
+      const last = sealed.get(conversation)
+      if (!isNews(last, head)) return
+      const message = await contradictionOf(sealing.store, last, head)
+      if (message === undefined) batch.push(head)
+      else refused.push({ conversation, message })
     },
     flush: async (place) => {
-      if (batch.length > 0) await append(place ?? ledger.after)
+      if (batch.length > 0) await append(refused.length > 0 ? loaded.after : (place ?? ledger.after))
     },
   }
 }
@@ -138,9 +155,29 @@ const sealByStreams = async (
   return unsealable
 }
 
-/** Whether a head is not known to be in the ledger. */
-export const isNews = ({ recent }: Ledger, { conversation, revision }: Head): boolean =>
-  revision > (recent.get(conversation) ?? -1)
+/** Whether a head differs from what was sealed last of its conversation. */
+export const isNews = (last: SealedEvent | undefined, { revision, head }: Head): boolean =>
+  last ? revision !== last.revision || head !== last.head : revision >= 0
+
+/**
+ * Says why a head must not be sealed: the conversation no longer has the event that was sealed last. Whoever sealed it all the same would
+ * vouch for a history that was rewritten. Throws a `StoreError`.
+ */
+export const contradictionOf = async (
+  store: EventStore,
+  last: SealedEvent | undefined,
+  { conversation, revision }: Head,
+): Promise<string | undefined> => {
+  if (!last) return undefined
+  const difference =
+    revision < last.revision
+      ? { message: 'it was sealed, and events after it were removed or no longer count' }
+      : await differenceFrom(store, conversation, last)
+  return (
+    difference &&
+    `not sealed, as it contradicts the ledger at revision ${last.revision} (${difference.message}): palimpsest audit verify says more; keep a copy of the store as it is, and restore a backup`
+  )
+}
 
 /** Appends heads as entries, at most `batchSize` of them. */
 export async function* appendHeads(

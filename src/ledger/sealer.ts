@@ -6,9 +6,10 @@ import type { Checkpoint as StorePlace } from '../store/port.ts'
 import { type Anchored, anchorCheckpoint } from './anchoring.ts'
 import { isDue, looked, type Pace, type Pending } from './due.ts'
 import type { SealError } from './errors.ts'
+import { lastHeads, type SealedEvent } from './heads.ts'
 import type { Ledger } from './log.ts'
-import { headOf, movedSince } from './moved.ts'
-import { appendHeads, batchSize, isNews, loadToSign, type Sealing } from './seal.ts'
+import { fromPlace, headOf, movedSince } from './moved.ts'
+import { appendHeads, batchSize, contradictionOf, isNews, loadToSign, type Sealing } from './seal.ts'
 
 /** How a sealer works. */
 export interface SealerPace extends Pace {
@@ -22,6 +23,8 @@ export interface SealerPace extends Pace {
 export type SealerEvent =
   | { readonly type: 'sealed'; readonly sealed: number; readonly size: number }
   | ({ readonly type: 'anchored' } & Anchored)
+  /** A conversation contradicts what the ledger has of it: somebody rewrote it. Told once for each head. */
+  | { readonly type: 'refused'; readonly conversation: string; readonly message: string }
   | { readonly type: 'failed'; readonly error: SealError }
 
 const minute = 60_000
@@ -44,6 +47,10 @@ const passing: ReadonlySet<SealError['_tag']> = new Set([
 
 interface State {
   readonly ledger: Ledger
+  /** What was sealed last of each conversation. Grows with the ledger. */
+  readonly sealed: Map<string, SealedEvent>
+  /** Messages of what was refused, by conversation. */
+  readonly refused: Map<string, string>
   /** The store was read up to there. */
   readonly place: StorePlace | undefined
   /** By stream, the one first that is pending longest. */
@@ -95,31 +102,49 @@ async function* round(
   tell: (event: SealerEvent) => void,
 ): Steps<SealError, State> {
   const state = before ?? (yield* begun(sealing))
-  const { place, pending: seen, ledger: loaded } = yield* lookAt(sealing, state)
+  const { sealed, refused } = state
+  const { place, pending: seen } = yield* fromPlace<SealError, State>(state.place, (from) =>
+    lookAt(sealing, { ...state, place: from }),
+  )
   const now = Date.now()
-  const due = [...seen].filter(([, pending]) => isDue(pending, now, pace))
   const pending = new Map(seen)
-  let ledger = loaded
+  const due: [stream: string, head: Pending][] = []
+  for (const [stream, head] of seen) {
+    if (!isDue(head, now, pace)) continue
+    const { conversation } = head
+    const last = sealed.get(conversation)
+    const message = yield* caught<SealError, string | undefined>(() =>
+      contradictionOf(sealing.store, last, head),
+    )
+    // It stays pending, so that whoever continues here comes to it again.
+    if (message !== undefined) {
+      if (refused.get(conversation) !== `${message}\n${head.head}`)
+        tell({ type: 'refused', conversation, message })
+      refused.set(conversation, `${message}\n${head.head}`)
+    } else if (isNews(last, head)) due.push([stream, head])
+    else pending.delete(stream)
+  }
+  let { ledger } = state
   for (let from = 0; from < due.length && !signal.aborted; from += batchSize) {
     const batch = due.slice(from, from + batchSize)
     for (const [stream] of batch) pending.delete(stream)
     const [oldest] = pending.values()
     const heads = batch.map(([, head]) => head)
     ledger = yield* appendHeads(sealing, ledger, heads, oldest ? oldest.since : place)
+    for (const { conversation, revision, head } of heads) sealed.set(conversation, { revision, head })
     tell({ type: 'sealed', sealed: heads.length, size: ledger.edge.size })
   }
-  return { ledger, place, pending }
+  return { ...state, ledger, place, pending }
 }
 
 async function* begun(sealing: Sealing): Steps<SealError, State> {
   const ledger = yield* loadToSign(sealing)
-  return { ledger, place: ledger.after, pending: new Map() }
+  const sealed = yield* lastHeads(sealing.store, ledger)
+  return { ledger, sealed, refused: new Map(), place: ledger.after, pending: new Map() }
 }
 
-async function* lookAt(
-  { store }: Sealing,
-  { ledger, place: since, pending: before }: State,
-): Steps<SealError, State> {
+async function* lookAt({ store }: Sealing, state: State): Steps<SealError, State> {
+  const { sealed, place: since, pending: before } = state
   const { place, streams } = yield* movedSince(store, since)
   const pending = new Map(before)
   const unfinished = [...before.values()]
@@ -127,12 +152,12 @@ async function* lookAt(
     .map((each) => streamOf(each.conversation))
   const look = async (stream: string): Promise<void> => {
     const head = await orThrow(run(headOf(store, stream)))
-    if (typeof head === 'object' && (head.isUnfinished || isNews(ledger, head)))
+    if (typeof head === 'object' && (head.isUnfinished || isNews(sealed.get(head.conversation), head)))
       pending.set(stream, looked(pending.get(stream), head, Date.now(), since))
   }
   yield* caught<SealError, void>(async () => {
     for await (const stream of streams) await look(stream)
     for (const stream of unfinished) await look(stream)
   })
-  return { ledger, place, pending }
+  return { ...state, place, pending }
 }

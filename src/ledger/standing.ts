@@ -1,14 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { hashOf } from '../events/codec.ts'
 import { streamOf } from '../events/ids.ts'
 import { loadLineage, originOf } from '../history/lineage.ts'
-import { caught, orThrow, run, type Steps } from '../result/steps.ts'
+import { caught, run, type Steps } from '../result/steps.ts'
 import { isLoss } from '../store/errors.ts'
 import type { EventStore } from '../store/port.ts'
 import { extentOf } from '../store/whole/whole-writes.ts'
 import { brokenAt } from './chain.ts'
 import type { LedgerError } from './errors.ts'
-import { type HeadEntry, headsOf } from './heads.ts'
+import { differenceFrom, type HeadEntry, headsOf } from './heads.ts'
 import { keyText } from './keys.ts'
 import { loadLedger } from './log.ts'
 import { signingKey } from './sign.ts'
@@ -40,6 +39,7 @@ export interface SealedHead extends HeadEntry {
 }
 
 const most = 100
+const gone = { state: 'gone' } as const
 
 /** Where the ledger has a conversation. Searches the ledger backwards, and reads the conversation through what was sealed last. */
 export async function* standingOf(
@@ -58,8 +58,8 @@ export async function* standingOf(
   const found = yield* caught<LedgerError, readonly SealedHead[]>(async () => {
     const newest: SealedHead[] = []
     for await (const entry of headsOf(store, ledger, conversation)) {
-      const state = entry.revision > end ? 'gone' : await stateOf(store, conversation, entry)
-      newest.push({ ...entry, position: first + entry.revision, state })
+      const difference = entry.revision > end ? gone : await differenceFrom(store, conversation, entry)
+      newest.push({ ...entry, position: first + entry.revision, state: difference?.state ?? 'same' })
       if (newest.length === most) break
     }
     return newest
@@ -83,17 +83,4 @@ async function* beginningOf(store: EventStore, conversation: string): Steps<Ledg
   if (E.isLeft(read)) return isLoss(read.left) ? 0 : yield read.left
   const from = read.right[0] ? originOf(read.right[0]) : E.right(undefined)
   return E.isRight(from) && from.right ? from.right.position + 1 : 0
-}
-
-const stateOf = async (
-  store: EventStore,
-  conversation: string,
-  { revision, head }: HeadEntry,
-): Promise<SealedHead['state']> => {
-  const stream = streamOf(conversation)
-  const read = await store.read({ stream, from: revision, direction: 'forwards', limit: 1 })()
-  if (E.isLeft(read) && !isLoss(read.left)) await orThrow(read)
-  const event = E.isRight(read) ? read.right[0] : undefined
-  if (!event) return 'gone'
-  return hashOf(event) === head ? 'same' : 'changed'
 }

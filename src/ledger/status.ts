@@ -7,9 +7,10 @@ import { allPages } from '../store/pages.ts'
 import type { EventStore } from '../store/port.ts'
 import { anchoredIn } from './anchoring.ts'
 import type { LedgerError } from './errors.ts'
+import { lastHeads, type SealedEvent } from './heads.ts'
 import { keyText } from './keys.ts'
 import { type Ledger, loadLedger } from './log.ts'
-import { headOf, movedSince } from './moved.ts'
+import { fromPlace, headOf, type Moved, movedSince } from './moved.ts'
 import { lastRound, type PatrolRound } from './patrol.ts'
 import { isNews } from './seal.ts'
 import { signingKey } from './sign.ts'
@@ -116,12 +117,15 @@ async function* withoutReceiptIn(store: EventStore): Steps<LedgerError, number> 
 
 /** How many conversations have events that are not sealed. */
 async function* unsealedIn(store: EventStore, ledger: Ledger): Steps<LedgerError, number> {
-  const { streams } = yield* movedSince(store, ledger.after)
+  const { streams } = yield* fromPlace<LedgerError, Moved>(ledger.after, (place) => movedSince(store, place))
   return yield* caught<LedgerError, number>(async () => {
     let unsealed = 0
+    let sealed: Map<string, SealedEvent> | undefined
     for await (const stream of streams) {
       const head = await orThrow(run(headOf(store, stream)))
-      if (typeof head === 'object' && isNews(ledger, head)) unsealed++
+      if (typeof head !== 'object') continue
+      sealed ??= await orThrow(run(lastHeads(store, ledger)))
+      if (isNews(sealed.get(head.conversation), head)) unsealed++
     }
     return unsealed
   })

@@ -1,9 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { hashOf } from '../events/codec.ts'
-import { streamOf } from '../events/ids.ts'
 import { orThrow, run } from '../result/steps.ts'
-import { isLoss } from '../store/errors.ts'
 import { pagesOf } from '../store/pages.ts'
+import type { StoreError } from '../store/errors.ts'
 import type { Checkpoint as StorePlace, EventStore } from '../store/port.ts'
 import { anchoredIn } from './anchoring.ts'
 import type { Anchor } from './anchors.ts'
@@ -11,6 +9,7 @@ import { readCheckpoint } from './checkpoints.ts'
 import { parseEntry } from './entries.ts'
 import type { AnchorFailed } from './errors.ts'
 import { ledgerStream, logStream, tilesStream } from './facts.ts'
+import { differenceFrom } from './heads.ts'
 import { parseKey } from './keys.ts'
 import { batchIn, completedIn } from './log.ts'
 import { type Held, isAmong, replayOf } from './replay.ts'
@@ -82,8 +81,11 @@ export async function* verifyLedger({
   known,
 }: LedgerCheck): AsyncGenerator<AuditProblem | Passed, ReadLedger> {
   const begun: Begun[] = []
-  for await (const event of backwards(store, ledgerStream))
-    begun.push(await orThrow(run(dataOf(await orThrow(event), 'LedgerBegun'))))
+  for await (const event of backwards(store, ledgerStream)) {
+    const read = await readable(run(dataOf(await orThrow(event), 'LedgerBegun')))
+    if (E.isLeft(read)) yield problem('ledger', read.left.message)
+    else begun.push(read.right)
+  }
   const [newest] = begun
   if (!newest) {
     yield problem(
@@ -105,7 +107,12 @@ export async function* verifyLedger({
   let after: StorePlace | undefined
   for await (const page of pagesOf(store, logStream(number)))
     for (const event of await orThrow(page)) {
-      const batch = await orThrow(run(batchIn(event)))
+      const read = await readable(run(batchIn(event)))
+      if (E.isLeft(read)) {
+        yield problem('ledger', read.left.message)
+        return { size: replay.edge().size, sealed, after: undefined }
+      }
+      const batch = read.right
       const { wrong, completed, isBroken } = replay.take(batch)
       for (const { kind, message } of wrong) yield problem(kind, message)
       if (isBroken) return { size: replay.edge().size, sealed, after: undefined }
@@ -134,6 +141,15 @@ export async function* verifyLedger({
       `${key} has signed nothing of the ledger: it is another one, or the key is too new`,
     )
   return { size: replay.edge().size, sealed, after: meant === newest ? after : undefined }
+}
+
+/** What was read of the ledger, or why it cannot be decoded, which is a finding: the rest is checked all the same. Throws other errors. */
+const readable = async <A>(
+  reading: Promise<E.Either<StoreError, A>>,
+): Promise<E.Either<Extract<StoreError, { readonly _tag: 'DecodeFailed' }>, A>> => {
+  const read = await reading
+  if (E.isRight(read)) return read
+  return read.left._tag === 'DecodeFailed' ? E.left(read.left) : orThrow(read)
 }
 
 /** A ledger, and the store that has it. */
@@ -206,7 +222,9 @@ async function* tileProblems(
   const [event] = await orThrow(
     store.read({ stream: tilesStream(number), from: index, direction: 'forwards', limit: 1 }),
   )
-  const stored = event && (await orThrow(run(completedIn(event))))
+  const read = event && (await readable(run(completedIn(event))))
+  if (read && E.isLeft(read)) return yield problem('ledger', read.left.message)
+  const stored = read?.right
   const isSame = (row: readonly Buffer[], level: number): boolean =>
     stored !== undefined && Buffer.concat(row).equals(Buffer.concat(stored.rows[level] ?? []))
   if (stored && !rows.every(isSame)) yield problem('ledger', `tile ${index} is not made of its entries`)
@@ -219,19 +237,7 @@ async function* entryProblems(
 ): AsyncGenerator<AuditProblem, void> {
   if (E.isLeft(entry)) return yield problem('ledger', 'an entry cannot be read')
   if (entry.right.type === 'key') return
-  const { conversation, revision, head } = entry.right
-  const found = (message: string): AuditProblem => ({ ...problem('entry', message), conversation, revision })
-  const read = await store.read({
-    stream: streamOf(conversation),
-    from: revision,
-    direction: 'forwards',
-    limit: 1,
-  })()
-  if (E.isLeft(read)) {
-    if (!isLoss(read.left)) await orThrow(read)
-    return yield found(read.left.message)
-  }
-  const [event] = read.right
-  if (!event) yield found('the event was sealed, and is gone')
-  else if (hashOf(event) !== head) yield found('the event, or one before it, is not the one that was sealed')
+  const { conversation, revision } = entry.right
+  const difference = await differenceFrom(store, conversation, entry.right)
+  if (difference) yield { ...problem('entry', difference.message), conversation, revision }
 }

@@ -207,6 +207,101 @@ const chained: Readonly<
   ],
 }
 
+describe('what was rewritten is not sealed again', () => {
+  const refusal = {
+    conversation: 'parser',
+    message: expect.stringContaining('contradicts the ledger') as string,
+  }
+  it.each(Object.entries(chained))('%s, and said more after it', async (_, [, change, end]) => {
+    const { file, folder, anchors, open } = sealed()
+    rewritten(file, change, end)
+    const store = await open()
+    await say(store, ['other', 'parser'], 'Go on.')
+    const key = await keyFile(join(folder, 'key.pem'))
+    const first = await store.audit.seal({ signer: key, anchors })
+    expect(first).toMatchObject({ sealed: 1, unsealable: [refusal] })
+    // It is said again by each seal, and by status, until somebody does something about it.
+    expect(await store.audit.seal({ signer: key })).toMatchObject({ sealed: 0, unsealable: [refusal] })
+    expect(await store.audit.status()).toMatchObject({
+      unsealed: 1,
+      exposedSince: expect.any(String) as string,
+    })
+    expect(await problemsIn(store, { anchors })).toContainEqual({
+      kind: 'entry',
+      conversation: 'parser',
+      revision: 10,
+    })
+  })
+
+  it('nor by a sealer that follows the store, which says so once and seals the others', async () => {
+    const { file, folder, open } = sealed()
+    rewritten(file, (rows) => rows.slice(0, 9))
+    const store = await open()
+    await say(store, ['parser', 'other'], 'Go on.')
+    const key = await keyFile(join(folder, 'key.pem'))
+    const told: string[] = []
+    const stop = new AbortController()
+    const pace = { quiet: 0, every: 1 }
+    await store.audit.follow({
+      signer: key,
+      ...pace,
+      signal: stop.signal,
+      onEvent: (event) => {
+        told.push(event.type === 'refused' ? `refused ${event.conversation}` : event.type)
+        if (event.type !== 'sealed') return
+        if (told.filter((type) => type === 'sealed').length < 3) void say(store, ['other'])
+        else stop.abort()
+      },
+    })
+    expect(told).toEqual(['refused parser', 'sealed', 'sealed', 'sealed'])
+    expect(await store.audit.status()).toMatchObject({ unsealed: 1 })
+  })
+
+  it('and the event at the place that the ledger names may be gone: everything is looked at then', async () => {
+    const { file, folder, anchors, open } = sealed()
+    const before = await open()
+    const newest = { role: 'user', content: 'Is that all?' } as const
+    await before.conversation('last').append(newest)
+    const key = await keyFile(join(folder, 'key.pem'))
+    await before.audit.seal({ signer: key, anchors })
+    await before.conversation('last').append({ role: 'assistant', content: 'Yes.' })
+    let checkpoint = ''
+    for await (const finding of before.audit.verify({ anchors }))
+      if (finding.type === 'done') ({ checkpoint } = finding)
+    await before.close()
+    sql(file, `DELETE FROM events WHERE stream = (SELECT id FROM streams WHERE name = 'conversation-last')`)
+    const store = await open()
+    await say(store, ['other'])
+    expect(await store.audit.status()).toMatchObject({ unsealed: 1 })
+    expect(await store.audit.seal({ signer: key, anchors })).toMatchObject({ sealed: 1 })
+    const gone = { kind: 'entry', conversation: 'last', revision: 0 }
+    expect(await problemsIn(store, { anchors })).toContainEqual(gone)
+    expect(await problemsIn(store, { anchors, since: checkpoint })).toContainEqual({ kind: 'store' })
+  })
+})
+
+describe('what cannot be decoded of the ledger is a finding, and the rest is checked', () => {
+  it.each([
+    ['its beginning', 'ledger', 0],
+    ['its first entries', 'ledger-0', 0],
+    ['its last entries', 'ledger-0', 1],
+  ])('%s', async (_, name, revision) => {
+    const { file, anchors, open } = sealed()
+    sql(
+      file,
+      `UPDATE events SET data = '{}' WHERE revision = ${revision} AND stream = (SELECT id FROM streams WHERE name = '${name}')`,
+    )
+    rewritten(file, isSwapped)
+    sql(
+      file,
+      `UPDATE events SET data = replace(data, 'parser', 'PARSER') WHERE revision = 2 AND stream = (SELECT id FROM streams WHERE name = '${stream}')`,
+    )
+    const found = await problemsIn(await open(), { anchors })
+    expect(found).toContainEqual({ kind: 'ledger' })
+    expect(found).toContainEqual({ kind: 'conversation', conversation: 'parser' })
+  })
+})
+
 describe('what the chain does not show, the sealed ledger does', () => {
   it.each(Object.entries(chained))('%s', async (what, [at, change, end]) => {
     const { file, anchors, open } = sealed()

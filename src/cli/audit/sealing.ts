@@ -40,7 +40,8 @@ export const sealingBeside = async (
         anchors,
         signal,
         onEvent: (event) => {
-          if ('error' in event && event.error) told(event.error)
+          if (event.type === 'refused') told(event)
+          else if ('error' in event && event.error) told(event.error)
         },
       }),
     close,
