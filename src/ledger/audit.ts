@@ -13,7 +13,7 @@ import type { BeginError, LedgerError, ProofError, SealError } from './errors.ts
 import type { Signer } from './keys.ts'
 import { type ExportRecord, exportsIn, recordExport, type RecordedExport } from './exports.ts'
 import { nodesOf } from './nodes.ts'
-import { type LedgerProof, proofOf } from './prove.ts'
+import { type LedgerProof, proofOf, type ProofOptions } from './prove.ts'
 import { day, type PatrolOptions, patrolOn } from './patrol.ts'
 import { type SealedNow, type Sealing, sealNow } from './seal.ts'
 import { defaultPace, type SealerEvent, type SealerPace, sealOn } from './sealer.ts'
@@ -117,7 +117,8 @@ export interface Audit<W extends Way> {
    */
   readonly status: (options?: StatusOptions) => Answer<W, LedgerError, LedgerStatus>
   /**
-   * The proof that a conversation is in the ledger, as far as it was sealed last. Errors: `NotSealed`.
+   * The proof that a conversation is in the ledger, as far as it was sealed last. Errors: `NotSealed`;
+   * `SealContradicted` with `compare`, which whoever exports evidence uses.
    *
    * @example
    * const signer = await newKeyFile('palimpsest-audit.key')
@@ -125,7 +126,7 @@ export interface Audit<W extends Way> {
    * await store.audit.seal({ signer })
    * const { checkpoint, proof } = await store.audit.proof('task-42')
    */
-  readonly proof: (conversation: string) => Answer<W, ProofError, LedgerProof>
+  readonly proof: (conversation: string, options?: ProofOptions) => Answer<W, ProofError, LedgerProof>
   /**
    * What the ledger has of a conversation, and whether its events are still those that were sealed.
    *
@@ -275,7 +276,11 @@ export const auditOf = (audited: Audited): Audit<'task'> => {
     rotateKey: (options) => task(() => rotate(options)),
     status: (options) => task(() => status(options)),
     patrol: (options) => task(() => patrol(options)),
-    proof: (conversation) => task(() => proofOf({ store, nodes }, conversation)),
+    proof: (conversation, options) =>
+      task(async function* (): Steps<ProofError, LedgerProof> {
+        const checked = yield* ok(checkedOptions(options ?? {}, { compare: kinds.flag }))
+        return yield* proofOf({ store, nodes }, conversation, checked)
+      }),
     standing: (conversation) => task(() => standingOf(store, conversation)),
     recordExport: (record) => task(() => recordExport(audited, record)),
     exports: () => exportsIn(store),

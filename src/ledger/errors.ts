@@ -5,7 +5,7 @@ import type { StoreError } from '../store/errors.ts'
 export type SealError = LedgerError | KeyMismatch | AnchorAhead | AnchorFailed
 /** Why something could not be said of a ledger. */
 export type LedgerError = StoreError | InvalidInput | EventTooLarge | LedgerNotFound | LedgerDamaged
-export type ProofError = LedgerError | NotSealed
+export type ProofError = LedgerError | NotSealed | SealContradicted
 /** Why no ledger was begun. */
 export type BeginError = LedgerError | LedgerExists
 
@@ -33,6 +33,14 @@ export interface NotSealed {
   readonly _tag: 'NotSealed'
   readonly message: string
   readonly conversation: string
+}
+/** The conversation, or one that it was forked from, is no longer what was sealed. */
+export interface SealContradicted {
+  readonly _tag: 'SealContradicted'
+  readonly message: string
+  readonly conversation: string
+  /** Of the event in its own stream. */
+  readonly revision: number
 }
 /** The key is not the one that signs the ledger now. */
 export interface KeyMismatch {
@@ -82,6 +90,18 @@ export const notSealed = (conversation: string): NotSealed => ({
   _tag: 'NotSealed',
   message: `conversation ${conversation} is not in the ledger yet: seal it with palimpsest audit seal`,
   conversation,
+})
+
+/** @param difference how the event differs, as a sentence without its end */
+export const sealContradicted = (
+  conversation: string,
+  revision: number,
+  difference: string,
+): SealContradicted => ({
+  _tag: 'SealContradicted',
+  message: `conversation ${conversation} contradicts the ledger at revision ${revision}: ${difference}. Somebody changed the store: keep a copy of it as it is, see palimpsest audit verify, and restore a backup; to export what is there now all the same, use --force`,
+  conversation,
+  revision,
 })
 
 /** @param wasReplaced whether the key signed the ledger before another one replaced it */

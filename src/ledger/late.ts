@@ -12,7 +12,7 @@ export const lateAudit = (audited: Audited): Audit<'task'> => {
     rotateKey: (options) => async () => (await loaded()).rotateKey(options)(),
     status: (options) => async () => (await loaded()).status(options)(),
     patrol: (options) => async () => (await loaded()).patrol(options)(),
-    proof: (conversation) => async () => (await loaded()).proof(conversation)(),
+    proof: (conversation, options) => async () => (await loaded()).proof(conversation, options)(),
     standing: (conversation) => async () => (await loaded()).standing(conversation)(),
     recordExport: (record) => async () => (await loaded()).recordExport(record)(),
     async *exports() {

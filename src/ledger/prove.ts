@@ -1,12 +1,21 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { loadLineage } from '../history/lineage.ts'
 import { caught, ok, orThrow, type Steps } from '../result/steps.ts'
 import type { EventStore } from '../store/port.ts'
 import { anchoredIn } from './anchoring.ts'
 import { checkInclusion } from './checks.ts'
 import { readCheckpoint } from './checkpoints.ts'
 import { entryText } from './entries.ts'
-import { type LedgerError, ledgerDamaged, notSealed, type ProofError } from './errors.ts'
+import {
+  type LedgerError,
+  ledgerDamaged,
+  notSealed,
+  type ProofError,
+  type SealContradicted,
+  sealContradicted,
+} from './errors.ts'
 import { leafHash } from './hashes.ts'
-import { type HeadEntry, headsOf } from './heads.ts'
+import { differenceFrom, type HeadEntry, headsOf } from './heads.ts'
 import { keyText } from './keys.ts'
 import { type Ledger, loadLedger } from './log.ts'
 import type { Nodes } from './nodes.ts'
@@ -47,12 +56,23 @@ interface Inclusion {
 
 const base64 = (hashes: readonly Buffer[]): readonly string[] => hashes.map((hash) => hash.toString('base64'))
 
+/** How a proof is made. */
+export interface ProofOptions {
+  /**
+   * Whether every entry of the ledger for the conversation, and for those that it was forked from, is compared with the store first: reads
+   * the whole ledger. Without it, only what was sealed last is looked up, and nothing is compared.
+   */
+  readonly compare?: boolean | undefined
+}
+
 /** The proof that a conversation is in the ledger, as far as it was sealed last. */
 export async function* proofOf(
   { store, nodes }: { readonly store: EventStore; readonly nodes: Nodes },
   conversation: string,
+  { compare = false }: ProofOptions = {},
 ): Steps<ProofError, LedgerProof> {
   const ledger = yield* loadLedger(store)
+  if (compare) yield* compareAll(store, ledger, conversation)
   const latest = yield* caught<LedgerError, HeadEntry | undefined>(async () => {
     for await (const entry of headsOf(store, ledger, conversation)) return entry
     return undefined
@@ -63,6 +83,25 @@ export async function* proofOf(
   const checkpoint = yield* bestCheckpoint(store, ledger, index)
   const proven = yield* inclusionIn(nodes, ledger, { index, text, checkpoint })
   return { conversation, revision, head, ...proven, keys: yield* proofKeys(nodes, ledger) }
+}
+
+/** Ends with `SealContradicted` where the store is not what the ledger has of a conversation and of those that it was forked from. */
+async function* compareAll(store: EventStore, ledger: Ledger, id: string): Steps<ProofError, void> {
+  const lineage = await loadLineage(store, id)
+  // What is missing of it is told by whoever reads it.
+  if (E.isLeft(lineage)) return
+  for (const { conversation, offset, last } of lineage.right ?? []) {
+    const found = yield* caught<ProofError, SealContradicted | undefined>(async () => {
+      for await (const entry of headsOf(store, ledger, conversation)) {
+        const { revision } = entry
+        const difference =
+          offset + revision > last ? undefined : await differenceFrom(store, conversation, entry)
+        if (difference) return sealContradicted(conversation, revision, difference.message)
+      }
+      return undefined
+    })
+    if (found) return yield found
+  }
 }
 
 /** The keys of a ledger, each but the first with the proof that the one before made it known. */

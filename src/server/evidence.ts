@@ -70,7 +70,7 @@ const refuseLarge = async (chat: Conversation, command: string): Promise<void> =
 /** Undefined if nothing of it is sealed. */
 const proofOf = async ({ audit }: Pick<Store, 'audit'>, id: string): Promise<LedgerProof | undefined> => {
   try {
-    return await audit.proof(id)
+    return await audit.proof(id, { compare: true })
   } catch (error) {
     if (isError(error, 'NotSealed') || isError(error, 'LedgerNotFound')) return undefined
     throw error

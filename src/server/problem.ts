@@ -92,6 +92,7 @@ const statuses: Readonly<Record<Tag, number>> = {
   Busy: 409,
   WorkerNotFound: 404,
   NotSealed: 409,
+  SealContradicted: 409,
   LedgerNotFound: 404,
   LedgerDamaged: 500,
   // The store.

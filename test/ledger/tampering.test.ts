@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -14,7 +14,8 @@ import { edgeRoot, emptyEdge, grown } from '../../src/ledger/tiles.ts'
 import { openStore, type Signer, type Store } from '../../src/index.ts'
 import { atEnd } from '../support/at-end.ts'
 import { temporaryFolder } from '../support/stores.ts'
-import { problemsIn, say } from './scene.ts'
+import { shell } from '../cli/palimpsest.ts'
+import { exportsOf, problemsIn, say } from './scene.ts'
 
 // What somebody who can write to the database can do, with every hash computed again, so that the chain shows nothing.
 
@@ -277,6 +278,48 @@ describe('what was rewritten is not sealed again', () => {
     const gone = { kind: 'entry', conversation: 'last', revision: 0 }
     expect(await problemsIn(store, { anchors })).toContainEqual(gone)
     expect(await problemsIn(store, { anchors, since: checkpoint })).toContainEqual({ kind: 'store' })
+  })
+})
+
+describe('what contradicts the ledger is not exported as evidence', () => {
+  it.each([
+    ['the conversation itself', 'parser', 'parser', 10],
+    ['what it was forked from', 'other-parser', 'parser', 10],
+  ])('%s', async (_, id, conversation, revision) => {
+    const { file, folder, open } = sealed()
+    const before = await open()
+    const fork = await before.conversation('parser').fork('other-parser')
+    await fork.append({ role: 'user', content: 'Thanks.' })
+    await before.audit.seal({ signer: await keyFile(join(folder, 'key.pem')) })
+    expect(await before.audit.proof(id, { compare: true })).toMatchObject({ conversation: id })
+    await before.close()
+    rewritten(file, isSwapped)
+    const store = await open()
+    const contradicted = { _tag: 'SealContradicted', conversation, revision }
+    await expect(store.audit.proof(id, { compare: true })).rejects.toMatchObject(contradicted)
+    const out = join(folder, 'bundle')
+    const refused = await shell(`palimpsest audit export ${id} --out ${out} --store sqlite:${file}`, folder)
+    expect(refused).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('contradicts the ledger') as string,
+    })
+    expect(existsSync(out)).toBe(false)
+    expect(await exportsOf(store)).toEqual([])
+    const forced = await shell(
+      `palimpsest audit export ${id} --out ${out} --force --store sqlite:${file}`,
+      folder,
+    )
+    expect(forced.code).toBe(0)
+  })
+
+  it('but a fork from before what was changed is', async () => {
+    const { file, folder, open } = sealed()
+    const before = await open()
+    await before.conversation('parser').fork('early', { at: 3 })
+    await before.audit.seal({ signer: await keyFile(join(folder, 'key.pem')) })
+    await before.close()
+    rewritten(file, (rows) => rows.slice(0, 9))
+    expect(await (await open()).audit.proof('early', { compare: true })).toMatchObject({ revision: 0 })
   })
 })
 

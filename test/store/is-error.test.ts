@@ -84,6 +84,7 @@ describe('isError', () => {
       OutOfRange: true,
       OutcomeUnknown: true,
       SchemeTaken: true,
+      SealContradicted: true,
       SecretMissing: true,
       StaleContext: true,
       StoreBusy: true,

@@ -16,6 +16,7 @@ interface Options {
   readonly redact?: readonly number[]
   readonly by?: string
   readonly reason?: string
+  readonly force?: true
 }
 
 export const addAuditExport = (audit: Command, shell: Shell): void => {
@@ -30,6 +31,7 @@ export const addAuditExport = (audit: Command, shell: Shell): void => {
     )
     .option('--calls <first..last>', 'only the requests of these calls (sent --list numbers them)', calls)
     .option('--redact <positions>', 'withhold these events: 12,15', positions)
+    .option('--force', 'export also what contradicts the ledger: it will be BROKEN')
     .option('--by <name>', 'who exports it (default: $USER)')
     .option('--reason <text>', 'why; recorded with the export')
     .addHelpText(
@@ -37,7 +39,8 @@ export const addAuditExport = (audit: Command, shell: Shell): void => {
       `
 A bundle holds the events to the byte, with those of the conversations that
 it was forked from, and every request to a model. README.md in it says how to
-check it without palimpsest.
+check it without palimpsest. A conversation that is no longer what was sealed
+is refused.
 Before anything is written, the store records who exports what, and why;
 palimpsest audit exports lists it. What is refused is not recorded.
 
@@ -76,7 +79,7 @@ const placeOf = (n: number, format: Options['format']): string => `${n + 1}${ext
 const written = async (
   { store, host }: Session,
   id: string,
-  { out, format, calls: chosen, redact: withhold, by, reason }: Options,
+  { out, format, calls: chosen, redact: withhold, by, reason, force }: Options,
 ): Promise<Written> => {
   const chat = store.conversation(id)
   const onReady = (): Promise<void> =>
@@ -90,7 +93,7 @@ const written = async (
     })
   if (format !== 'bundle')
     return { file: out, ...(await chat.document({ file: out, format, withhold, onReady })) }
-  const ledger = await store.audit.proof(id).catch((error: unknown) => {
+  const ledger = await store.audit.proof(id, { compare: force !== true }).catch((error: unknown) => {
     if (isError(error, 'NotSealed') || isError(error, 'LedgerNotFound')) return undefined
     throw error
   })
