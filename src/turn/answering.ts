@@ -8,8 +8,8 @@ import type { ModelAborted } from '../models/model.ts'
 import { configurationOf, type Effective, type Item } from '../projections/effective.ts'
 import { run, type Steps } from '../result/steps.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
-import { callStates, type CallStates, noStates, statesOf } from './calls/call-states.ts'
-import { rewindsAfter, saidSince, wasLeft } from './calls/calls-now.ts'
+import { type CallStates, isWithdrawn, noStates, statesOf } from './calls/call-states.ts'
+import { rewindsAfter, saidSince } from './calls/calls-now.ts'
 import { type Circumstances, factsOf, type Planned, taskFor, waitingCall } from './calls/calls.ts'
 import type { WaitingCall } from './stream/turn-event.ts'
 import { watched } from './results/watched-call.ts'
@@ -64,14 +64,15 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
     const since = open.flatMap(({ use, call }) => states.of(use, call.id).wait?.data.at ?? [])
     const rewinds = since.length === 0 ? [] : yield* rewindsAfter(chat, Math.min(...since))
     const { run: tools, waiting: { expires } = {} } = current()
+    const time = Date.now()
     return {
       tools,
       isDefined: (name) => names?.has(name) ?? false,
-      recordsStarts: (reply) => starts.get(reply) !== undefined && starts.get(reply) === states.end.begun,
+      recordsStarts: (reply) => states.begun.has(starts.get(reply) ?? ''),
       isRepeated: (reply, id) => open.filter(({ use, call }) => use === reply && call.id === id).length > 1,
-      wasLeft: (reply, at) => wasLeft(reply, at, rewinds),
+      isWithdrawn: (state) => isWithdrawn(state, rewinds, time),
       said: held ? saidSince(now, held.before) : Infinity,
-      now: Date.now(),
+      now: time,
       expires,
     }
   }
@@ -90,10 +91,8 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
         own && open.every(({ use }) => use === own?.reply) ? noStates(own.end) : yield* statesOf(log, open)
       own = undefined
       // Somebody else has started them since: their results will come.
-      const isStartedHere = ({ use, call }: OpenCall): boolean => {
-        const { isStarted, startedIn } = states.of(use, call.id)
-        return isStarted && startedIn === undefined
-      }
+      const isStartedHere = ({ use, call }: OpenCall): boolean =>
+        states.of(use, call.id).started !== undefined
       if (mayBeElsewhere && open.some(isStartedHere)) return yield lost()
       const known = yield* circumstances(now, unanswered, states)
       const planAll = (ends: AbortSignal): Promise<readonly Planned[]> =>
@@ -138,7 +137,8 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
       if (task.type === 'wait') return []
       const work = async () => {
         if (task.type === 'answer') return task.result
-        const key = `${task.startedIn ?? chat.id}/${use}/${call.id}`
+        const permitted = task.anew === undefined ? '' : `/${task.anew}`
+        const key = `${task.startedIn ?? chat.id}/${use}/${call.id}${permitted}`
         return resultOf(call, { ...task, key }, { ...limits, signal })
       }
       return [await watched(call, limits, work)]
@@ -165,11 +165,14 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
     return { waiting: left('approval'), pending: left('handed-back') }
   }
 
-  /** Whether any of these calls was recorded as waiting. */
+  /** Whether any of these calls was recorded as waiting, here or where a fork has them from. */
   async function* haveWaited(open: readonly OpenCall[]): Steps<ReadError, boolean> {
     if (open.length === 0) return false
-    const states = yield* callStates(log, Math.min(...open.map(({ use }) => use)))
-    return open.some(({ use, call }) => states.of(use, call.id).wait !== undefined)
+    const states = yield* statesOf(log, open)
+    return open.some(({ use, call }) => {
+      const { wait, above } = states.of(use, call.id)
+      return (wait ?? above?.wait) !== undefined
+    })
   }
 
   return {

@@ -186,13 +186,19 @@ describe('calls that a fork has of its parent', () => {
     return { ...all, first }
   }
 
-  it('have an outcome that nobody knows if they are unsafe', async () => {
-    const { first, done, turn } = await forkAfter(false)
-    const chat = await first.fork('second')
-    await turn(chat)
-    expect([...done.keys()].toSorted()).toEqual(['look', 'save'])
-    expect((await resultsOf(chat)).get('pay')).toContain('interrupted')
-  })
+  it.each([
+    { isStarted: false, says: 'it waits in the conversation this was forked from' },
+    { isStarted: true, says: 'whether it took effect is not known' },
+  ])(
+    'are left to that if they are unsafe: the model is told what is known (started there: $isStarted)',
+    async ({ isStarted, says }) => {
+      const { first, done, turn } = await forkAfter(isStarted)
+      const chat = await first.fork('second')
+      await turn(chat)
+      expect([...done.keys()].toSorted()).toEqual(['look', 'save'])
+      expect((await resultsOf(chat)).get('pay')).toContain(says)
+    },
+  )
 
   it('are begun anew, each branch for itself, if they were not started there', async () => {
     const { first, done, turn } = await forkAfter(false)
@@ -217,11 +223,19 @@ describe('calls that a fork has of its parent', () => {
     },
   )
 
-  it('are repeated with the input that somebody has approved there, and not asked about again', async () => {
+  it('are asked about anew although somebody has approved them there, and run under a key of their own', async () => {
     const { first, done, turn } = await giftStarted()
-    const { waiting } = await turn(await first.fork('second'))
-    expect(waiting).toEqual([])
-    expect(done).toEqual([{ key: 'c/2/gift', input: { sum: 5 } }])
+    const second = await first.fork('second')
+    expect((await turn(second)).waiting).toMatchObject([{ call: 'gift' }])
+    expect(await second.waiting()).toMatchObject([{ call: 'gift', started: expect.any(String) }])
+    expect(done).toEqual([])
+    await second.approve('gift', { by: 'bob' })
+    await turn(second)
+    await turn(first)
+    expect(done).toEqual([
+      { key: 'second/2/gift', input: {} },
+      { key: 'c/2/gift', input: { sum: 5 } },
+    ])
   })
 })
 

@@ -10,11 +10,13 @@ import type { Part } from '../text.ts'
 const byOption = ['--by <name>', 'who decides (default: $USER)'] as const
 
 /** A call that waits as a line: the position of its reply, its id, the tool, what it is given. */
-const awaitedParts = ({ reply, call, tool, input, why, until }: Awaited): readonly Part[] => [
+const awaitedParts = ({ reply, call, tool, input, why, until, started }: Awaited): readonly Part[] => [
   positionPart(reply),
   labelPart(why === 'approval' ? 'approve?' : 'result?', 'marker'),
   [`${call}  `, 'assistant'],
-  [`${tool} ${firstLine(JSON.stringify(input))}${until ? `  until ${until}` : ''}`],
+  [
+    `${tool} ${firstLine(JSON.stringify(input))}${until ? `  until ${until}` : ''}${started ? `  started before, ${started}` : ''}`,
+  ],
 ]
 
 export const addWaiting = (program: Command, shell: Shell): void => {

@@ -62,13 +62,13 @@ export const resultsChecked = async (
   for (const { call, result } of calls) {
     const task = await taskFor(
       { call, use: reply },
-      { isStarted: false },
+      {},
       {
         tools: settled.run,
         isDefined: (name) => names?.has(name) ?? false,
         recordsStarts: () => true,
         isRepeated: () => false,
-        wasLeft: () => false,
+        isWithdrawn: () => false,
         said: Infinity,
         now: 0,
         expires: undefined,

@@ -10,6 +10,7 @@ export const awaitedShape = z
     why: z.enum(['approval', 'handed-back']),
     reply: position,
     since: z.string(),
+    started: z.string().optional(),
   })
   .meta({ id: 'Awaited' })
 export const decidedShape = z

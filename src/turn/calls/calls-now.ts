@@ -2,6 +2,7 @@ import type { Conversation } from '../../conversation/conversation.ts'
 import type { Effective } from '../../projections/effective.ts'
 import type { Steps } from '../../result/steps.ts'
 import type { ReadError } from '../../store/errors.ts'
+import type { Rewind } from './call-states.ts'
 import { type Held, overtakenSince, saidLast } from './held.ts'
 import { type OpenCall, openCalls } from './open-calls.ts'
 
@@ -14,11 +15,6 @@ export interface CallsNow {
   readonly said: number
   /** Where the conversation was rewound after the position given, through that of the history. */
   readonly rewinds: readonly Rewind[]
-}
-
-export interface Rewind {
-  readonly position: number
-  readonly to: number
 }
 
 /** @param since the position after which rewinds matter */
@@ -36,15 +32,15 @@ export async function* callsNow(
     : { open: [], said: Infinity, rewinds }
 }
 
-/** Whether the conversation has left the reply at this position since then, even if it has come back. */
-export const wasLeft = (reply: number, since: number, rewinds: readonly Rewind[]): boolean =>
-  rewinds.some(({ position, to }) => position > since && to < reply)
-
 export async function* rewindsAfter(chat: Conversation, at: number): Steps<ReadError, readonly Rewind[]> {
   const events = yield* chat.later(at)
-  return events.flatMap((event) =>
-    event.type === 'Rewound' ? [{ position: event.position, to: event.data.to }] : [],
-  )
+  return events.flatMap((event, index) => {
+    if (event.type !== 'Rewound') return []
+    const isAlone = [events[index - 1], events[index + 1]].every(
+      (other) => other?.metadata.commandId !== event.metadata.commandId,
+    )
+    return [{ position: event.position, to: event.data.to, isAlone }]
+  })
 }
 
 /** Position of the first item that a history has more than before; Infinity if there is none. */

@@ -5,7 +5,7 @@ import { isFields } from '../../events/json.ts'
 import { orAborted } from '../../models/aborted.ts'
 import { errorText } from '../../models/error-text.ts'
 import { effectOf, needsApproval, type Tools, type ToolSettings } from '../../tools/settings.ts'
-import type { CallState } from './call-states.ts'
+import { type CallState, isOver, startOf } from './call-states.ts'
 import type { OpenCall } from './open-calls.ts'
 import type { WaitingCall } from '../stream/turn-event.ts'
 import { cutOff, type Edited, failed, toolOf, type ToolUse } from '../results/tools.ts'
@@ -16,9 +16,14 @@ export type Task =
       readonly type: 'run'
       readonly tool: ToolSettings
       readonly edited?: Edited
+      /** It was started before, on the same approval if it needs one. */
       readonly isAgain: boolean
+      /** Its start is recorded although the tool has no effect: an approval can be withdrawn until then. */
+      readonly isApproved?: true
       /** The conversation that this one was forked from, where it was started. */
       readonly startedIn?: string
+      /** It was started before its approval: the revision of the wait tells the two apart. */
+      readonly anew?: number
     }
   | { readonly type: 'answer'; readonly result: Block }
   | {
@@ -37,8 +42,8 @@ export interface Circumstances {
   readonly recordsStarts: (reply: number) => boolean
   /** Whether the reply at this position makes several open calls of this id. */
   readonly isRepeated: (reply: number, call: string) => boolean
-  /** Whether the conversation has left the reply since that position. */
-  readonly wasLeft: (reply: number, since: number) => boolean
+  /** Whether a rewind has withdrawn the wait for a call. */
+  readonly isWithdrawn: (state: CallState) => boolean
   /** Position of what the user has said after the calls; Infinity if nothing. */
   readonly said: number
   /** Milliseconds since 1970. */
@@ -50,68 +55,86 @@ export interface Circumstances {
 }
 
 const interrupted = 'This call was interrupted: whether it took effect is not known.'
+const notHere = 'This call was not carried out here; it waits in the conversation this was forked from.'
+const startedBefore = ' It had been started before that: whether it took effect then is not known.'
 
 /** Decides what to do about an open call. */
 export const taskFor = async (
   { call, use }: OpenCall,
   state: CallState,
-  { tools, isDefined, recordsStarts, isRepeated, wasLeft, said, now, expires, signal }: Circumstances,
+  circumstances: Circumstances,
 ): Promise<Task> => {
+  const { tools, isDefined, recordsStarts, isRepeated, isWithdrawn, said, now, expires, signal } =
+    circumstances
   const answer = (text: string): Task => ({ type: 'answer', result: failed(call, text) })
+  const denied = (how: string): Task =>
+    answer(`This call was denied${how}${startOf(state) || state.above?.started ? startedBefore : ''}`)
   const tool = toolOf(tools, call.name)
-  const { startedIn } = state
-  // What was left since in the other conversation does not matter: it was started.
-  const isLeft = (at: number): boolean => startedIn === undefined && wasLeft(use, at)
-  const wait = state.wait && !isLeft(state.wait.data.at) ? state.wait.data : undefined
+  const { above } = state
+  const isLeft = isWithdrawn(state)
+  const wait = isLeft ? undefined : state.wait?.data
+  /** It was started on what permits it now. */
+  const isStarted = !isLeft && state.started !== undefined
   // Too late for what the user has said before it, unless that is no denial.
   const decided = wait && state.decision?.data
   const decision = decided && (wait.keep || decided.at < said) ? decided : undefined
   const isUnsafe = tool !== undefined && effectOf(tool) === 'unsafe'
-  if (state.isStarted && (isUnsafe || !tool)) return answer(interrupted)
+  if (isStarted && (isUnsafe || !tool)) return answer(interrupted)
   const isApproved = decision?.decision === 'approved'
   if (decision?.decision === 'denied')
-    return answer(`This call was denied by ${decision.by}${decision.reason ? `: ${decision.reason}` : '.'}`)
-  if (said < Infinity && !wait?.keep && !isApproved)
+    return denied(` by ${decision.by}${decision.reason ? `: ${decision.reason}` : '.'}`)
+  /** Whether the log knows that nobody has begun it. */
+  const isUntouched = !startOf(state) && !above?.started && recordsStarts(use)
+  if (said < Infinity && !wait?.keep && !isApproved) {
+    if (wait?.why === 'approval') return denied(': the user said something else.')
+    if (!wait && above && isUntouched) return answer(notHere)
     return answer(
-      wait?.why === 'approval'
-        ? 'This call was denied: the user said something else.'
-        : 'This call has no result: the user said something else. Whether it took effect is not known.',
+      'This call has no result: the user said something else. Whether it took effect is not known.',
     )
+  }
   // Whoever it was handed back to may be at work on it.
   if (wait?.why === 'handed-back') return { type: 'wait', why: wait.why, isNew: false }
+  if (state.wait?.data.why === 'handed-back') return { type: 'wait', why: 'handed-back', isNew: true }
+  if (!wait && above?.wait?.data.why === 'handed-back' && !above.started) return answer(notHere)
   if (!tool && !isDefined(call.name)) return answer(`There is no tool ${call.name}.`)
   if (!isFields(call.input))
     return answer(
       'The input is not a JSON object: it was cut off, or is malformed. Call again with all of it.',
     )
+  if (!tool && !wait && above?.started) return answer(interrupted)
+  if (!tool && !wait && above && isUntouched) return answer(notHere)
   if (!tool) return { type: 'wait', why: 'handed-back', isNew: true }
-  if (!wait && !state.isStarted && !recordsStarts(use) && isUnsafe) return answer(interrupted)
-  const run: Task = { type: 'run', tool, isAgain: state.isStarted, ...(startedIn && { startedIn }) }
-  // One that has waited is asked about again once that wait was left.
-  if (state.isStarted && !state.wait) return run
+  const run: Task = { type: 'run', tool, isAgain: isStarted }
+  // One that has waited is asked about again once that wait was withdrawn.
+  if (isStarted && !state.wait) return run
   if (isApproved) {
-    const { by, input } = decision
-    return input ? { ...run, edited: { by, input } } : run
+    const { by, input, wait: revision } = decision
+    const anew = state.earlier && { anew: revision }
+    return { ...run, isApproved: true, ...anew, ...(input && { edited: { by, input } }) }
   }
-  if (!wait) {
-    const asked = await isAsked(tool, call, signal)
-    if (E.isLeft(asked)) return answer(asked.left)
-    // Nobody could approve one of them, or change its input, without the others.
-    if (asked.right && isRepeated(use, call.id))
-      return answer(
-        'Several calls of this reply have the same id, so nobody can approve one of them. Call again.',
-      )
-    const until = expires === undefined ? undefined : new Date(now + expires).toISOString()
-    return asked.right ? { type: 'wait', why: 'approval', isNew: true, until } : run
+  if (wait)
+    return isOver(wait, now)
+      ? denied(': nobody approved it in time.')
+      : { type: 'wait', why: 'approval', isNew: false, until: wait.until }
+  // Of an import, or of a reply from before starts were recorded.
+  if (isUnsafe && !recordsStarts(use) && !state.wait && !above?.wait && !above?.started)
+    return answer(interrupted)
+  const asked = await isAsked(tool, call, signal)
+  if (E.isLeft(asked)) return answer(asked.left)
+  if (!asked.right) {
+    if (isUnsafe && (startOf(state) || above?.started)) return answer(interrupted)
+    if (isUnsafe && above) return answer(notHere)
+    // Under the key under which it was started.
+    return above?.started ? { ...run, isAgain: true, startedIn: above.conversation } : run
   }
-  return isOver(wait, now)
-    ? answer('This call was denied: nobody approved it in time.')
-    : { type: 'wait', why: 'approval', isNew: false, until: wait.until }
+  // Nobody could approve one of them, or change its input, without the others.
+  if (isRepeated(use, call.id))
+    return answer(
+      'Several calls of this reply have the same id, so nobody can approve one of them. Call again.',
+    )
+  const until = expires === undefined ? undefined : new Date(now + expires).toISOString()
+  return { type: 'wait', why: 'approval', isNew: true, until }
 }
-
-/** Whether the time for a decision is over. */
-export const isOver = ({ until }: { readonly until?: string | undefined }, now: number): boolean =>
-  until !== undefined && Date.parse(until) <= now
 
 /** Whether the call needs an approval; left what the tool's own function has thrown: then the call is not run. */
 const isAsked = async (
@@ -145,8 +168,9 @@ export interface WaitOptions {
 export const factsOf = (planned: readonly Planned[], keep: boolean, at: number): readonly TurnFact[] => {
   const started = planned.flatMap(({ call, use, task }): readonly TurnFact[] => {
     if (task.type !== 'run' || task.isAgain) return []
-    const effect = effectOf(task.tool)
-    if (effect === 'none') return []
+    const given = effectOf(task.tool)
+    if (given === 'none' && !task.isApproved) return []
+    const effect = given === 'none' ? 'idempotent' : given
     return [{ type: 'ToolStarted', data: { reply: use, call: call.id, tool: call.name, effect, at } }]
   })
   const waits = planned.filter(({ task }) => task.type === 'wait' && task.isNew)

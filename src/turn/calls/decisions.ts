@@ -5,12 +5,12 @@ import { objectOf } from '../../conversation/envelope.ts'
 import type { At } from '../../conversation/reading.ts'
 import { checkJson } from '../../events/check.ts'
 import type { EventTooLarge } from '../../events/errors.ts'
-import type { RecordedTurnFact } from '../../events/turn-events.ts'
 import type { Answer, Way } from '../../result/answer.ts'
-import { caught, ok, run, type Steps, task } from '../../result/steps.ts'
-import type { ReadError, StoreError } from '../../store/errors.ts'
-import { type CallsNow, callsNow, wasLeft } from './calls-now.ts'
-import { isOver, waitingCall } from './calls.ts'
+import { ok, run, type Steps, task } from '../../result/steps.ts'
+import type { ReadError } from '../../store/errors.ts'
+import { type CallState, isOver, isWithdrawn, lastWaiting, startOf, statesOf } from './call-states.ts'
+import { type CallsNow, callsNow } from './calls-now.ts'
+import { waitingCall } from './calls.ts'
 import type { WaitingCall } from '../stream/turn-event.ts'
 import { alreadyDecided, type AlreadyDecided, type NotWaiting, notWaiting } from './errors.ts'
 
@@ -45,6 +45,8 @@ export interface Awaited extends WaitingCall {
   readonly reply: number
   /** ISO 8601, UTC. */
   readonly since: string
+  /** When it was started before, if it was: ahead of a rewind, or in the conversation that this one was forked from. It may have taken effect. */
+  readonly started?: string
 }
 
 export type DecisionError = ReadError | EventTooLarge | AlreadyDecided | NotWaiting
@@ -90,58 +92,42 @@ const denialSchema = z.strictObject({ call: callId, by, reason: z.string().optio
 /** How often a decision is tried again while others write. */
 const maxTries = 100
 
-/** The newest wait for a call, with the decision on it. */
-interface Found {
-  readonly wait: RecordedTurnFact<'CallsWaiting'>
-  readonly decision?: RecordedTurnFact<'CallDecided'>
-}
-
 /** Why nothing can be decided about a call that has waited; undefined if something can. */
 const problemWith = (
   call: string,
-  { data: { reply, at, why, keep, until } }: Found['wait'],
+  state: CallState,
   { open, said, rewinds }: CallsNow,
+  now: number,
 ): string | undefined => {
+  const { reply, why, keep, until } = state.wait?.data ?? {}
   if (!open.some(({ use, call: { id } }) => use === reply && id === call))
     return 'it has a result by now, or the conversation has gone back to before it'
   if (why === 'handed-back') return 'it waits for its result, not for an approval: append that'
-  if (wasLeft(reply, at, rewinds)) return 'the conversation was rewound past it: the next turn asks again'
+  if (isWithdrawn(state, rewinds, now))
+    return 'the conversation was rewound past it: the next turn asks again'
   if (said < Infinity && !keep) return `what the user has said at position ${said} has denied it`
-  return isOver({ until }, Date.now()) ? `its time was over at ${until}` : undefined
+  return isOver({ until }, now) ? `its time was over at ${until}` : undefined
 }
 
 /** What people decide about the calls of a conversation. */
 export const deciding = (chat: Conversation): Deciding => {
   const log = chat.turnLog
 
-  /** The newest wait for a call, however long ago. @param at of what was recorded at this position or before it */
-  const lookFor = (call: string, at = Infinity): Steps<StoreError, Found | undefined> =>
-    caught(async () => {
-      const decisions = new Map<number, RecordedTurnFact<'CallDecided'>>()
-      for await (const fact of log.newest()) {
-        if (fact.data.at > at) continue
-        if (fact.type === 'CallDecided' && fact.data.call === call) decisions.set(fact.data.wait, fact)
-        if (fact.type !== 'CallsWaiting' || !fact.data.calls.includes(call)) continue
-        const decision = decisions.get(fact.revision)
-        return { wait: fact, ...(decision && { decision }) }
-      }
-      return undefined
-    })
-
   async function* decide(
     decision: Decided['decision'],
     { call, ...given }: { readonly call: string } & Approval & Denial,
   ): Steps<DecisionError, Decided> {
     for (let tries = 1; ; tries++) {
-      const found = yield* lookFor(call)
+      const found = yield* lastWaiting(log, call)
       const { revision } = yield* log.end()
       const now = yield* ok(chat.context())
-      const calls = yield* callsNow(chat, now, found?.wait.data.at)
-      const problem = found && problemWith(call, found.wait, calls)
+      const calls = yield* callsNow(chat, now, found?.wait?.data.at)
+      const time = Date.now()
+      const problem = found && problemWith(call, found, calls, time)
       // A rewind withdraws a decision with its wait.
-      if (found?.decision && !wasLeft(found.wait.data.reply, found.wait.data.at, calls.rewinds))
+      if (found?.decision && !isWithdrawn(found, calls.rewinds, time))
         return yield alreadyDecided(chat.id, found.decision)
-      if (!found || problem !== undefined)
+      if (!found?.wait || problem !== undefined)
         return yield notWaiting(
           chat.id,
           call,
@@ -166,15 +152,24 @@ export const deciding = (chat: Conversation): Deciding => {
     const now = yield* chat.begun(options)
     if (!now) return []
     const { open } = yield* callsNow(chat, now)
+    if (open.length === 0) return []
+    const states = yield* statesOf(log, open, now.at)
     const all: Awaited[] = []
     for (const { call, use } of open) {
-      const found = yield* lookFor(call.id, now.at)
-      if (!found || found.decision || found.wait.data.reply !== use) continue
-      const { wait } = found
+      const state = states.of(use, call.id)
+      const { wait, decision, above } = state
+      if (!wait || decision) continue
       const calls = yield* callsNow(chat, now, wait.data.at)
       const { why, until } = wait.data
-      if (why === 'approval' && problemWith(call.id, wait, calls) !== undefined) continue
-      all.push({ ...waitingCall(call, until), why, reply: use, since: wait.metadata.time })
+      if (why === 'approval' && problemWith(call.id, state, calls, Date.now()) !== undefined) continue
+      const started = (startOf(state) ?? above?.started)?.metadata.time
+      all.push({
+        ...waitingCall(call, until),
+        why,
+        reply: use,
+        since: wait.metadata.time,
+        ...(started !== undefined && { started }),
+      })
     }
     return all
   }

@@ -20,6 +20,8 @@ export interface Awaited {
   /** Position of the reply that makes it. */
   readonly reply: number
   readonly since: string
+  /** When it was started before, and may have taken effect. */
+  readonly started?: string | undefined
 }
 
 interface WaitingCallsProps {
@@ -63,6 +65,8 @@ export const WaitingCalls = ({ source, id, waiting, off, decided }: WaitingCalls
               {call.why === 'approval' ? 'waits for an approval' : 'waits for a result from outside'} · called
               at <a href={hrefs.conversation(id, { at: call.reply })}>{call.reply}</a> ·{' '}
               {ago(call.since, Date.now())}
+              {call.started !== undefined &&
+                ` · was started before, ${ago(call.started, Date.now())}: it may have taken effect`}
             </span>
           </header>
           <Text text={inputText(call.input)} />

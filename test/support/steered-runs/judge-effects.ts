@@ -5,15 +5,19 @@ import type { Observed } from './run.ts'
 import { type Effect, isRecorded, isUnsafe, needsApproval } from './tools.ts'
 
 export const judgeEffects = ({ effects }: Observed, stored: readonly Stored[]): void => {
-  for (const [call, all] of Map.groupBy(effects, (effect) => effect.call)) {
+  // What is run on another approval has another key.
+  for (const [key, all] of Map.groupBy(effects, (effect) => effect.key)) {
     const [first] = all
-    if (first && isUnsafe(first.tool)) expect(all.length, `effects of ${first.tool} ${call}`).toBe(1)
+    if (first && isUnsafe(first.tool)) expect(all.length, `effects of ${first.tool} ${key}`).toBe(1)
   }
   for (const effect of effects) judgeEffect(effect, stored)
   for (const { log, paths, facts } of stored) {
     const starts = facts.filter(({ type }) => type === 'ToolStarted')
-    const names = starts.map(({ data }) => `${String(data['reply'])} ${String(data['call'])}`)
-    expect(new Set(names).size, 'a call is started once').toBe(names.length)
+    const names = starts.map(({ data, position }) => {
+      const wait = waitBefore(facts.slice(0, position), Number(data['reply']), String(data['call']))
+      return `${String(data['reply'])} ${String(data['call'])} ${wait?.position}`
+    })
+    expect(new Set(names).size, 'a call is started once on a wait').toBe(names.length)
     // What was denied may be approved once the conversation has gone back to before the denial.
     for (const position of paths.at(-1) ?? []) judgeTold(log[position] as Raw, effects)
   }
@@ -26,11 +30,17 @@ const judgeTold = (event: Raw, effects: readonly Effect[]): void => {
     const content = JSON.stringify(block['content'])
     const made = effects.filter(({ call }) => call === block['tool_use_id'])
     if (content.includes(' done')) expect(made.length, `effects of ${content}`).toBeGreaterThan(0)
-    const isDenied = content.includes('was denied')
+    const isDenied = content.includes('was denied') && !content.includes('had been started before')
     if (isDenied && made.some(({ tool }) => isUnsafe(tool)))
       throw new Error(`an effect of a call that was not run: ${content} ${JSON.stringify(made)}`)
   }
 }
+
+const waitBefore = (facts: readonly Raw[], reply: number, call: string): Raw | undefined =>
+  facts.findLast(
+    ({ type, data }) =>
+      type === 'CallsWaiting' && data['reply'] === reply && (data['calls'] as string[]).includes(call),
+  )
 
 const judgeEffect = (effect: Effect, stored: readonly Stored[]): void => {
   const [chat, at, call] = effect.key.split('/')
@@ -41,15 +51,12 @@ const judgeEffect = (effect: Effect, stored: readonly Stored[]): void => {
   const use = blocksIn(of.log[reply] as Raw).find(({ id }) => id === call)
   expect(use, `the call of ${effect.key}`).toMatchObject({ type: 'tool_use', name: effect.tool })
   const input = use?.['input'] as Effect['input']
-  const started = facts.find((fact) => fact.type === 'ToolStarted' && isOf(fact))
+  const started = facts.findLast((fact) => fact.type === 'ToolStarted' && isOf(fact))
   if (isRecorded(effect.tool)) expect(started, `the start of ${effect.key}`).toBeDefined()
   if (!needsApproval(effect.tool, input)) return expect(effect.input).toEqual(input)
   // What may run twice is approved for each time, and started once.
   const before = started && isUnsafe(effect.tool) ? facts.slice(0, started.position) : facts
-  const wait = before.findLast(
-    ({ type, data }) =>
-      type === 'CallsWaiting' && data['reply'] === reply && (data['calls'] as string[]).includes(call ?? ''),
-  )
+  const wait = waitBefore(before, reply, call ?? '')
   const decision = before.find(
     (fact) => fact.type === 'CallDecided' && isOf(fact) && fact.data['wait'] === wait?.position,
   )
