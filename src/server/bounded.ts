@@ -1,4 +1,6 @@
 import type { Conversation, Store } from '../index.ts'
+import type { Effective } from '../projections/effective.ts'
+import { breath } from '../store/breath.ts'
 import { refused } from './problem.ts'
 
 // Work that reads a whole conversation: of a length that this process can hold, and little of it at the same time.
@@ -38,12 +40,16 @@ export const looked = async (
 
 /** As `looked`, for work that holds the whole conversation: its `events` throw `TooLong` where they are too large. */
 export const heldWhole = async (...asked: Parameters<typeof looked>): Promise<Conversation> => {
-  const chat = await looked(...asked)
-  const [, id, command] = asked
+  const [, , command] = asked
+  return eventsWithin(await looked(...asked), command, largest)
+}
+
+/** A conversation whose `events` throw `TooLong` where they are larger than that. @param command what does the same without a server */
+export const eventsWithin = (chat: Conversation, command: string, most: number): Conversation => {
   return {
     ...chat,
     events: async function* (options) {
-      const add = bytesOf(id, command, largest)
+      const add = bytesOf(chat.id, command, most)
       for await (const event of chat.events(options)) {
         add(JSON.stringify(event.data))
         yield event
@@ -68,6 +74,24 @@ export const bytesOf = (
         { limit: most },
       )
   }
+}
+
+/** The most bytes of a history that one answer is made of: made of texts, objects, texts again and bytes, it takes ten times as many. */
+export const largestAnswer = 16 * 1024 * 1024
+
+/**
+ * What a conversation shows at a position, before an answer is made of all of it. Throws `TooLong` if that is too large.
+ *
+ * @param command what does the same without a server
+ */
+export const shownAt = async (chat: Conversation, at: number, command: string): Promise<Effective> => {
+  const now = await chat.context({ at })
+  const add = bytesOf(chat.id, command, largestAnswer)
+  for (const item of now.items) {
+    add(JSON.stringify(item))
+    await breath()
+  }
+  return now
 }
 
 /** Refuses a store whose conversations have too many events all together. Reads where each of them ends, until they are too many. */

@@ -12,6 +12,9 @@ import { bodySent } from '../receipts/sent.ts'
 import { toError } from '../result/typed.ts'
 import { costOf, priceOf, prices } from '../turn/spending/prices.ts'
 import { countsIn } from '../turn/spending/usage.ts'
+import { rendering } from '../projections/render/renderer.ts'
+import { inBreaths } from '../store/breath.ts'
+import { shownAt } from './bounded.ts'
 import { refused } from './problem.ts'
 
 // The calls of a model as pages ask for them: with a receipt, by number; without one, by the position of the reply.
@@ -74,6 +77,7 @@ export const calledRequest = async (
     if (pending) return { number, ...pending }
     throw toError(callOutOfRange(id, number, number - 1))
   }
+  if (call) await shownAt(chat, call.receipt.position, `sent ${id} --call ${number}`)
   const sent = await chat.sent(call ?? number)
   const state = sent.isSame ? 'verified' : 'differs'
   return { ...sent, state, json: bodySent(sent), event: await idAt(chat, sent.position) }
@@ -105,7 +109,8 @@ const awaited = async (chat: Conversation): Promise<CalledRequest | undefined> =
 }
 
 const requestAt = async (chat: Conversation, at: number, model?: string) => {
-  const request = requestToday(await chat.context({ at }), await chat.render({ at }), model)
+  const now = await shownAt(chat, at, `render ${chat.id} --at ${at}`)
+  const request = requestToday(now, await inBreaths(rendering(now, {})), model)
   return { request, json: bodySent({ request }) }
 }
 

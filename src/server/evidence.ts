@@ -8,7 +8,7 @@ import type { Flow } from './route.ts'
 import { zipped } from './zip.ts'
 
 /** Events of more bytes are exported on the command line: a bundle is first written to a temporary folder, and may be three times as large. */
-const largest = 256 * 1024 * 1024
+const largest = 32 * 1024 * 1024
 
 export interface EvidenceWanted {
   readonly calls?: { readonly first: number; readonly last: number } | undefined

@@ -7,6 +7,7 @@ import { palimpsestLine } from '../formats/write-palimpsest.ts'
 import { itemIn } from '../projections/effective.ts'
 import { full } from '../projections/full.ts'
 import { isTyped, toError } from '../result/typed.ts'
+import { eventsWithin, largestAnswer, shownAt } from './bounded.ts'
 import { gather } from './html/gather.ts'
 import { htmlPage } from './html/page.ts'
 import { refused } from './problem.ts'
@@ -46,7 +47,8 @@ export const writerOf = async (format: string, source: Source): Promise<Writer |
     write: async function* (chat, { at, redact }) {
       const redacted = redactor(redact)
       const log: ConversationEvent[] = []
-      for await (const event of chat.events({ to: at })) log.push(redacted(event))
+      const within = eventsWithin(chat, `export ${chat.id} --format ${format}`, largestAnswer)
+      for await (const event of within.events({ to: at })) log.push(redacted(event))
       yield* write(log, chat.id)
     },
   }
@@ -91,7 +93,11 @@ const positionOf = ({ type, data, revision }: PlacedEvent, start: number): numbe
   type === 'Noted' || type === 'Linked' ? ((JSON.parse(data) as Placing).at ?? -1) : start + revision
 
 async function* anthropic(chat: Conversation, { at, redact }: ExportOptions): AsyncGenerator<string, void> {
-  yield JSON.stringify(redactor(redact)(anthropicRequest(await chat.context({ at }))), undefined, 2)
+  yield JSON.stringify(
+    redactor(redact)(anthropicRequest(await shownAt(chat, at, `export ${chat.id} --format anthropic`))),
+    undefined,
+    2,
+  )
   yield '\n'
 }
 
@@ -114,7 +120,7 @@ async function* markdown(chat: Conversation, { at, redact }: ExportOptions): Asy
   yield '\n'
 }
 
-const withoutContent = (event: ConversationEvent): ConversationEvent => {
+export const withoutContent = (event: ConversationEvent): ConversationEvent => {
   if (event.type === 'MessageAppended') {
     const { role, messageId } = event.data
     return { ...event, data: { role, content: [], ...(messageId !== undefined && { messageId }) } }

@@ -44,6 +44,19 @@ export const pageOf = ({ from, limit, direction }: Wanted, end: number): Page =>
   }
 }
 
+/** The most bytes that the items of a page have as JSON: what is more is on the next one. */
+const largestPage = 8 * 1024 * 1024
+
+/** Tells of the items of a page, one after the other, which of them is too much. The first one never is. */
+export const fillingPage = (): ((item: object) => boolean) => {
+  let bytes = 0
+  return (item) => {
+    const isFirst = bytes === 0
+    bytes += Buffer.byteLength(JSON.stringify(item))
+    return !isFirst && bytes > largestPage
+  }
+}
+
 /**
  * The header that names the pages beside one: a relative reference has none of the query that it is resolved against.
  *

@@ -26,6 +26,8 @@ export interface ServeOptions {
   readonly tokenFile?: string | undefined
   /** The folder of the built page. Default: the package's own. */
   readonly page?: string | undefined
+  /** The folder of the page for exports. Default: the package's own. */
+  readonly pageFile?: URL | undefined
   /** What workers of this process tell of their turns. Default: what others post. */
   readonly relay?: Relay | undefined
   /** Where the access log goes: a line of JSON for each request. Default: nowhere. */
@@ -74,6 +76,7 @@ export const serve = async (options: ServeOptions): Promise<Listening> => {
     store,
     isReadOnly,
     page: pageIn(options.page),
+    pageFile: options.pageFile,
     hosts: [...names, ...(isLocal ? [] : [host])].map((name) => name.toLowerCase()),
     ...(tokenFile !== undefined && { authenticate: tokensIn(tokenFile) }),
     relay,

@@ -229,7 +229,7 @@ describe('an archive of evidence', () => {
     }
     await expect(evidenceOf(store, large, { withhold: [] }, 'user')).rejects.toMatchObject({
       _tag: 'TooLong',
-      limit: 256 * 1024 * 1024,
+      limit: 32 * 1024 * 1024,
     })
     expect(await exportsOf(store)).toEqual([])
   })

@@ -8,7 +8,7 @@ import { callShape, sentShape } from '../shapes/calls.ts'
 
 // The calls of a model: what it was sent, and what proves it.
 
-const errors = ['ConversationNotFound', 'CallOutOfRange', 'UnknownRenderer', 'NotFound'] as const
+const errors = ['ConversationNotFound', 'CallOutOfRange', 'UnknownRenderer', 'NotFound', 'TooLong'] as const
 
 export const calls = route({
   method: 'get',
@@ -97,7 +97,7 @@ export const receipt = route({
   scope: 'read',
   params: ofCall,
   answers: { 200: callShape.shape.receipt.unwrap() },
-  errors: ['ConversationNotFound', 'CallOutOfRange', 'NotFound'],
+  errors: ['ConversationNotFound', 'CallOutOfRange', 'NotFound', 'TooLong'],
   handle: async ({ params, store }) => {
     const { call: called } = await callOf(store, params.id, Number(params.call))
     if (called) return { body: called.receipt }

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
+import { countTokens } from '../../context/tokens/tokens.ts'
 import { traitNames } from '../../catalogue/traits.ts'
 import { conversationExists } from '../../commands/rejections.ts'
 import { conversationIdSchema, eventId } from '../../events/ids.ts'
@@ -131,14 +132,13 @@ export const get = route({
     const chat = store.conversation(id)
     const { position, hash } = await chat.end()
     const then = { at: position }
-    const [{ head, items, outline }, { total }, queued, waiting, { last: _, ...branches }] =
-      await Promise.all([
-        chat.context(then),
-        chat.tokens(then),
-        chat.queued(then),
-        chat.waiting(then),
-        store.catalogue.branches(id, then),
-      ])
+    const now = await chat.context(then)
+    const { head, items, outline } = now
+    const { total } = countTokens(now)
+    // One after the other: each may read all that is shown.
+    const queued = await chat.queued(then)
+    const waiting = await chat.waiting(then)
+    const { last: _, ...branches } = await store.catalogue.branches(id, then)
     const model = outline.configuration?.model
     const body = {
       id,

@@ -1,7 +1,12 @@
 import { z } from 'zod'
 import { clippedItem } from '../../core.ts'
-import type { Conversation, Entry, Store } from '../../index.ts'
-import { effectiveChanges, entryChanges, requestChanges } from '../diffs.ts'
+import { endOf, withoutContent } from '../exports.ts'
+import type { Conversation, ConversationEvent, Entry, Store } from '../../index.ts'
+import { full } from '../../projections/full.ts'
+import { itemIn } from '../../projections/effective.ts'
+import type { Log } from '../../projections/path.ts'
+import { bytesOf, largestAnswer, shownAt } from '../bounded.ts'
+import { effectiveChanges, type EntryChange, entryChanges, requestChanges } from '../diffs.ts'
 import { clip, ofConversation, whole } from '../parameters.ts'
 import { type Answer, route } from '../route.ts'
 import { diffShape, fullDiffShape, requestDiffShape } from '../shapes/diffs.ts'
@@ -31,7 +36,7 @@ export const diff = route({
     clip,
   }),
   answers: { 200: z.union([requestDiffShape, fullDiffShape, diffShape]) },
-  errors: ['ConversationNotFound', 'OutOfRange'],
+  errors: ['ConversationNotFound', 'OutOfRange', 'TooLong'],
   handle: async ({ params, query, store }): Promise<Answer> => {
     const chat = store.conversation(params.id)
     const { from: first, to = await chat.position(), of, clip: longest } = query
@@ -44,23 +49,53 @@ const differences: Readonly<
   Record<(typeof subjects)[number], (chat: Conversation, wanted: Wanted, store: Store) => Promise<object>>
 > = {
   effective: async (chat, { from: first, to, clip: longest }, store) => {
+    await checkShown(chat, first, to)
     const { changes, ...of } = await effectiveChanges(store, chat, { from: first, to })
     return { ...of, changes: changes.map(clippedTo(longest)) }
   },
   full: async (chat, { from: first, to, clip: longest }) => {
-    const [before, after] = await Promise.all([entriesAt(chat, first), entriesAt(chat, to)])
-    const changes = entryChanges(before, after)
-    return { from: first, to, of: 'full', changes: changes.map(clippedTo(longest)) }
+    await endOf(chat, Math.max(first, to))
+    const log: ConversationEvent[] = []
+    for await (const event of chat.events({ to: Math.max(first, to) })) log.push(withoutContent(event))
+    const changes = entryChanges(entriesAt(log, first), entriesAt(log, to))
+    return { from: first, to, of: 'full', changes: await withContent(chat, changes, longest) }
   },
   request: async (chat, { from: first, to }) => {
-    const [before, after] = await Promise.all([chat.render({ at: first }), chat.render({ at: to })])
+    await checkShown(chat, first, to)
+    const [before, after] = [await chat.render({ at: first }), await chat.render({ at: to })]
     return { from: first, to, of: 'request', ...requestChanges(before, after) }
   },
 }
 
 /** Before the first event there are none. */
-const entriesAt = (chat: Conversation, at: number): Promise<readonly Entry[]> =>
-  at < 0 ? Promise.resolve([]) : chat.full({ at, abandoned: true })
+const entriesAt = (log: Log, at: number): readonly Entry[] =>
+  at < 0 ? [] : full(log, { at, abandoned: true })
+
+/** Changes with what their entries say, read once more. Throws `TooLong` where that is too large. */
+const withContent = async (
+  chat: Conversation,
+  changes: readonly EntryChange[],
+  longest: number | undefined,
+): Promise<readonly EntryChange[]> => {
+  const [first, last] = [changes[0]?.entry.position, changes.at(-1)?.entry.position]
+  if (first === undefined || last === undefined) return []
+  const add = bytesOf(chat.id, `log ${chat.id}`, largestAnswer)
+  const made: EntryChange[] = []
+  for await (const event of chat.events({ from: first, to: last })) {
+    const change = changes[made.length]
+    const item = change?.entry.position === event.position ? itemIn(event) : undefined
+    if (!change || !item) continue
+    const whole = clippedTo(longest)({ ...change, entry: { ...change.entry, ...item } })
+    add(JSON.stringify(whole))
+    made.push(whole)
+  }
+  return made
+}
+
+const checkShown = async (chat: Conversation, ...positions: readonly number[]): Promise<void> => {
+  for (const at of positions)
+    if (at >= 0) await shownAt(chat, at, `diff ${chat.id} --from ${positions[0]} --to ${positions[1]}`)
+}
 
 const clippedTo =
   (longest: number | undefined) =>

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { clippedEvent } from '../../core.ts'
 import type { Conversation, ConversationEvent, Store } from '../../index.ts'
 import { conversationLive, lastSeen, storeLive } from '../live.ts'
-import { linkHeader, pageOf } from '../paging.ts'
+import { fillingPage, linkHeader, pageOf } from '../paging.ts'
 import { clip, limit, ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
 import { route } from '../route.ts'
@@ -103,22 +103,36 @@ export const events = route({
     if (query.after !== undefined)
       throw refused('InvalidRequest', '`after` is for event streams: begin a page with `from`')
     const page = pageOf({ ...query, from: query.from ?? (isBackward ? last : 0) }, last)
-    const read = await eventsOf(chat, page.first, page.last)
-    const items = (isBackward ? read.toReversed() : read).map(shown)
-    const next = page.next?.from
-    const body = { last, ...(next !== undefined && { next }), items }
-    return tagged(chat, last, ['events', query], body, linkHeader(query, page))
+    const items: object[] = []
+    const isTooMuch = fillingPage()
+    let next = page.next
+    for await (const event of eventsOf(chat, page, isBackward)) {
+      const item = shown(event)
+      if (isTooMuch(item)) {
+        next = { from: event.position, limit: query.limit }
+        break
+      }
+      items.push(item)
+    }
+    const body = { last, ...(next && { next: next.from }), items }
+    return tagged(chat, last, ['events', query], body, linkHeader(query, { ...page, next }))
   },
 })
 
-const eventsOf = async (
+/** How many events are read at once to be given backward. */
+const stretch = 50
+
+async function* eventsOf(
   chat: Conversation,
-  first: number,
-  last: number,
-): Promise<readonly ConversationEvent[]> => {
-  const read = []
-  for await (const event of chat.events({ from: first, to: last })) read.push(event)
-  return read
+  { first, last }: { readonly first: number; readonly last: number },
+  isBackward: boolean,
+): AsyncGenerator<ConversationEvent, void> {
+  if (!isBackward) return yield* chat.events({ from: first, to: last })
+  for (let to = last; to >= first; to -= stretch) {
+    const read: ConversationEvent[] = []
+    for await (const event of chat.events({ from: Math.max(first, to - stretch + 1), to })) read.push(event)
+    yield* read.toReversed()
+  }
 }
 
 interface Showing {

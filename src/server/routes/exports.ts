@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises'
 import { z } from 'zod'
 import { fileNameOf } from '../../formats/file-name.ts'
 import { writableFormats } from '../../formats/registry.ts'
@@ -8,6 +9,8 @@ import { refused } from '../problem.ts'
 import { type Flow, route } from '../route.ts'
 
 const inTurn = lane()
+/** How much is written in one turn of the event loop, in characters. */
+const slice = 64 * 1024
 
 const format = z
   .string()
@@ -94,7 +97,15 @@ const begun = async (flow: AsyncGenerator<string, void>): Promise<AsyncGenerator
     if (first.done) return
     try {
       yield first.value
-      yield* flow
+      let length = 0
+      for await (const piece of flow) {
+        yield piece
+        length += piece.length
+        if (length < slice) continue
+        length = 0
+        // Everybody else has a turn, however fast this is taken.
+        await turn()
+      }
     } finally {
       await flow.return()
     }

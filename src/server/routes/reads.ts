@@ -1,8 +1,11 @@
 import { z } from 'zod'
 import type { Entry, Item } from '../../index.ts'
+import { rendering } from '../../projections/render/renderer.ts'
+import { inBreaths } from '../../store/breath.ts'
+import { shownAt } from '../bounded.ts'
 import { route } from '../route.ts'
 import { clippedItem } from '../../core.ts'
-import { type Beside, linkHeader, pageOf } from '../paging.ts'
+import { type Beside, fillingPage, linkHeader, pageOf } from '../paging.ts'
 import { at, clip, flag, limit, ofConversation, whole } from '../parameters.ts'
 import { entryShape, itemShape, repairShape, requestShape } from '../shapes/history.ts'
 import { linkShape, noteShape } from '../shapes/written.ts'
@@ -24,6 +27,13 @@ const offset = whole(0).default(0)
 const shownItems = <I extends Item | Entry>(items: readonly I[], longest: number | undefined): readonly I[] =>
   longest === undefined ? items : items.map((item) => clippedItem(item, longest))
 
+/** As many of a page as there is room for. */
+const firstThatFit = <I extends object>(items: readonly I[]): readonly I[] => {
+  const isTooMuch = fillingPage()
+  const end = items.findIndex(isTooMuch)
+  return end < 0 ? items : items.slice(0, end)
+}
+
 export const effective = route({
   method: 'get',
   path: '/conversations/{id}/effective',
@@ -44,16 +54,20 @@ export const effective = route({
   errors: notFound,
   handle: async ({ params, query, store }) => {
     const chat = store.conversation(params.id)
-    const { at: position, items } = await chat.context({ at: query.at })
+    const now = await chat.context({ at: query.at })
+    const { at: position, items } = now
     const { offset: first, limit: most, clip: longest, repairs } = query
     const page = pageOf({ from: first, limit: most }, items.length - 1)
-    const { next, prev } = page
-    const rendered = repairs ? await chat.render({ at: position }) : undefined
+    const { prev } = page
+    const shown = firstThatFit(shownItems(items.slice(page.first, page.last + 1), longest))
+    const end = page.first + shown.length
+    const next = end < items.length && shown.length > 0 ? { from: end, limit: most } : undefined
+    const rendered = repairs ? await inBreaths(rendering(now, {})) : undefined
     const body = {
       at: position,
       total: items.length,
       ...(next && { next: next.from }),
-      items: shownItems(items.slice(page.first, page.last + 1), longest),
+      items: shown,
       ...(rendered && { repairs: rendered.repairs }),
     }
     const beside = { next: next && offsetOf(next), prev: prev && offsetOf(prev) }
@@ -91,11 +105,11 @@ export const full = route({
     const position = query.at ?? (await chat.position())
     const { clip: longest, last, ...options } = query
     const entries = await chat.full({ ...options, at: position, last: last + 1 })
-    const items = entries.slice(-last)
-    const next = entries.length > last ? items[0]?.position : undefined
+    const items = firstThatFit(shownItems(entries.slice(-last), longest).toReversed()).toReversed()
+    const next = entries.length > items.length ? items[0]?.position : undefined
     const body = {
       at: position,
-      items: shownItems(items, longest),
+      items,
       ...(next !== undefined && { next }),
     }
     const beside = { next: next === undefined ? undefined : { before: next } }
@@ -112,10 +126,11 @@ export const request = route({
   params: ofConversation,
   query: z.strictObject({ at, cache: z.enum(['5m', '1h']).optional(), systemMessages: flag.optional() }),
   answers: { 200: requestShape },
-  errors: notFound,
+  errors: [...notFound, 'TooLong'],
   handle: async ({ params, query, store }) => {
     const chat = store.conversation(params.id)
     const position = query.at ?? (await chat.position())
+    await shownAt(chat, position, `render ${chat.id} --at ${position}`)
     const rendered = await chat.render({ ...query, at: position })
     return tagged(chat, position, ['request', query], { at: position, ...rendered })
   },

@@ -1,0 +1,224 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import type { Message, NewMessage } from '../../src/core.ts'
+import type { Conversation } from '../../src/index.ts'
+import { openStore } from '../../src/index.ts'
+import { bisect } from '../../src/investigate/index.ts'
+import { evolved } from '../../src/projections/effective.ts'
+import { receiptOf } from '../../src/receipts/receipt.ts'
+import { requestOf } from '../../src/receipts/request.ts'
+import { routes } from '../../src/server/routes/index.ts'
+import { builtPage } from '../support/bundle.ts'
+import { right } from '../support/either.ts'
+
+// Each operation of a server whose memory is limited, on a conversation of 50 MB, all of which the model sees. A route without a row fails.
+
+const content = 50_000_000
+/** The heap of the server, in MB: an idle one needs 50. With more, V8 collects later, and memory says little of what is needed. */
+const heap = 250
+
+interface Ask {
+  readonly path: string
+  readonly json?: object
+  readonly headers?: Readonly<Record<string, string>>
+  /** Default: 200 or 201. 413: it says at once that this is too large, and which command does the same. */
+  readonly status?: number
+  /** It goes on: so many bytes are read of it. */
+  readonly bytes?: number
+}
+const a = 'conversations/large'
+const get = (path: string, more: Partial<Ask> = {}): Ask => ({ path: `${a}${path}`, ...more })
+const post = (path: string, json: object = {}, status?: number): Ask =>
+  get(path, { json, ...(status !== undefined && { status }) })
+const tooLarge = { status: 413 }
+const formats = { html: 200, palimpsest: 200, markdown: 200, anthropic: 413, vcon: 413, prov: 413 }
+
+/** In this order, as some write. */
+const rows: Readonly<Record<string, readonly Ask[]>> = {
+  conversations: [{ path: 'conversations' }, { path: 'conversations?q=parser' }],
+  conversation: [get('')],
+  effective: [get('/effective?limit=1000'), get('/effective?repairs=true&clip=200')],
+  full: [get('/full?abandoned=true&last=1000')],
+  render: [get('/request', tooLarge)],
+  diff: [
+    get('/diff?from=0', tooLarge),
+    get('/diff?from=0&of=request', tooLarge),
+    get('/diff?from=0&of=full', tooLarge),
+    get('/diff?from=0&of=full&clip=200'),
+  ],
+  events: [
+    get('/events?limit=1000'),
+    get('/events?after=-1', { headers: { accept: 'text/event-stream' }, bytes: content }),
+  ],
+  event: [get('/events/5')],
+  block: [get('/events/5/blocks/0')],
+  blob: [{ path: `blobs/${'0'.repeat(64)}`, status: 404 }],
+  outline: [get('/outline')],
+  overview: [get('/overview')],
+  hiddenBy: [get('/hidden?markers=0,1')],
+  hidden: [get('/hidden/3', { status: 404 })],
+  search: [{ path: 'search?q=parser&limit=1000' }],
+  searchIn: [get('/search?q=parser&limit=1000')],
+  calls: [get('/calls?limit=1000')],
+  sent: [get('/calls/20'), get('/calls/300', tooLarge)],
+  exact: [get('/calls/20/request'), get('/calls/300/request', tooLarge)],
+  receipt: [get('/calls/300/receipt')],
+  export: [post('/exports', { format: 'html', calls: true }), post('/exports', { format: 'markdown' })],
+  download: [
+    get('/export?format=html&calls=true'),
+    get('/export?format=markdown&redact=parser'),
+    ...Object.entries(formats).map(([format, status]) => get(`/export?format=${format}`, { status })),
+  ],
+  audit: [{ path: 'audit' }],
+  standing: [get('/audit')],
+  verification: [get('/verification')],
+  evidence: [post('/evidence', {}, 413)],
+  cache: [get('/cache')],
+  costOfAll: [{ path: 'cost' }],
+  cost: [get('/cost')],
+  why: [get('/calls/300/why')],
+  replay: [post('/replay', { policy: { context: { window: 50_000 } } })],
+  bisections: [get('/bisections')],
+  bisect: [post('/bisections', { good: -1, bad: 300, question: 'x' })],
+  bisection: [get('/bisections/{bisection}')],
+  verdict: [post('/bisections/{bisection}/verdicts', { position: 150, verdict: 'good' }, 409)],
+  notes: [get('/notes')],
+  note: [post('/notes', { kind: 'title', data: 'x' })],
+  links: [get('/links')],
+  link: [post('/links', { relation: 'continues', ref: 'x' })],
+  waiting: [get('/waiting')],
+  approve: [post('/waiting/none/approve', {}, 409)],
+  deny: [post('/waiting/none/deny', {}, 409)],
+  follow: [{ path: 'events', bytes: content }],
+  workers: [{ path: 'workers' }],
+  steps: [{ path: 'turns' }],
+  relay: [{ path: 'relay', json: { worker: 'w', events: [] } }],
+  pauseWorker: [{ path: 'workers/none/pause', json: {}, status: 404 }],
+  resumeWorker: [{ path: 'workers/none/resume', json: {}, status: 404 }],
+  create: [{ path: 'conversations', json: { id: 'other', from: { conversation: 'large' } } }],
+  command: [
+    get('/commands', {
+      json: { type: 'append', messages: [{ role: 'user', content: 'On.' }] },
+      headers: { 'if-match': '*' },
+    }),
+    get('/commands', { json: { type: 'truncate', keepLast: 2 }, headers: { 'if-match': '*' } }),
+    get('/commands', { json: { type: 'undo' }, headers: { 'if-match': '*' } }),
+  ],
+  say: [post('/messages', { messages: [{ role: 'user', content: 'On.' }] })],
+  request: [post('/request')],
+  pause: [post('/pause')],
+  resume: [post('/resume')],
+  unpark: [post('/unpark')],
+  cancel: [post('/cancel')],
+  turn: [post('/turns')].map((ask) => ({ ...ask, bytes: 1 })),
+}
+
+const words = ['größer', 'parser', '“line”', 'the', 'token', 'stops', 'index', 'forgets', 'every', 'commit']
+const options = { renderer: 1, cache: '5m' } as const
+
+const metadata = { schema: 1, time: '', actor: { kind: 'user' }, commandId: '', prev: null }
+
+/** Writes an agent's conversation, whose replies have receipts. */
+const write = async (chat: Conversation): Promise<void> => {
+  let drawn = 1
+  const said = (): string => {
+    let text = ''
+    while (text.length < 40_000) {
+      drawn = (drawn * 1_103_515_245 + 12_345) % 2 ** 31
+      text += `${words[drawn % words.length]} ${drawn % 977} `
+    }
+    return text
+  }
+  let now = await chat.context()
+  let batch: NewMessage[] = []
+  const add = (message: Message & Pick<NewMessage, 'origin'>): void => {
+    batch.push(message)
+    const event = { id: '', position: now.at + 1, type: 'MessageAppended', data: message, metadata } as const
+    now = evolved(now, [event]) ?? now
+  }
+  for (let n = 0; 2 * n * 40_000 < content; n++) {
+    const context = receiptOf(now, right(requestOf(now, options)), options)
+    const id = `toolu_${n}`
+    const call = { type: 'tool_use', id, name: 'read', input: { path: said() } } as const
+    add({ role: 'assistant', content: [call], origin: { model: 'claude-opus-5-5', context } })
+    add({ role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: said() }] })
+    if (batch.length < 100) continue
+    await chat.append(batch)
+    batch = []
+  }
+  await chat.append(batch)
+}
+
+const child = new URL('./children/serving.ts', import.meta.url).pathname
+
+const asked = async (api: string, { path, json, headers, bytes = Infinity }: Ask): Promise<number> => {
+  const left = new AbortController()
+  const response = await fetch(`${api}/${path}`, {
+    signal: left.signal,
+    ...(json && { method: 'POST', body: JSON.stringify(json) }),
+    headers: { ...(json && { 'content-type': 'application/json' }), ...headers },
+  })
+  let read = 0
+  for await (const piece of response.body ?? []) {
+    read += piece.length
+    if (read >= bytes) break
+  }
+  left.abort()
+  return response.status
+}
+
+describe('of a conversation of 50 MB', () => {
+  let folder: string
+  let server: ChildProcess
+  let api: string
+  let bisection: string
+  let url: string
+  let page: string
+
+  const begin = async (): Promise<void> => {
+    server = fork(child, [url, page], { execArgv: [`--max-old-space-size=${heap}`], silent: true })
+    const [origin] = (await once(server, 'message')) as [string]
+    api = `${origin}/api/v1`
+  }
+  const end = async (): Promise<void> => {
+    server.kill()
+    await once(server, 'exit')
+  }
+
+  beforeAll(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'palimpsest-'))
+    url = `sqlite:${join(folder, 'large.db')}`
+    const store = await openStore(url)
+    const chat = store.conversation('large')
+    await chat.configure({ system: 'You mend parsers.', model: 'claude-opus-5-5' })
+    await chat.append({ role: 'user', content: 'Go on.' })
+    await write(chat)
+    await store.catalogue.overview('large')
+    const { id } = await bisect(chat, { good: -1, bad: 300 })
+    bisection = id
+    await store.close()
+    page = pathToFileURL(`${join(await builtPage(), 'ui-file')}/`).href
+    await begin()
+  })
+  afterAll(async () => {
+    await end()
+    rmSync(folder, { recursive: true })
+  })
+
+  test('each operation has a row', () => {
+    expect(Object.keys(rows).toSorted()).toEqual(routes.map(({ name }) => name).toSorted())
+  })
+
+  const asks = Object.entries(rows).flatMap(([name, its]) => its.map((ask) => [name, ask.path, ask] as const))
+  test.each(asks)('%s does without more: %s', async (_, path, ask) => {
+    // The one before may have ended it.
+    if (server.exitCode !== null || server.signalCode !== null) await begin()
+    const status = await asked(api, { ...ask, path: path.replace('{bisection}', bisection) })
+    expect(status).toBe(ask.status ?? (status === 201 ? 201 : 200))
+  })
+})
