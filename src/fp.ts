@@ -227,6 +227,14 @@ export type { NextStep, StepSettings, StopWhen, TurnStep } from './turn/turn-ste
 export type { Turned, TurnError } from './turn/turned.ts'
 export type { WaitOptions } from './turn/calls/calls.ts'
 export { deciding } from './turn/calls/decisions.ts'
-export type { Approval, Awaited, Decided, DecisionError, Denial } from './turn/calls/decisions.ts'
+export type {
+  Approval,
+  Awaited,
+  Decided,
+  DecisionError,
+  Denial,
+  Withdrawal,
+  WithdrawalError,
+} from './turn/calls/decisions.ts'
 export type { SomeOf, TurnOptions } from './turn/options.ts'
 export type { RequestOptions } from './receipts/request.ts'

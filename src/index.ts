@@ -393,7 +393,15 @@ export type { Turned, TurnError } from './turn/turned.ts'
 export type { CancelError, CancelOptions } from './turn/say/cancel.ts'
 export type { QueuedMessages, Said, SayError, SayOptions } from './turn/say/say.ts'
 export type { WaitOptions } from './turn/calls/calls.ts'
-export type { Approval, Awaited, Decided, DecisionError, Denial } from './turn/calls/decisions.ts'
+export type {
+  Approval,
+  Awaited,
+  Decided,
+  DecisionError,
+  Denial,
+  Withdrawal,
+  WithdrawalError,
+} from './turn/calls/decisions.ts'
 export type { OpenStepInfo, StepsOptions, StepState } from './workers/listing.ts'
 export type { Roster, RosterOptions, WorkerInfo } from './workers/roster.ts'
 export type { Held } from './workers/holding.ts'

@@ -10,7 +10,7 @@ import type { SchemeTaken } from '../store/schemes.ts'
 import type { McpError } from '../tools/mcp.ts'
 import type { SayError } from '../turn/say/say.ts'
 import type { WorkerError } from '../workers/pausing.ts'
-import type { DecisionError } from '../turn/calls/decisions.ts'
+import type { DecisionError, WithdrawalError } from '../turn/calls/decisions.ts'
 import type { TurnError } from '../turn/turned.ts'
 import type { OpenError } from './schemes.ts'
 
@@ -29,6 +29,7 @@ export type PalimpsestError =
   | McpError
   | SayError
   | DecisionError
+  | WithdrawalError
   | CallOutOfRange
   | WorkerError
   | BeginError

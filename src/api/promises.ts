@@ -151,7 +151,7 @@ export const toPromise = <A>(task: TaskEither<AnyError, A>): Promise<A> =>
 
 export const promiseConversation = (chat: TaskConversation): Conversation => {
   const { turn, stream } = turning(chat)
-  const { approve, deny, waiting } = deciding(chat)
+  const { approve, deny, withdraw, waiting } = deciding(chat)
   const { request, unpark, pause, resume, turnFacts } = requesting(chat)
   return {
     id: chat.id,
@@ -192,6 +192,7 @@ export const promiseConversation = (chat: TaskConversation): Conversation => {
     turnFacts,
     approve: promised(approve),
     deny: promised(deny),
+    withdraw: promised(withdraw),
     waiting: promised(waiting),
     tokens: promised((options?: CountOptions) => tokensOf(chat, options)),
     calls: () => modelCalls(chat),

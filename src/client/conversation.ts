@@ -77,6 +77,8 @@ export const conversation = (server: Transport, id: string): ConversationClient 
       done(post('/conversations/{id}/waiting/{call}/approve', { id, call }, options as never)),
     deny: (call, options = {}) =>
       done(post('/conversations/{id}/waiting/{call}/deny', { id, call }, options)),
+    withdraw: (call, options = {}) =>
+      done(post('/conversations/{id}/waiting/{call}/withdraw', { id, call }, options)),
     request: (options = {}) => done(post('/conversations/{id}/request', of, options)),
     unpark: (options = {}) => done(post('/conversations/{id}/unpark', of, options)),
     pause: (options = {}) => done(post('/conversations/{id}/pause', of, options)),

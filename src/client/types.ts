@@ -152,6 +152,8 @@ export interface ConversationClient extends Pick<Conversation, Same>, Investigat
   readonly approve: (call: string, options?: Approval) => Promise<void>
   /** The call is not run, and the model is told why. Errors as for `approve`. */
   readonly deny: (call: string, options?: { readonly reason?: string | undefined }) => Promise<void>
+  /** Withdraws an approval: the call waits again. Errors: `NotWithdrawn`, once the tool has started. */
+  readonly withdraw: (call: string, options?: { readonly reason?: string | undefined }) => Promise<void>
   /** Has a parked step tried again. Errors: `ConversationNotFound`. */
   readonly unpark: (options?: { readonly reason?: string | undefined }) => Promise<void>
   /** Has workers begin nothing more, until `resume`. Errors: `ConversationNotFound`. */

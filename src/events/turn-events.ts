@@ -25,6 +25,8 @@ export const turnSchemas = {
     until: z.string().regex(isoTime).optional(),
     /** What the user says meanwhile is no denial. */
     keep: z.literal(true).optional(),
+    /** They wait again: somebody has withdrawn an approval. */
+    withdrawn: z.object({ by: text, reason: z.string().optional() }).optional(),
     at,
   }),
   /** Somebody decided whether a waiting call may be run. The first decision of a wait counts. */

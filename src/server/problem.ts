@@ -2,7 +2,7 @@ import type { CallOutOfRange, UnknownRenderer } from '../receipts/errors.ts'
 import { toError } from '../result/typed.ts'
 import type { LedgerError, ProofError } from '../index.ts'
 import type { NoteError, ReadError, WriteError } from '../store/errors.ts'
-import type { DecisionError } from '../turn/calls/decisions.ts'
+import type { DecisionError, WithdrawalError } from '../turn/calls/decisions.ts'
 import type { SayError } from '../turn/say/say.ts'
 import type { WorkerError } from '../workers/pausing.ts'
 
@@ -45,6 +45,7 @@ type LibraryError =
   | NoteError
   | SayError
   | DecisionError
+  | WithdrawalError
   | WorkerError
   | CallOutOfRange
   | UnknownRenderer
@@ -89,6 +90,7 @@ const statuses: Readonly<Record<Tag, number>> = {
   UnknownRenderer: 501,
   AlreadyDecided: 409,
   NotWaiting: 409,
+  NotWithdrawn: 409,
   Busy: 409,
   WorkerNotFound: 404,
   NotSealed: 409,

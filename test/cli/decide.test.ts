@@ -33,6 +33,11 @@ test('a call waits until somebody has decided about it on the command line', () 
     expect(await says('approve c toolu_2')).toBe(
       '1: error: call toolu_2 of c does not wait for an approval; these calls wait: toolu_1\n',
     )
+    expect(await says('withdraw c toolu_1')).toBe(
+      '1: error: no approval of call toolu_1 of c was withdrawn: nobody has decided about it\n',
+    )
+    expect(await says('approve c toolu_1')).toBe('approved toolu_1 of c, by ann\n')
+    expect(await says('withdraw c toolu_1')).toBe('withdrew the approval of toolu_1 of c, by ann\n')
     expect(await says(`approve c toolu_1 --input '{"euros": 4}'`)).toBe('approved toolu_1 of c, by ann\n')
     expect(await says('deny c toolu_1 --by bob')).toMatch(
       /^1: error: call toolu_1 of c was approved by ann at .*: the first decision counts\n$/,

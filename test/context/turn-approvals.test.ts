@@ -113,6 +113,75 @@ describe('a tool that somebody has to approve', () => {
     expect(made.done).toEqual([])
   })
 
+  it('waits again once its approval was withdrawn', async () => {
+    const made = await payment({ waiting: { expires: 3_600_000 } })
+    const { waiting } = await made.turn()
+    await made.chat.approve('pay', { by: 'ann' })
+    expect(await made.chat.withdraw('pay', { by: 'bob', reason: 'wrong account' })).toEqual({
+      conversation: 'c',
+      call: 'pay',
+      decision: 'withdrawn',
+      by: 'bob',
+    })
+    expect(await made.chat.waiting()).toMatchObject(waiting)
+    expect(await made.turn()).toMatchObject({ ended: 'waiting', waiting })
+    expect(made.done).toEqual([])
+    await made.chat.deny('pay', { by: 'ann' })
+    await made.turn()
+    expect(resultsIn(made, 1)[1]).toBe('This call was denied by ann.')
+  })
+
+  it.each<readonly [string, (made: Awaited<ReturnType<typeof payment>>) => Promise<unknown>, string]>([
+    ['nobody has decided', async () => {}, 'nobody has decided'],
+    ['it was denied', ({ chat }) => chat.deny('pay', { by: 'ann' }), 'ann has denied it'],
+    [
+      'its tool was run',
+      async ({ chat, turn }) => {
+        await chat.approve('pay', { by: 'ann' })
+        await turn()
+      },
+      'it has a result by now',
+    ],
+  ])('has no approval to withdraw if %s', async (_, happens, problem) => {
+    const made = await payment()
+    await made.turn()
+    await happens(made)
+    await expect(made.chat.withdraw('pay', { by: 'bob' })).rejects.toMatchObject({
+      _tag: 'NotWithdrawn',
+      message: expect.stringContaining(problem),
+    })
+    await expect(made.chat.withdraw('read', { by: 'bob' })).rejects.toMatchObject({ _tag: 'NotWithdrawn' })
+  })
+
+  it.each(['none', 'idempotent', 'unsafe'] as const)(
+    'has no approval to withdraw while it runs (effect %s)',
+    async (effect) => {
+      const made = await payment()
+      const seen: unknown[] = []
+      const run = async (): Promise<string> => {
+        const withdrawn = made.chat.withdraw('pay', { by: 'bob' })
+        await withdrawn.catch((error: unknown) => seen.push(error))
+        return 'paid'
+      }
+      const options = { run: { ...made.run, pay: { run, approve: true, effect } } }
+      await made.turn(options)
+      await made.chat.approve('pay', { by: 'ann' })
+      await made.turn(options)
+      expect(seen).toMatchObject([{ _tag: 'NotWithdrawn', started: expect.any(String) }])
+      expect(resultsIn(made, 1)[1]).toBe('paid')
+    },
+  )
+
+  it('is either run or withdrawn, not both, if that happens at once', async () => {
+    for (let n = 0; n < 10; n++) {
+      const made = await payment()
+      await made.turn()
+      await made.chat.approve('pay', { by: 'ann' })
+      const [, withdrawn] = await Promise.allSettled([made.turn(), made.chat.withdraw('pay', { by: 'bob' })])
+      expect(made.done).toHaveLength(withdrawn.status === 'fulfilled' ? 0 : 1)
+    }
+  })
+
   it('is decided about by the first of many at once', async () => {
     const made = await payment()
     await made.turn()

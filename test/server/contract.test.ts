@@ -365,6 +365,14 @@ const rows: Readonly<Record<string, Row>> = {
     ],
     stale: [409, 'conversations/d/waiting/call_1/deny', { json: {} }],
   },
+  withdraw: {
+    right: ['conversations/e/waiting/call_1/withdraw', { json: {} }],
+    wrong: [
+      [409, `${a}/waiting/call_1/withdraw`, { json: {} }],
+      [404, `${none}/waiting/call_1/withdraw`, { json: {} }],
+    ],
+    stale: [409, 'conversations/d/waiting/call_1/withdraw', { json: {} }],
+  },
   follow: {
     right: ['events'],
     wrong: [
@@ -397,17 +405,18 @@ const turn = {
   run: { wipe: { run: () => 'wiped', approve: true } },
 } as const
 
-/** `a` has a marker and large content, in `w` a call waits, in `d` it was decided; a worker looks for work in neither. */
+/** `a` has a marker and large content, in `w` a call waits, in `d` it was denied, in `e` approved; a worker looks for work in neither. */
 const filled = async () => {
   const store = await openStore('memory:', { largeContent: 1_024 })
   await store.conversation('a').append([hello, { role: 'assistant', content: large }, hello])
   await store.conversation('a').truncate({ covers: { first: 0, last: 1 } })
   const { id: bisection } = await bisect(store.conversation('a'), { good: -1, bad: 3, question: 'x' })
-  for (const id of ['w', 'd']) {
+  for (const id of ['w', 'd', 'e']) {
     await store.conversation(id).append(hello)
     await store.conversation(id).turn(turn)
   }
   await store.conversation('d').deny('call_1', { by: 'ann' })
+  await store.conversation('e').approve('call_1', { by: 'ann' })
   const stop = new AbortController()
   const worker = store.worker({ name: 'w', conversations: ['elsewhere-'], turn: () => turn })
   const running = worker.run({ signal: stop.signal })

@@ -19,15 +19,16 @@ const turn = {
 /** `a` has a message, in `w` a call waits. */
 const filled = async () => {
   const store = await opened('memory:')
-  for (const id of ['a', 'w']) await store.conversation(id).append(said('Begin.'))
-  await store.conversation('w').turn(turn)
+  for (const id of ['a', 'w', 'e']) await store.conversation(id).append(said('Begin.'))
+  for (const id of ['w', 'e']) await store.conversation(id).turn(turn)
+  await store.conversation('e').approve('call_1', { by: 'ann' })
   return { ...(await serving({ store })), store }
 }
 
 /** Everything that is recorded of all conversations: events, notes, and facts of turns. */
 const recorded = async (store: Store): Promise<number> => {
   let count = 0
-  for (const id of ['a', 'b', 'w']) {
+  for (const id of ['a', 'b', 'w', 'e']) {
     const chat = store.conversation(id)
     try {
       for await (const _ of chat.events()) count++
@@ -54,6 +55,7 @@ const operations: readonly (readonly [path: string, json: object, other: object]
   ['conversations/a/unpark', { reason: 'one' }, { reason: 'another' }],
   ['conversations/w/waiting/call_1/approve', { note: 'one' }, { note: 'another' }],
   ['conversations/w/waiting/call_1/deny', { reason: 'one' }, { reason: 'another' }],
+  ['conversations/e/waiting/call_1/withdraw', { reason: 'one' }, { reason: 'another' }],
 ]
 
 test.each(operations)('%s has an Idempotency-Key of 1 to 1,000 characters', async (path, json) => {

@@ -75,6 +75,7 @@ describe('isError', () => {
       NotSealed: true,
       NotShown: true,
       NotWaiting: true,
+      NotWithdrawn: true,
       NothingNew: true,
       NothingToAnswer: true,
       NothingToHide: true,

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Approval, Awaited, Decided, Denial } from '../../index.ts'
+import type { Approval, Awaited, Decided, Denial, Withdrawal } from '../../index.ts'
 import { jsonText } from '../options.ts'
 import { actorIn } from '../host.ts'
 import type { Shell } from '../shell.ts'
@@ -75,11 +75,34 @@ Examples:
     .action(deciding<Denial>(shell, 'denied', (chat, call, denial) => chat.deny(call, denial)))
 }
 
+export const addWithdraw = (program: Command, shell: Shell): void => {
+  program
+    .command('withdraw <id> <call>')
+    .description('withdraw the approval of a tool call that has not started')
+    .option(...byOption)
+    .option('--reason <text>', 'why; stored')
+    .addHelpText(
+      'after',
+      `
+The call waits again. Once its tool has started, nothing is withdrawn
+(NotWithdrawn).
+
+Examples:
+  palimpsest withdraw task-42 toolu_1 --by ann
+  palimpsest withdraw task-42 toolu_1 --reason "wrong account"`,
+    )
+    .action(
+      deciding<Withdrawal>(shell, 'withdrew the approval of', (chat, call, withdrawal) =>
+        chat.withdraw(call, withdrawal),
+      ),
+    )
+}
+
 type Chat = ReturnType<Parameters<Parameters<Shell['action']>[1]>[0]['store']['conversation']>
 
 const deciding = <O extends { readonly by: string }>(
   shell: Shell,
-  done: Decided['decision'],
+  done: string,
   decide: (chat: Chat, call: string, options: O) => Promise<Decided>,
 ) =>
   shell.action('existing', async ({ store, out, isJson, host }, id: string, call: string, given: O) => {

@@ -8,7 +8,7 @@ import { addCache } from './cache.ts'
 import { addCondense } from './condense.ts'
 import { addCopy } from './copy.ts'
 import { addCost } from './cost.ts'
-import { addApprove, addDeny, addWaiting } from './decide.ts'
+import { addApprove, addDeny, addWaiting, addWithdraw } from './decide.ts'
 import { addDiff } from './diff.ts'
 import { addDoctor } from './doctor.ts'
 import { addExport } from './export.ts'
@@ -77,6 +77,7 @@ const groups: readonly (readonly [
       addCancel,
       addApprove,
       addDeny,
+      addWithdraw,
     ],
   ],
   ['Investigate:', [addCost, addCache, addWhy, addBisect, addReplay]],

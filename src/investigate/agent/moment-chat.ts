@@ -22,6 +22,7 @@ const writers = [
   'resume',
   'approve',
   'deny',
+  'withdraw',
 ] as const satisfies readonly (keyof Conversation)[]
 
 /**

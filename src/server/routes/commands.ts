@@ -246,6 +246,22 @@ export const deny = route({
   }),
 })
 
+export const withdraw = route({
+  method: 'post',
+  path: '/conversations/{id}/waiting/{call}/withdraw',
+  name: 'withdraw',
+  summary: 'Withdraws the approval of a call whose tool has not started: it waits again',
+  scope: 'write',
+  repeats: 'kept',
+  params: ofCall,
+  body: z.strictObject({ reason: z.string().optional() }),
+  answers: { 200: decidedShape },
+  errors: ['ConversationNotFound', 'NotWithdrawn'],
+  handle: async ({ params: { id, call }, body, identity, store }) => ({
+    body: await store.conversation(id).withdraw(call, { ...body, by: identity.by }),
+  }),
+})
+
 export const note = route({
   method: 'post',
   path: '/conversations/{id}/notes',

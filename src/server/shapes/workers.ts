@@ -17,7 +17,7 @@ export const decidedShape = z
   .looseObject({
     conversation: z.string(),
     call: z.string(),
-    decision: z.enum(['approved', 'denied']),
+    decision: z.enum(['approved', 'denied', 'withdrawn']),
     by: z.string(),
   })
   .meta({ id: 'Decided' })

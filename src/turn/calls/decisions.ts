@@ -4,7 +4,7 @@ import type { Conversation } from '../../conversation/conversation.ts'
 import { objectOf } from '../../conversation/envelope.ts'
 import type { At } from '../../conversation/reading.ts'
 import { checkJson } from '../../events/check.ts'
-import type { EventTooLarge } from '../../events/errors.ts'
+import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
 import type { Answer, Way } from '../../result/answer.ts'
 import { ok, run, type Steps, task } from '../../result/steps.ts'
 import type { ReadError } from '../../store/errors.ts'
@@ -12,7 +12,14 @@ import { type CallState, isOver, isWithdrawn, lastWaiting, startOf, statesOf } f
 import { type CallsNow, callsNow } from './calls-now.ts'
 import { waitingCall } from './calls.ts'
 import type { WaitingCall } from '../stream/turn-event.ts'
-import { alreadyDecided, type AlreadyDecided, type NotWaiting, notWaiting } from './errors.ts'
+import {
+  alreadyDecided,
+  type AlreadyDecided,
+  type NotWaiting,
+  notWaiting,
+  type NotWithdrawn,
+  notWithdrawn,
+} from './errors.ts'
 
 /** Who approves a call, and with what. */
 export interface Approval {
@@ -30,11 +37,18 @@ export interface Denial {
   readonly reason?: string | undefined
 }
 
+/** Who withdraws an approval, and why. */
+export interface Withdrawal {
+  readonly by: string
+  /** For those who look later. */
+  readonly reason?: string | undefined
+}
+
 /** A decision as it was recorded. */
 export interface Decided {
   readonly conversation: string
   readonly call: string
-  readonly decision: 'approved' | 'denied'
+  readonly decision: 'approved' | 'denied' | 'withdrawn'
   readonly by: string
 }
 
@@ -49,6 +63,7 @@ export interface Awaited extends WaitingCall {
   readonly started?: string
 }
 
+export type WithdrawalError = ReadError | EventTooLarge | NotWithdrawn
 export type DecisionError = ReadError | EventTooLarge | AlreadyDecided | NotWaiting
 
 /** People who decide about calls. */
@@ -70,6 +85,15 @@ export interface Deciding<W extends Way = 'task'> {
    */
   readonly deny: (call: string, denial: Denial) => Answer<W, DecisionError, Decided>
   /**
+   * Withdraws the approval of a call, as long as its tool has not started: the call waits again. Errors: `NotWithdrawn`, a `ReadError`.
+   *
+   * @example
+   * const [{ call }] = await chat.waiting()
+   * await chat.approve(call, { by: 'ann' })
+   * await chat.withdraw(call, { by: 'ann', reason: 'wrong account' })
+   */
+  readonly withdraw: (call: string, withdrawal: Withdrawal) => Answer<W, WithdrawalError, Decided>
+  /**
    * The calls that wait for an approval, or for a result from outside, in the order in which the model made them; with `at`, by what was
    * written and decided while the conversation ended at that position or before it; none if it has not begun. Errors: a `ReadError`.
    *
@@ -87,6 +111,7 @@ const approvalSchema = z.strictObject({
   note: z.string().optional(),
   input: z.record(z.string(), z.unknown()).optional(),
 })
+const withdrawalSchema = z.strictObject({ call: callId, by, reason: z.string().optional() })
 const denialSchema = z.strictObject({ call: callId, by, reason: z.string().optional() })
 
 /** How often a decision is tried again while others write. */
@@ -109,12 +134,29 @@ const problemWith = (
   return isOver({ until }, now) ? `its time was over at ${until}` : undefined
 }
 
+/** Why an approval cannot be withdrawn; undefined if it can. */
+const problemWithWithdrawing = (
+  call: string,
+  state: CallState,
+  { open, rewinds }: CallsNow,
+): string | undefined => {
+  const { wait, decision, started } = state
+  if (!wait || !open.some(({ use, call: { id } }) => use === wait.data.reply && id === call))
+    return 'it has a result by now, or the conversation has gone back to before it'
+  if (isWithdrawn(state, rewinds, Date.now()))
+    return 'the conversation was rewound past it: the next turn asks again'
+  if (!decision) return 'nobody has decided about it'
+  const { by: who, decision: how } = decision.data
+  if (how === 'denied') return `${who} has denied it: rewind to its reply, or fork there, to decide again`
+  return started && `its tool was started at ${started.metadata.time}`
+}
+
 /** What people decide about the calls of a conversation. */
 export const deciding = (chat: Conversation): Deciding => {
   const log = chat.turnLog
 
   async function* decide(
-    decision: Decided['decision'],
+    decision: 'approved' | 'denied',
     { call, ...given }: { readonly call: string } & Approval & Denial,
   ): Steps<DecisionError, Decided> {
     for (let tries = 1; ; tries++) {
@@ -148,6 +190,26 @@ export const deciding = (chat: Conversation): Deciding => {
     }
   }
 
+  async function* withdraw({
+    call,
+    ...withdrawn
+  }: { readonly call: string } & Withdrawal): Steps<WithdrawalError, Decided> {
+    for (let tries = 1; ; tries++) {
+      const found = yield* lastWaiting(log, call)
+      const { revision } = yield* log.end()
+      const now = yield* ok(chat.context())
+      const calls = yield* callsNow(chat, now, found?.wait?.data.at)
+      const problem = found ? problemWithWithdrawing(call, found, calls) : 'it has not waited'
+      if (!found?.wait || problem !== undefined)
+        return yield notWithdrawn(chat.id, call, problem ?? '', found?.started?.metadata.time)
+      // Whoever starts the tool does so at a revision, too: of the two, one comes first.
+      const data = { ...found.wait.data, calls: [call], withdrawn, at: now.at }
+      const written = await run(log.append([{ type: 'CallsWaiting', data }], revision))
+      if (E.isRight(written)) return { conversation: chat.id, call, decision: 'withdrawn', by: withdrawn.by }
+      if (written.left._tag !== 'Conflict' || tries === maxTries) return yield written.left
+    }
+  }
+
   async function* awaited(options?: At): Steps<ReadError, readonly Awaited[]> {
     const now = yield* chat.begun(options)
     if (!now) return []
@@ -174,16 +236,22 @@ export const deciding = (chat: Conversation): Deciding => {
     return all
   }
 
-  const checked = (schema: z.ZodType, call: string, given: object, decision: Decided['decision']) =>
-    task(async function* (): Steps<DecisionError, Decided> {
+  const checked = <S extends z.ZodType, Err>(
+    schema: S,
+    call: string,
+    given: object,
+    then: (input: z.infer<S>) => Steps<Err, Decided>,
+  ) =>
+    task(async function* (): Steps<Err | InvalidInput, Decided> {
       const fields = yield* ok(objectOf(given))
-      const input = yield* ok(checkJson(schema, { ...fields, call }))
-      return yield* decide(decision, input as Parameters<typeof decide>[1])
+      return yield* then(yield* ok(checkJson(schema, { ...fields, call })))
     })
 
   return {
-    approve: (call, approval) => checked(approvalSchema, call, approval, 'approved'),
-    deny: (call, denial) => checked(denialSchema, call, denial, 'denied'),
+    approve: (call, approval) =>
+      checked(approvalSchema, call, approval, (input) => decide('approved', input)),
+    deny: (call, denial) => checked(denialSchema, call, denial, (input) => decide('denied', input)),
+    withdraw: (call, withdrawal) => checked(withdrawalSchema, call, withdrawal, withdraw),
     waiting: (options) => task(() => awaited(options)),
   }
 }

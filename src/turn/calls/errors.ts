@@ -22,6 +22,29 @@ export interface NotWaiting {
   readonly waiting: readonly string[]
 }
 
+/** The approval stands: the tool has started, or there is no approval that could be withdrawn. */
+export interface NotWithdrawn {
+  readonly _tag: 'NotWithdrawn'
+  readonly message: string
+  readonly conversation: string
+  readonly call: string
+  /** When the tool was started, if that is why: ISO 8601, UTC. */
+  readonly started?: string
+}
+
+export const notWithdrawn = (
+  conversation: string,
+  call: string,
+  problem: string,
+  started?: string,
+): NotWithdrawn => ({
+  _tag: 'NotWithdrawn',
+  message: `no approval of call ${call} of ${conversation} was withdrawn: ${problem}`,
+  conversation,
+  call,
+  ...(started !== undefined && { started }),
+})
+
 export const alreadyDecided = (
   conversation: string,
   { data: { call, decision, by }, metadata: { time } }: RecordedTurnFact<'CallDecided'>,

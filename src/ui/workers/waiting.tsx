@@ -131,10 +131,22 @@ const DecisionSheet = ({ source, id, call, decision, done }: DecisionSheetProps)
     done()
     toast(
       <span>
-        {isApproval ? 'Approved' : 'Denied'} <b>{call.tool}</b> in <a href={hrefs.conversation(id)}>{id}</a>
+        {isApproval ? 'Approved' : 'Denied'} <b>{call.tool}</b> in <a href={hrefs.conversation(id)}>{id}</a>{' '}
+        {isApproval && <button onClick={() => void withdraw()}>Withdraw</button>}
       </span>,
     )
     announced(isApproval ? 'Approved.' : 'Denied.')
+  }
+  /** Until the tool has started. */
+  const withdraw = async (): Promise<void> => {
+    try {
+      await source.post(`${apiOf(id)}/waiting/${encodeURIComponent(call.call)}/withdraw`, {})
+      toast('Withdrawn: the call waits again.')
+      announced('Withdrawn.')
+      done()
+    } catch (error) {
+      toast(problemOf(error).detail)
+    }
   }
   return (
     <Sheet
