@@ -19,8 +19,8 @@ import { right } from '../support/either.ts'
 // Each operation of a server whose memory is limited, on a conversation of 50 MB, all of which the model sees. A route without a row fails.
 
 const content = 50_000_000
-/** The heap of the server, in MB: an idle one needs 50. With more, V8 collects later, and memory says little of what is needed. */
-const heap = 250
+/** The heap of the server, in MB: an idle one needs 40. With more, V8 collects later, and memory says little of what is needed. */
+const heap = 240
 
 interface Ask {
   readonly path: string
