@@ -85,9 +85,9 @@ const withContent = async (
     const change = changes[made.length]
     const item = change?.entry.position === event.position ? itemIn(event) : undefined
     if (!change || !item) continue
-    const whole = clippedTo(longest)({ ...change, entry: { ...change.entry, ...item } })
-    add(JSON.stringify(whole))
-    made.push(whole)
+    const shown = clippedTo(longest)({ ...change, entry: { ...change.entry, ...item } })
+    add(JSON.stringify(shown))
+    made.push(shown)
   }
   return made
 }
