@@ -25,6 +25,8 @@ export const turnSchemas = {
     until: z.string().regex(isoTime).optional(),
     /** What the user says meanwhile is no denial. */
     keep: z.literal(true).optional(),
+    /** What the tools' schemas have made of inputs, by call, where that differs from what the model gave. */
+    inputs: z.record(z.string(), z.record(z.string(), z.unknown())).optional(),
     /** They wait again: somebody has withdrawn an approval. */
     withdrawn: z.object({ by: text, reason: z.string().optional() }).optional(),
     at,

@@ -1,4 +1,6 @@
+import type * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
+import type { InvalidInput } from '../events/errors.ts'
 import { longestTimer } from '../result/timers.ts'
 
 /** A call that the model makes. */
@@ -7,6 +9,8 @@ export interface ToolCall<Input = unknown> {
   readonly id: string
   readonly name: string
   readonly input: Input
+  /** Is `input` if the tool's schema has made it. */
+  readonly checked?: unknown
 }
 
 export interface ToolContext {
@@ -21,6 +25,8 @@ export interface ToolContext {
   readonly signal: AbortSignal
   /** Tells whoever follows the turn how far the call is (`onEvent`). Not recorded, and the model does not see it. */
   readonly progress: (text: string) => void
+  /** Is the input if the tool's schema has made it. */
+  readonly checked?: unknown
 }
 
 /**
@@ -50,6 +56,8 @@ export interface ToolSettings extends Pick<Methods, 'run'> {
   readonly approve?: boolean | Methods['approve'] | undefined
   /** Milliseconds. Default: the turn's `toolTimeout`. */
   readonly timeout?: number | undefined
+  /** Applies the tool's schema, once: the same value is shown, approved and run. `tool` gives it. */
+  readonly check?: ((input: unknown) => Promise<E.Either<InvalidInput, unknown>>) | undefined
 }
 
 /** The caller's tools, by name. */

@@ -20,7 +20,10 @@ export interface ToolDefinition {
 }
 
 /** A tool with a schema, from which the model's JSON schema is made, and by which every input is checked. */
-export interface ToolOptions<S extends StandardSchema> extends Omit<ToolSettings, 'run' | 'approve'> {
+export interface ToolOptions<S extends StandardSchema> extends Omit<
+  ToolSettings,
+  'run' | 'approve' | 'check'
+> {
   /** 1 to 64 of a–z A–Z 0–9 _ -. */
   readonly name: string
   /** Tells the model what the tool does, and when to use it. */
@@ -48,6 +51,10 @@ const optionsSchema = z.strictObject({
   inputSchema: z.record(z.string(), z.unknown()).optional(),
 })
 
+/** Whether the schema has made the input: a turn applies it, other callers do not. */
+const isMade = <A>(input: unknown, by: { readonly checked?: unknown }): input is A =>
+  'checked' in by && by.checked === input
+
 /**
  * A tool whose input is checked before it runs: of an input that does not fit, the model is told what is wrong, and may call again.
  *
@@ -60,12 +67,17 @@ export const tool = <S extends StandardSchema>(options: ToolOptions<S>): E.Eithe
   return E.map((input_schema) => ({
     ...settings,
     definition: { name, description, input_schema },
-    run: async (input: unknown, context: ToolContext) =>
-      run(await orThrow(checkedInput(schema, name, input)), context),
+    check: (input: unknown) => checkedInput(schema, name, input),
+    run: async (input: unknown, context: ToolContext) => {
+      const made = isMade(input, context) ? E.right(input) : checkedInput(schema, name, input)
+      return run(await orThrow(made), context)
+    },
     ...(approve !== false && {
       // A call that would be refused needs nobody's approval.
       approve: async (call: ToolCall) => {
-        const input = await checkedInput(schema, name, call.input)
+        const input = isMade(call.input, call)
+          ? E.right(call.input)
+          : await checkedInput(schema, name, call.input)
         if (E.isLeft(input)) return false
         return approve === true || approve({ ...call, input: input.right })
       },

@@ -10,7 +10,7 @@ import { run, type Steps } from '../result/steps.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
 import { type CallStates, isWithdrawn, noStates, statesOf } from './calls/call-states.ts'
 import { rewindsAfter, saidSince } from './calls/calls-now.ts'
-import { type Circumstances, factsOf, type Planned, taskFor, waitingCall } from './calls/calls.ts'
+import { applying, type Circumstances, factsOf, type Planned, taskFor, waitingCall } from './calls/calls.ts'
 import type { WaitingCall } from './stream/turn-event.ts'
 import { watched } from './results/watched-call.ts'
 import { restFor } from '../context/policy/result-limit.ts'
@@ -20,7 +20,7 @@ import type { Landing } from './landing.ts'
 import type { OpenCall } from './calls/open-calls.ts'
 import type { Watched } from './options.ts'
 import { toolNames } from './results/tool-own-blocks.ts'
-import { cutOff, resultOf } from './results/tools.ts'
+import { isCutOff, resultOf } from './results/tools.ts'
 
 /** The calls of a reply that are left when nothing more can be done about them now. */
 export interface Left {
@@ -58,7 +58,7 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
     now: Effective,
     { open, held }: Unanswered,
     states: CallStates,
-  ): Steps<ReadError, Omit<Circumstances, 'signal'>> {
+  ): Steps<ReadError, Omit<Circumstances, 'signal' | 'applied'>> {
     const names = toolNames(configurationOf(now).tools)
     const starts = new Map(now.items.map((item) => [item.position, startsOf(item)]))
     const since = open.flatMap(({ use, call }) => states.of(use, call.id).wait?.data.at ?? [])
@@ -86,6 +86,7 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
     const { waiting: waits = {}, signal, watch } = current()
     let mayBeElsewhere = false
     const lost = () => staleContext(chat.id, now.at, now.at)
+    const applied = applying()
     for (let tries = 1; ; tries++) {
       const states =
         own && open.every(({ use }) => use === own?.reply) ? noStates(own.end) : yield* statesOf(log, open)
@@ -99,7 +100,7 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
         Promise.all(
           open.map(async (each) => ({
             ...each,
-            task: await taskFor(each, states.of(each.use, each.call.id), { ...known, signal: ends }),
+            task: await taskFor(each, states.of(each.use, each.call.id), { ...known, applied, signal: ends }),
           })),
         )
       // The tool's own function is asked whether a call needs an approval: it may take long.
@@ -137,7 +138,7 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
       if (task.type === 'wait') return []
       const work = async () => {
         if (task.type === 'answer') return task.result
-        const permitted = task.anew === undefined ? '' : `/${task.anew}`
+        const permitted = task.onWait === undefined ? '' : `/${task.onWait}`
         const key = `${task.startedIn ?? chat.id}/${use}/${call.id}${permitted}`
         return resultOf(call, { ...task, key }, { ...limits, signal })
       }
@@ -152,7 +153,7 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
     const { signal } = current()
     // Who continues runs it again, or says that its outcome is not known.
     const isLeft = isLeftToOthers(signal)
-    const content = result.flat().filter((block) => !(isLeft && block['content'] === cutOff))
+    const content = result.flat().filter((block) => !(isLeft && isCutOff(block)))
     if (signal && isLeft && content.length === 0) return yield abortedBy(signal)
     if (content.length > 0) {
       yield* landing.record(now, content, unanswered.held)
@@ -160,7 +161,7 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
     }
     const left = (why: string): readonly WaitingCall[] =>
       planned.flatMap(({ call, task }) =>
-        task.type === 'wait' && task.why === why ? [waitingCall(call, task.until)] : [],
+        task.type === 'wait' && task.why === why ? [waitingCall(call, task.until, task.input)] : [],
       )
     return { waiting: left('approval'), pending: left('handed-back') }
   }

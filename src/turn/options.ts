@@ -120,7 +120,10 @@ export interface Watched extends Settled {
 
 const isFunction = (value: unknown): boolean => typeof value === 'function'
 const fields = z.record(z.string(), z.unknown())
-const tool = z.union([z.custom(isFunction), z.strictObject(settingsShape)])
+const tool = z.union([
+  z.custom(isFunction),
+  z.strictObject({ ...settingsShape, check: z.custom(isFunction).optional() }),
+])
 /** Fields of a request that options of their own set; they are in the log and in receipts. */
 const reserved = ['model', 'system', 'tools', 'messages', 'stream']
 

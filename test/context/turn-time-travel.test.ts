@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk'
 import * as fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import {
   type Conversation,
@@ -57,12 +57,12 @@ const scene = async (effect: Effect = 'unsafe', others: readonly string[] = []) 
   })
   const ask = { name: 'ask', input_schema: { type: 'object' } }
   const client = new Anthropic({ baseURL: api.url, apiKey: 'key' })
-  const turn = (chat: Conversation, options: Partial<TurnOptions> = {}) =>
-    chat.turn({ client, model: 'claude-opus-5-5', tools: [rm, look, ask], ...options })
+  const options = { client, model: 'claude-opus-5-5', tools: [rm, look, ask] }
+  const turn = (chat: Conversation, more: Partial<TurnOptions> = {}) => chat.turn({ ...options, ...more })
   const chat = store.conversation('c')
   await chat.append({ role: 'user', content: 'Go.' })
   const { position: reply } = await turn(chat)
-  return { api, source, store, chat, turn, reply, keys }
+  return { api, source, store, chat, options, turn, reply, keys }
 }
 const resultsOf = async (chat: Conversation): Promise<readonly unknown[]> =>
   (await chat.effective())
@@ -216,6 +216,23 @@ describe('a call that is handed back', () => {
   })
 })
 
+describe('a worker', () => {
+  it('that serves a fork asks there, and runs what is approved there', async () => {
+    const { chat, store, options, keys } = await scene()
+    const fork = await chat.fork('fork')
+    await fork.request()
+    const stop = new AbortController()
+    const running = store.worker({ turn: () => options }).run({ signal: stop.signal })
+    await vi.waitUntil(async () => (await fork.waiting()).length > 0, { timeout: 60_000 })
+    await fork.approve('rm', { by: 'ann' })
+    await vi.waitUntil(async () => (await resultsOf(fork)).length > 0, { timeout: 60_000 })
+    stop.abort()
+    await running
+    expect(keys).toHaveLength(1)
+    expect(await chat.waiting()).toMatchObject([{ call: 'rm' }])
+  })
+})
+
 describe('a copy', () => {
   it('asks anew in its forks, and after its rewinds', async () => {
     const { chat, source, turn, reply, keys } = await scene('idempotent')
@@ -234,7 +251,19 @@ describe('a copy', () => {
 
 describe('whatever the order of forks, rewinds and decisions', () => {
   const deed = fc.oneof(
-    fc.constantFrom('turn', 'turn', 'turn', 'approve', 'approve', 'deny', 'fork', 'undo', 'say', 'bring'),
+    fc.constantFrom(
+      'turn',
+      'turn',
+      'turn',
+      'approve',
+      'approve',
+      'withdraw',
+      'deny',
+      'fork',
+      'undo',
+      'say',
+      'bring',
+    ),
     fc.nat(4).map((back) => ({ back })),
   )
   it('no tool runs twice on one approval, nor without one', async () => {
@@ -255,6 +284,7 @@ describe('whatever the order of forks, rewinds and decisions', () => {
             } catch (error) {
               const expected = [
                 'NotWaiting',
+                'NotWithdrawn',
                 'AlreadyDecided',
                 'NothingToAnswer',
                 'NothingToUndo',
@@ -280,7 +310,7 @@ describe('whatever the order of forks, rewinds and decisions', () => {
                 content: [{ type: 'tool_result', tool_use_id: 'ask', content: 'yes' }],
               })
             else if (await attempt(() => now[each]('rm', { by: 'ann' })))
-              approvals += each === 'approve' ? 1 : 0
+              approvals += each === 'approve' ? 1 : each === 'withdraw' ? -1 : 0
             expect(keys.length).toBeLessThanOrEqual(approvals)
             expect(new Set(keys).size).toBe(keys.length)
           }

@@ -430,3 +430,124 @@ describe('what a tool tells of its progress', () => {
     for await (const stored of chat.stored()) expect(JSON.stringify(stored)).not.toContain('half way')
   })
 })
+
+describe('a schema', () => {
+  /** A tool that somebody has to approve, whose schema fills in, changes and counts. */
+  const counted = async (more: z.ZodRawShape = {}) => {
+    let applied = 0
+    const seen: unknown[] = []
+    const made = tool({
+      name: 'pay',
+      description: 'Pays.',
+      input: z.object({
+        to: z.string().transform((to) => {
+          applied++
+          return to.trim().toUpperCase()
+        }),
+        key: z.string().default(() => `key-${applied}`),
+        euros: z.int().max(10).default(1),
+        ...more,
+      }),
+      approve: (asked) => {
+        seen.push(asked.input)
+        return true
+      },
+      run: (input) => {
+        seen.push(input)
+        return 'paid'
+      },
+    })
+    const { api, chat, turn } = await scene([calls(call('pay', { to: ' ann ' }, 'pay')), yes])
+    const { waiting } = await turn({ tools: [made] })
+    const give = () => turn({ tools: [made] })
+    return { api, chat, give, waiting, seen, applied: () => applied }
+  }
+
+  it('is applied once: what waits, what is approved and what is run are the same', async () => {
+    const { chat, give, waiting, seen, applied } = await counted()
+    const input = { to: 'ANN', key: 'key-1', euros: 1 }
+    expect(waiting).toMatchObject([{ input }])
+    expect(await chat.waiting()).toMatchObject([{ input }])
+    await chat.approve('pay', { by: 'ann' })
+    await give()
+    expect(seen).toEqual([input, input])
+    expect(applied()).toBe(1)
+  })
+
+  it('that makes what is no JSON is applied again when the call is run', async () => {
+    const at = z.iso
+      .datetime()
+      .default('2026-11-22T12:00:00Z')
+      .transform((when) => new Date(when))
+    const { chat, give, waiting, seen } = await counted({ at })
+    expect(waiting).toMatchObject([{ input: { to: ' ann ' } }])
+    await chat.approve('pay', { by: 'ann' })
+    await give()
+    expect(seen.at(-1)).toMatchObject({ to: 'ANN', at: new Date('2026-11-22T12:00:00Z') })
+  })
+
+  it('is applied once, too, to a call that runs at once', async () => {
+    let applied = 0
+    const look = tool({
+      name: 'look',
+      description: 'Looks.',
+      input: z.object({ path: z.string().transform((path) => `${path}${++applied}`) }),
+      approve: ({ input }) => input.path !== 'a1',
+      run: ({ path }) => path,
+    })
+    expect(await answered([look], call('look', { path: 'a' }))).toEqual([
+      { shown: 'a1', is_error: undefined },
+    ])
+  })
+
+  it.each([
+    [{ to: 'bob', euros: 11 }, 'input.euros'],
+    [{ to: 5 }, 'input.to'],
+    [{}, 'input.to'],
+  ])('refuses the edit %j as soon as it is decided: nothing is recorded', async (input, path) => {
+    const { chat, waiting } = await counted()
+    await expect(chat.approve('pay', { by: 'bob', input })).rejects.toMatchObject({
+      _tag: 'InvalidInput',
+      path,
+      message: expect.stringContaining('by the schema of pay'),
+    })
+    expect(await chat.waiting()).toMatchObject(waiting)
+  })
+
+  it('is applied to an edit once, and the model is told of that', async () => {
+    const { api, chat, give, seen, applied } = await counted()
+    await chat.approve('pay', { by: 'bob', input: { to: 'bob', euros: 2 } })
+    await give()
+    expect(seen.at(-1)).toMatchObject({ to: 'BOB', euros: 2 })
+    expect(applied()).toBe(2)
+    expect(resultsIn(api.requests[1]?.body)[0]?.content).toBe(
+      'bob has changed the input. The tool was run with {"to":"bob","euros":2}\n\npaid',
+    )
+  })
+
+  it('is not in the way of an edit where it says more than can be checked', async () => {
+    const { chat, turn } = await scene([calls(call('plain', {}, 'plain')), yes])
+    const input_schema = { type: 'object', if: { required: ['a'] }, then: { required: ['b'] } }
+    const run = { plain: { run: () => 'done', approve: true } }
+    await turn({ tools: [{ name: 'plain', input_schema }], run })
+    await chat.approve('plain', { by: 'bob', input: { a: 1 } })
+    expect(await turn({ tools: [{ name: 'plain', input_schema }], run })).toMatchObject({ ended: 'stop' })
+  })
+})
+
+describe('an edited input', () => {
+  it.each([
+    ['fails', { run: () => Promise.reject(new TypeError('no money')) }, 'TypeError: no money'],
+    ['takes too long', { run: () => new Promise(() => {}), timeout: 5 }, 'longer than 5 ms'],
+  ])('is said to the model also if the tool %s', async (_, settings, what) => {
+    const { api, chat, turn } = await scene([calls(call('pay', { euros: 5 }, 'pay')), yes])
+    const tools = [{ name: 'pay', input_schema: { type: 'object' } }]
+    const run = { pay: { ...settings, approve: true } }
+    await turn({ tools, run })
+    await chat.approve('pay', { by: 'bob', input: { euros: 3 } })
+    await turn({ tools, run })
+    const [result] = resultsIn(api.requests[1]?.body)
+    expect(result?.content).toContain('bob has changed the input. The tool was run with {"euros":3}\n\n')
+    expect(result?.content).toContain(what)
+  })
+})

@@ -3,7 +3,7 @@ import { contentOf, type ConversationEvent } from '../../events/events.ts'
 import { limitResults, restFor } from '../../context/policy/result-limit.ts'
 import { configurationOf, isReply } from '../../projections/effective.ts'
 import { parent } from '../../projections/path.ts'
-import { taskFor } from '../../turn/calls/calls.ts'
+import { applying, taskFor } from '../../turn/calls/calls.ts'
 import type { Task } from '../../turn/calls/calls.ts'
 import { isCall } from '../../turn/calls/open-calls.ts'
 import { toolNames } from '../../turn/results/tool-own-blocks.ts'
@@ -57,6 +57,8 @@ export const resultsChecked = async (
 ): Promise<ResultsChecked> => {
   const names = toolNames(configurationOf(historyAt(at)).tools)
   const unknown: string[] = []
+  const { signal } = new AbortController()
+  const applied = applying()
   /** Whether somebody else may have brought results. */
   let isOutside = false
   for (const { call, result } of calls) {
@@ -72,7 +74,8 @@ export const resultsChecked = async (
         said: Infinity,
         now: 0,
         expires: undefined,
-        signal: new AbortController().signal,
+        applied,
+        signal,
       },
     )
     const starts = startsOf(log[reply])

@@ -155,7 +155,7 @@ export interface Rewind {
 }
 
 /**
- * Whether the conversation has gone back to before the wait for a call was settled: then it is asked about anew. A wait ends with its
+ * Whether the conversation has gone back to before the wait for a call was settled: then it is asked about again. A wait ends with its
  * reply; what was decided or started on it, once the conversation returns to a moment before that.
  */
 export const isWithdrawn = (

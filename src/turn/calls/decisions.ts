@@ -6,6 +6,8 @@ import type { At } from '../../conversation/reading.ts'
 import { checkJson } from '../../events/check.ts'
 import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
 import type { Answer, Way } from '../../result/answer.ts'
+import { configurationOf } from '../../projections/effective.ts'
+import { editedInput } from '../../tools/edited-input.ts'
 import { ok, run, type Steps, task } from '../../result/steps.ts'
 import type { ReadError } from '../../store/errors.ts'
 import { type CallState, isOver, isWithdrawn, lastWaiting, startOf, statesOf } from './call-states.ts'
@@ -88,9 +90,10 @@ export interface Deciding<W extends Way = 'task'> {
    * Withdraws the approval of a call, as long as its tool has not started: the call waits again. Errors: `NotWithdrawn`, a `ReadError`.
    *
    * @example
-   * const [{ call }] = await chat.waiting()
-   * await chat.approve(call, { by: 'ann' })
-   * await chat.withdraw(call, { by: 'ann', reason: 'wrong account' })
+   * for (const { call } of await chat.waiting()) {
+   *   await chat.approve(call, { by: 'ann' })
+   *   await chat.withdraw(call, { by: 'ann', reason: 'wrong account' })
+   * }
    */
   readonly withdraw: (call: string, withdrawal: Withdrawal) => Answer<W, WithdrawalError, Decided>
   /**
@@ -176,8 +179,12 @@ export const deciding = (chat: Conversation): Deciding => {
           problem,
           (yield* awaited()).map((each) => each.call),
         )
+      const { reply } = found.wait.data
+      const use = calls.open.find((each) => each.use === reply && each.call.id === call)
+      if (use && given.input)
+        yield* ok(editedInput(configurationOf(now).tools ?? [], use.call.name, given.input))
       const data = {
-        reply: found.wait.data.reply,
+        reply,
         call,
         wait: found.wait.revision,
         decision,
@@ -226,7 +233,7 @@ export const deciding = (chat: Conversation): Deciding => {
       if (why === 'approval' && problemWith(call.id, state, calls, Date.now()) !== undefined) continue
       const started = (startOf(state) ?? above?.started)?.metadata.time
       all.push({
-        ...waitingCall(call, until),
+        ...waitingCall(call, until, wait.data.inputs?.[call.id]),
         why,
         reply: use,
         since: wait.metadata.time,

@@ -34,6 +34,10 @@ export const toolOf = (tools: Tools, name: string): ToolSettings | undefined => 
 /** What the model is told of a call that an abort has ended. */
 export const cutOff = 'The call was interrupted by the user.'
 
+/** Whether that is all that is known of a call. */
+export const isCutOff = ({ content }: Block): boolean =>
+  content === cutOff || (typeof content === 'string' && content.endsWith(`\n\n${cutOff}`))
+
 /** The result of a call that was not begun. */
 export const notRun = (call: ToolUse): Block =>
   failed(call, 'This call was not run: the reply was interrupted.')
@@ -52,9 +56,17 @@ export interface Edited {
   readonly input: object
 }
 
+/** What a schema has made of an input. */
+export interface Made {
+  readonly value: unknown
+}
+
+export const editNote = ({ by, input }: Edited): string =>
+  `${by} has changed the input. The tool was run with ${JSON.stringify(input)}`
+
 /** The model's own call stays as it is: the result says what was done in its place. */
-const withInput = ({ content, ...answer }: ToolAnswer, { by, input }: Edited): ToolAnswer => {
-  const note = `${by} has changed the input. The tool was run with ${JSON.stringify(input)}`
+const withInput = ({ content, ...answer }: ToolAnswer, edited: Edited): ToolAnswer => {
+  const note = editNote(edited)
   if (content === undefined) return { ...answer, content: note }
   return {
     ...answer,
@@ -66,6 +78,7 @@ const withInput = ({ content, ...answer }: ToolAnswer, { by, input }: Edited): T
 interface Running {
   readonly tool: ToolSettings
   readonly edited?: Edited
+  readonly made?: Made
   /** The same for each attempt at this call, and for no other call. */
   readonly key: string
 }
@@ -76,11 +89,12 @@ export const resultOf = (call: ToolUse, running: Running, limits: Limits): Promi
 
 const ran = async (
   call: ToolUse,
-  { tool, edited, key }: Running,
+  { tool, edited, made, key }: Running,
   { signal, timeout, maxResult, named, onEvent, emit }: Limits,
 ): Promise<Ran> => {
   const { id, name } = call
   const { input } = edited ?? call
+  const failing = (text: string): Block => failed(call, edited ? `${editNote(edited)}\n\n${text}` : text)
   const limit = tool.timeout ?? timeout
   const time = new AbortController()
   const timer = setTimeout(() => time.abort(`It took longer than ${limit} ms and was given up.`), limit)
@@ -92,18 +106,19 @@ const ran = async (
       onEvent?.({ type: 'tool_progress', id, name, text })
     }
     emit({ type: 'tool-started', call: id, tool: name, input })
+    const context = { id, name, key, maxResult, signal: ends, progress }
     // A copy: the tool may change what it is given.
-    const output = await orAborted(
-      tool.run(structuredClone(input), { id, name, key, maxResult, signal: ends, progress }),
-      ends,
-    )
+    const running = made
+      ? tool.run(made.value, { ...context, checked: made.value })
+      : tool.run(structuredClone(input), context)
+    const output = await orAborted(running, ends)
     const answer = await answerOf(output, { signal: ends, tools: named })
     return { block: result(call, edited ? withInput(answer, edited) : answer) }
   } catch (error) {
-    if (signal?.aborted) return { block: failed(call, cutOff), why: 'aborted' }
+    if (signal?.aborted) return { block: failing(cutOff), why: 'aborted' }
     // A tool that heeds its signal fails with an error of its own.
-    if (time.signal.aborted) return { block: failed(call, String(time.signal.reason)), why: 'timeout' }
-    return { block: failed(call, errorText(error)), why: errorName(error) }
+    if (time.signal.aborted) return { block: failing(String(time.signal.reason)), why: 'timeout' }
+    return { block: failing(errorText(error)), why: errorName(error) }
   } finally {
     clearTimeout(timer)
   }
