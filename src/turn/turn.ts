@@ -15,12 +15,13 @@ import { nothingToAnswer } from './errors.ts'
 import type { WrittenMarker } from './fit.ts'
 import { fitting } from './fitting.ts'
 import { isPlaceToSpeak } from './say/busy.ts'
-import { type Held, heldSince, isHeldBack, overtakenSince } from './calls/held.ts'
+import { type Held, heldSince, isHeldBack, overtakenSince, waitsForServer } from './calls/held.ts'
 import { moveIn } from './say/inbox-moves.ts'
 import { landing } from './landing.ts'
 import type { Holding } from './claims/holding.ts'
 import type { LiveHistory } from './calls/live.ts'
 import { isToDo, openCalls } from './calls/open-calls.ts'
+import { sorted, unansweredIn } from './calls/said-results.ts'
 import type { Watched } from './options.ts'
 import { isConfigured, prepare } from './prepare.ts'
 import { type Made, replying } from './replying.ts'
@@ -87,12 +88,10 @@ export async function* turn(
     const position = isHolding && ended ? ended.position : heldSince(now)
     return position === undefined ? undefined : yield* saidSince(now, position)
   }
-  /** Calls that have waited while the user said something else. */
-  async function* overtakenIn(now: Effective): Steps<TurnError, Unanswered | undefined> {
-    const position = isHolding || !goesOn(ended) ? undefined : overtakenSince(now)
-    const held = position === undefined ? undefined : yield* saidSince(now, position)
-    const open = held ? openCalls(held.before) : []
-    return (yield* answers.haveWaited(open)) ? { open, held } : undefined
+  /** What was said after calls before all of them had results. */
+  async function* overtakingIn(now: Effective): Steps<TurnError, Held | undefined> {
+    const position = !goesOn(ended) && !isHolding ? undefined : overtakenSince(now)
+    return position === undefined ? undefined : yield* saidSince(now, position)
   }
   const hasToWait = (held: Held): boolean =>
     (isHolding && ended?.stopReason === 'pause_turn') || isHeldBack(held, requestOptionsOf(options))
@@ -145,11 +144,20 @@ export async function* turn(
         onMarker({ type: 'condensed', position: written.position, covers: written.data.covers })
       return false
     }
-    const overtaken = yield* overtakenIn(now)
-    if (overtaken) return yield* answer(now, overtaken)
+    const overtaking = yield* overtakingIn(now)
+    const inOrder = overtaking && sorted(overtaking, waitsForServer(overtaking.before, requestOptionsOf(options)))
+    if (inOrder) {
+      const { results, said: others } = inOrder
+      yield* orAgain(moveBack({ ...overtaking, said: others }, now.at, ...results)())
+      return false
+    }
+    if (overtaking && !isHolding) {
+      const open = unansweredIn(overtaking)
+      if (yield* answers.haveWaited(open)) return yield* answer(now, { open, held: overtaking })
+    }
     const said = yield* heldIn(now)
     const asked = (isHolding && said?.before) || now
-    const open = openCalls(asked)
+    const open = isHolding && said ? unansweredIn(said) : openCalls(now)
     if (open.length > 0 && goesOn(ended)) return yield* answer(asked, { open })
     if (steps.isWaiting()) {
       stopped = yield* heeding(now, () => steps.look(now))
@@ -200,7 +208,7 @@ export async function* turn(
 
   /** Takes in what waits in the inbox, once it may be said. Whether there was anything. */
   async function* takeIn(now: Effective, mail: readonly Queued[]): Steps<TurnError, boolean> {
-    if (!isPlaceToSpeak(now) || !(yield* moveIn(chat, mail))) return false
+    if (!isPlaceToSpeak(now, mail) || !(yield* moveIn(chat, mail))) return false
     // What comes after calls that wait is no word between two replies: it may deny them.
     isHolding = ended !== undefined && !isLeftWaiting(ended)
     return true

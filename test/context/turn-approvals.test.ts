@@ -331,6 +331,47 @@ describe('calls of a tool without a function here', () => {
     expect(made.done).toEqual([])
   })
 
+  const elsewhere = { type: 'tool_result' as const, tool_use_id: 'pay', content: 'paid elsewhere' }
+
+  it('have the result that comes beside a text, or after one', async () => {
+    for (const said of [[[elsewhere, text('Go on.')]], [[text('Well?')], [elsewhere]]]) {
+      const made = await payment()
+      await made.turn({ run: { read: made.run.read } })
+      for (const content of said) await made.chat.append({ role: 'user', content })
+      expect(await made.chat.waiting()).toEqual([])
+      await made.turn()
+      expect(made.done).toEqual([])
+      expect(resultsIn(made, 1)).toEqual(['the bill', 'paid elsewhere'])
+      expect(statuses(made)).toEqual([200, 200])
+    }
+  })
+
+  it('have the result that is said beside a text while the conversation is busy', async () => {
+    const made = await payment()
+    await made.turn({ run: { read: made.run.read } })
+    const said = await made.chat.say({ role: 'user', content: [text('Done:'), elsewhere] })
+    expect(said).toMatchObject({ status: 'recorded' })
+    await made.turn()
+    expect(resultsIn(made, 1)).toEqual(['the bill', 'paid elsewhere'])
+    expect(await made.chat.queued()).toEqual([])
+  })
+
+  it('have the result after a search was called beside them, and the search is kept', async () => {
+    const search: AnyBlock = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }
+    const found: AnyBlock = { type: 'web_search_tool_result', tool_use_id: 's', content: [] }
+    const made = await payment({}, [
+      { content: [search, use('pay')] },
+      { content: [found, text('So.')] },
+      yes,
+    ])
+    await made.turn({ run: {} })
+    await made.chat.append({ role: 'user', content: [elsewhere, text('Well?')] })
+    await made.turn({ run: {} })
+    expect(statuses(made)).toEqual([200, 200, 200])
+    expect(resultsIn(made, 1)).toEqual(['paid elsewhere'])
+    expect(JSON.stringify(made.api.requests[2]?.body?.messages)).toContain('web_search_tool_result')
+  })
+
   it('are given up for what the user says instead', async () => {
     const made = await payment()
     await made.turn({ run: { read: made.run.read } })

@@ -3,8 +3,9 @@ import type { Effective } from '../../projections/effective.ts'
 import type { Steps } from '../../result/steps.ts'
 import type { ReadError } from '../../store/errors.ts'
 import type { Rewind } from './call-states.ts'
-import { type Held, overtakenSince, saidLast } from './held.ts'
+import { type Held, isSaid, overtakenSince, saidLast } from './held.ts'
 import { type OpenCall, openCalls } from './open-calls.ts'
+import { unansweredIn } from './said-results.ts'
 
 /** The calls without a result at the end of a history, and what has happened since they were made. */
 export interface CallsNow {
@@ -28,7 +29,7 @@ export async function* callsNow(
   if (position === undefined) return { open: openCalls(now), said: Infinity, rewinds }
   const held = saidLast(now, yield* chat.later(position), position)
   return held
-    ? { open: openCalls(held.before), held, said: saidSince(now, held.before), rewinds }
+    ? { open: unansweredIn(held), held, said: saidSince(now, held.before), rewinds }
     : { open: [], said: Infinity, rewinds }
 }
 
@@ -43,8 +44,8 @@ export async function* rewindsAfter(chat: Conversation, at: number): Steps<ReadE
   })
 }
 
-/** Position of the first item that a history has more than before; Infinity if there is none. */
+/** Position of the first thing that the user says in a history and not in the one before; Infinity if there is none. */
 export const saidSince = (now: Effective, { items }: Effective): number => {
   const before = new Set(items.map(({ position }) => position))
-  return now.items.find(({ position }) => !before.has(position))?.position ?? Infinity
+  return now.items.find((item) => !before.has(item.position) && isSaid(item))?.position ?? Infinity
 }

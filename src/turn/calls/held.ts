@@ -1,7 +1,15 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { NewMessage } from '../../commands/command.ts'
 import { beginsTurn, isTurn } from '../../commands/state.ts'
-import { type ConversationEvent, type Covers, type Event, isMarker, START } from '../../events/events.ts'
+import {
+  contentOf,
+  type ConversationEvent,
+  type Covers,
+  type Event,
+  isMarker,
+  type Message,
+  START,
+} from '../../events/events.ts'
 import {
   type Effective,
   isReply,
@@ -31,33 +39,35 @@ export interface Held {
  * Whether what the user has said last has to wait for the next reply: it comes after the results of client tools that were called beside
  * a server tool, whose result comes with the next reply, and only if nothing is said before that.
  */
-export const isHeldBack = ({ before }: Held, options: RequestOptions): boolean => {
-  if (!isResults(before.items.at(-1))) return false
+export const isHeldBack = ({ before }: Held, options: RequestOptions): boolean =>
+  isResults(before.items.at(-1)) && waitsForServer(before, options)
+
+/** Whether a server tool is still to answer, which it does in a reply to results and nothing else. */
+export const waitsForServer = (before: Effective, options: RequestOptions): boolean => {
   const rendered = requestOf(before, options)
-  return E.isRight(rendered) && waitsForServer(rendered.right.messages)
+  return E.isRight(rendered) && hasOpenUse(rendered.right.messages)
 }
 
 /** The position after which to look for what the user has said after results; undefined if there is nothing. */
-export const heldSince = ({ items }: Effective): number | undefined => saidAfter(items, isResults)
+export const heldSince = ({ items }: Effective): number | undefined => {
+  const last = items.findLastIndex((item) => !isSaid(item))
+  return last < items.length - 1 && isResults(items[last]) ? endOf(items.slice(0, last + 1)) : undefined
+}
 
 /** The position after which to look for what the user has said after calls without a result; undefined if there is nothing. */
 export const overtakenSince = (now: Effective): number | undefined => {
-  const isRound = (item: Item | undefined): boolean =>
-    isResults(item) || (isReply(item) && item.content.some(isCall))
-  const since = saidAfter(now.items, isRound)
-  const items = now.items.slice(0, now.items.findLastIndex((item) => !isSaid(item)) + 1)
-  return since !== undefined && openCalls({ ...now, items }).length > 0 ? since : undefined
+  const { items } = now
+  const reply = items.findLastIndex((item) => messageIn(item)?.role !== 'user' && !isSystem(messageIn(item)))
+  const said = items.findIndex((item, index) => index > reply && speaks(messageIn(item)))
+  const last = items[said - 1]
+  if (said < 0 || !(isResults(last) || (isReply(last) && last.content.some(isCall)))) return undefined
+  const before = items.slice(0, said)
+  return openCalls({ ...now, items: before }).length > 0 ? endOf(before) : undefined
 }
 
-const saidAfter = (
-  items: readonly Item[],
-  isBefore: (item: Item | undefined) => boolean,
-): number | undefined => {
-  const last = items.findLastIndex((item) => !isSaid(item))
-  if (last === items.length - 1 || !isBefore(items[last])) return undefined
-  // An edit may be newer than what was said after the edited item.
-  return items.slice(0, last + 1).findLast(({ kind }) => kind === 'message')?.position ?? START
-}
+/** An edit may be newer than what was said after the edited item. */
+const endOf = (items: readonly Item[]): number =>
+  items.findLast(({ kind }) => kind === 'message')?.position ?? START
 
 /**
  * What the user has said last, each message as it was said and with what is shown in its place, despite markers, restores and
@@ -73,8 +83,10 @@ export const saidLast = (
 ): Held | undefined => {
   const path = pathAfter(since, position, now.at)
   if (!path) return undefined
-  const from = path.findLastIndex((event) => !mayWait(event)) + 1
-  const first = path.findIndex((event, index) => index >= from && beginsTurn(event))
+  const from = path.findLastIndex((event) => !mayWait(event) && !comesBetween(event)) + 1
+  const first = path.findIndex(
+    (event, index) => index >= from && comesBetween(event) && contentOf(event).some(speaks),
+  )
   const taken = first < 0 ? undefined : taking(path.slice(first), now.at + 2)
   if (!taken || !now.items.slice(-taken.said.length).every(({ position: at }) => taken.shown.has(at)))
     return undefined
@@ -102,6 +114,16 @@ export const pathAfter = (
 /** Whether a reply that was computed before the event may come after it, or before it. */
 export const mayWait = (event: ConversationEvent): boolean =>
   event.type === 'Configured' || event.type === 'Restored' || isMarker(event) || beginsTurn(event)
+
+/** Whether it is a message that no model has given: after calls it may stand between them and their results. */
+const comesBetween = ({ type, data }: ConversationEvent): boolean =>
+  type === 'MessageAppended' && data.role !== 'assistant'
+
+const isSystem = (message: Message | undefined): boolean => message?.role === 'system'
+
+/** Whether a message is more than results, which ends the wait for results. */
+const speaks = (message: Message | undefined): boolean =>
+  message !== undefined && (isSystem(message) ? message.content.length > 0 : isTurn(message))
 
 interface Taken extends Pick<Held, 'said' | 'again'> {
   /** Positions of the messages, and of the edits of them. */
@@ -167,7 +189,8 @@ const without = (now: Effective, shown: ReadonlySet<number>, at: number): Effect
   return { at, head: at, items: now.items.filter(isLeft), outline }
 }
 
-const isSaid = (item: Item): boolean => {
+/** Whether the user says something in an item. */
+export const isSaid = (item: Item): boolean => {
   const message = messageIn(item)
   return message !== undefined && isTurn(message)
 }
@@ -179,7 +202,7 @@ const isResults = (item: Item | undefined): boolean =>
     ({ role, content }) => role === 'user' && content.every(({ type }) => type === 'tool_result'),
   )
 
-const waitsForServer = (messages: readonly RenderedMessage[]): boolean => {
+const hasOpenUse = (messages: readonly RenderedMessage[]): boolean => {
   const blocks = messages.flatMap(({ content }) => content)
   const served = new Set(blocks.filter(isServerResult).map((block) => block['tool_use_id']))
   return blocks.some((block) => isServerUse(block) && !served.has(block['id']))

@@ -1,5 +1,6 @@
 import { isTurn } from '../../commands/state.ts'
 import type { Conversation } from '../../conversation/conversation.ts'
+import type { Queued } from '../../history/inbox.ts'
 import { type Effective, isReply, type Item } from '../../projections/effective.ts'
 import type { Entry } from '../../projections/full.ts'
 import { render } from '../../projections/render/renderer.ts'
@@ -7,6 +8,7 @@ import { ok, type Steps } from '../../result/steps.ts'
 import type { ReadError } from '../../store/errors.ts'
 import { deciding } from '../calls/decisions.ts'
 import { isCall, type OpenCall, openCalls } from '../calls/open-calls.ts'
+import { unansweredIn } from '../calls/said-results.ts'
 
 /**
  * Whether a reply or results are still to come: the conversation awaits the model, or has open calls. Known from the log alone. Not while
@@ -27,9 +29,17 @@ async function* waitForApproval(chat: Conversation, open: readonly OpenCall[]): 
 const isPaused = (item: Item | undefined): boolean =>
   isReply(item) && item.origin?.stopReason === 'pause_turn'
 
-/** Whether what the user says may come at the end of the history: no call waits for its result, and no paused reply for its rest. */
-export const isPlaceToSpeak = (now: Effective): boolean =>
-  openCalls(now).length === 0 && !isPaused(now.items.at(-1))
+/**
+ * Whether what the user says may come at the end of the history: no call waits for its result, unless it is among what is said, and no
+ * paused reply for its rest.
+ */
+export const isPlaceToSpeak = (now: Effective, mail: readonly Queued[]): boolean =>
+  unansweredIn({ before: now, said: mail.flatMap(({ data }) => data.messages) }).length === 0 &&
+  !isPaused(now.items.at(-1))
+
+/** Whether calls wait for their results, and all of these are in the inbox. */
+export const areAnswered = (now: Effective, mail: readonly Queued[]): boolean =>
+  openCalls(now).length > 0 && isPlaceToSpeak(now, mail)
 
 /** How many of the newest entries are searched first. */
 const firstPage = 100

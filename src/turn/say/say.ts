@@ -18,7 +18,7 @@ import type { Queued } from '../../history/inbox.ts'
 import { ok, run, type Steps, task } from '../../result/steps.ts'
 import type { ReadError, StoreError, WriteError } from '../../store/errors.ts'
 import { checkedOptions, kinds } from '../../store/options.ts'
-import { isBusy, turnStart } from './busy.ts'
+import { areAnswered, isBusy, turnStart } from './busy.ts'
 import { busy, type Busy } from './errors.ts'
 import { moveIn } from './inbox-moves.ts'
 
@@ -67,7 +67,9 @@ export const saying = (chat: Conversation) => {
     const now = yield* chat.begun()
     if (now && (yield* isBusy(chat, now))) {
       const pending = yield* chat.inbox.pending()
-      if (pending.some((other) => other.id === id)) return { status: 'queued', conversation: chat.id, id }
+      const isQueued = pending.some((other) => other.id === id)
+      if (isQueued && areAnswered(now, pending)) yield* moveIn(chat, pending)
+      else if (isQueued) return { status: 'queued', conversation: chat.id, id }
     } else yield* moveIn(chat)
     return recorded(yield* ok(chat.append(data.messages, { commandId: metadata.commandId })))
   }
