@@ -51,9 +51,13 @@ const optionsSchema = z.strictObject({
   inputSchema: z.record(z.string(), z.unknown()).optional(),
 })
 
-/** Whether the schema has made the input: a turn applies it, other callers do not. */
-const isMade = <A>(input: unknown, by: { readonly checked?: unknown }): input is A =>
-  'checked' in by && by.checked === input
+/** The input as the schema makes it: a turn has had it made already, other callers have not. */
+const madeInput = async <S extends StandardSchema>(
+  schema: S,
+  tool: string,
+  { input, by }: { readonly input: unknown; readonly by: { readonly checked?: unknown } },
+): Promise<E.Either<InvalidInput, OutputOf<S>>> =>
+  'checked' in by && by.checked === input ? E.right(input as OutputOf<S>) : checkedInput(schema, tool, input)
 
 /**
  * A tool whose input is checked before it runs: of an input that does not fit, the model is told what is wrong, and may call again.
@@ -69,15 +73,12 @@ export const tool = <S extends StandardSchema>(options: ToolOptions<S>): E.Eithe
     definition: { name, description, input_schema },
     check: (input: unknown) => checkedInput(schema, name, input),
     run: async (input: unknown, context: ToolContext) => {
-      const made = isMade(input, context) ? E.right(input) : checkedInput(schema, name, input)
-      return run(await orThrow(made), context)
+      return run(await orThrow(madeInput(schema, name, { input, by: context })), context)
     },
     ...(approve !== false && {
       // A call that would be refused needs nobody's approval.
       approve: async (call: ToolCall) => {
-        const input = isMade(call.input, call)
-          ? E.right(call.input)
-          : await checkedInput(schema, name, call.input)
+        const input = await madeInput(schema, name, { input: call.input, by: call })
         if (E.isLeft(input)) return false
         return approve === true || approve({ ...call, input: input.right })
       },
