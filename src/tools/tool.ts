@@ -57,7 +57,7 @@ const madeInput = async <S extends StandardSchema>(
   tool: string,
   { input, by }: { readonly input: unknown; readonly by: { readonly checked?: unknown } },
 ): Promise<E.Either<InvalidInput, OutputOf<S>>> =>
-  'checked' in by && by.checked === input ? E.right(input as OutputOf<S>) : checkedInput(schema, tool, input)
+  'checked' in by && by.checked === input ? E.right(input) : checkedInput(schema, tool, input)
 
 /**
  * A tool whose input is checked before it runs: of an input that does not fit, the model is told what is wrong, and may call again.
