@@ -145,7 +145,8 @@ export async function* turn(
       return false
     }
     const overtaking = yield* overtakingIn(now)
-    const inOrder = overtaking && sorted(overtaking, waitsForServer(overtaking.before, requestOptionsOf(options)))
+    const inOrder =
+      overtaking && sorted(overtaking, waitsForServer(overtaking.before, requestOptionsOf(options)))
     if (inOrder) {
       const { results, said: others } = inOrder
       yield* orAgain(moveBack({ ...overtaking, said: others }, now.at, ...results)())
