@@ -158,7 +158,7 @@ describe('a turn', () => {
     [
       'takes too long',
       { run: { read: () => new Promise(() => {}) }, toolTimeout: 20 },
-      'error <It took longer than 20 ms and was given up.>',
+      'error <It took longer than 20 ms and was given up. It was cut off; whether it took effect is not known.>',
     ],
     ['says nothing', { run: { read: () => undefined } }, '<undefined>'],
     [
@@ -452,9 +452,52 @@ describe('an abort', () => {
     await expect(turn({ tools, run, signal: controller.signal })).rejects.toMatchObject({
       _tag: 'ModelAborted',
     })
-    expect((await shown())[2]).toMatch(/^user: (error )?<.*> error <The call was interrupted by the user.>$/)
+    expect((await shown())[2]).toMatch(
+      /^user: (error )?<.*> error <The call was interrupted by the user\. It was cut off; .*>$/,
+    )
     await turn({ tools, run })
     expect(refused()).toEqual([])
+  })
+
+  it.each([
+    ['unsafe', 'The call was interrupted by the user. It was cut off; whether it took effect is not known.'],
+    [
+      'idempotent',
+      'The call was interrupted by the user. It was cut off; whether it took effect is not known.',
+    ],
+    ['none', 'The call was interrupted by the user.'],
+  ] as const)('while a tool with the effect %s runs says what is known of it', async (effect, told) => {
+    const { chat, turn, shown } = await scene([calls('write'), yes])
+    await chat.append(task)
+    const controller = new AbortController()
+    const write = () => {
+      controller.abort()
+      return new Promise<string>(() => {})
+    }
+    await expect(
+      turn({ tools, run: { write: { run: write, effect } }, signal: controller.signal }),
+    ).rejects.toMatchObject({ _tag: 'ModelAborted' })
+    expect((await shown())[2]).toBe(`user: error <${told}>`)
+  })
+
+  it('before a tool was called says that it was not carried out', async () => {
+    const { chat, turn, shown } = await scene([calls('write'), yes])
+    await chat.append(task)
+    const controller = new AbortController()
+    const done: string[] = []
+    const write = {
+      run: () => done.push('written'),
+      approve: () => {
+        controller.abort()
+        return new Promise<boolean>(() => {})
+      },
+    }
+    await expect(turn({ tools, run: { write }, signal: controller.signal })).rejects.toMatchObject({
+      _tag: 'ModelAborted',
+    })
+    const told = 'The call was interrupted by the user before it began: it was not carried out.'
+    expect((await shown())[2]).toBe(`user: error <${told}>`)
+    expect(done).toEqual([])
   })
 })
 

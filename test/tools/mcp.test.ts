@@ -304,7 +304,9 @@ describe('a call', () => {
       _tag: 'ModelAborted',
     })
     await cancelled
-    expect(JSON.stringify(await chat.effective())).toContain('The call was interrupted by the user.')
+    expect(JSON.stringify(await chat.effective())).toContain(
+      'The call was interrupted by the user. It was cut off; whether it took effect is not known.',
+    )
   })
 
   it('is cancelled at the server if its time is up, and its result says so', async () => {
@@ -316,7 +318,10 @@ describe('a call', () => {
     }
     const { content, is_error } = await resultOf(answer, { timeout: 20 })
     await cancelled
-    expect([content, is_error]).toEqual(['It took longer than 20 ms and was given up.', true])
+    expect([content, is_error]).toEqual([
+      'It took longer than 20 ms and was given up. It was cut off; whether it took effect is not known.',
+      true,
+    ])
   })
 })
 
@@ -419,7 +424,9 @@ describe('a server in a process of its own', () => {
     })
     await expect(turned).rejects.toMatchObject({ _tag: 'ModelAborted' })
     expect(api.requests[1]?.body?.messages.at(-1)?.content).toMatchObject([{ content: [text('Inside.')] }])
-    expect(JSON.stringify(await chat.effective())).toContain('The call was interrupted by the user.')
+    expect(JSON.stringify(await chat.effective())).toContain(
+      'The call was interrupted by the user. It was cut off; whether it took effect is not known.',
+    )
     await expect.poll(() => readFile(path, 'utf8')).toBe('Cancelled.')
   })
 })

@@ -10,7 +10,7 @@ import { type CallState, isOver, startOf } from './call-states.ts'
 import type { OpenCall } from './open-calls.ts'
 import type { WaitingCall } from '../stream/turn-event.ts'
 import { toError } from '../../result/typed.ts'
-import { cutOff, type Edited, editNote, failed, type Made, toolOf, type ToolUse } from '../results/tools.ts'
+import { type Edited, editNote, failed, type Made, notBegun, toolOf, type ToolUse } from '../results/tools.ts'
 
 /** What is to be done about a call without a result. */
 export type Task =
@@ -180,7 +180,7 @@ export const applying = (): Applied => {
       const made = await orAborted(check(structuredClone(input)), signal)
       return E.mapLeft((error: InvalidInput) => errorText(toError(error)))(made)
     } catch (error) {
-      return E.left(signal.aborted ? cutOff : errorText(error))
+      return E.left(signal.aborted ? notBegun : errorText(error))
     }
   }
   return (tool, input, signal) => {
@@ -213,7 +213,7 @@ const isAsked = async (
     const asked = needsApproval(tool, { id, name, ...given })
     return E.right(await orAborted(asked, signal))
   } catch (error) {
-    if (signal.aborted) return E.left(cutOff)
+    if (signal.aborted) return E.left(notBegun)
     return E.left(errorText(error))
   }
 }

@@ -2,7 +2,7 @@ import { type Block, type KnownBlock, textBlock } from '../../events/blocks.ts'
 import { orAborted } from '../../models/aborted.ts'
 import type { CallOptions } from '../../models/model.ts'
 import type { ResultLimit } from '../../context/policy/result-limit.ts'
-import type { ToolSettings, Tools } from '../../tools/settings.ts'
+import { effectOf, type ToolSettings, type Tools } from '../../tools/settings.ts'
 import { answerOf, type ToolAnswer } from './tool-output.ts'
 import type { Emit } from '../stream/turn-event.ts'
 import { errorText } from '../../models/error-text.ts'
@@ -31,12 +31,20 @@ export const toolOf = (tools: Tools, name: string): ToolSettings | undefined => 
   return typeof tool === 'function' ? { run: tool } : tool
 }
 
-/** What the model is told of a call that an abort has ended. */
-export const cutOff = 'The call was interrupted by the user.'
+/** Tells the model that an abort came before the tool was called. */
+export const notBegun = 'The call was interrupted by the user before it began: it was not carried out.'
+const ended = 'The call was interrupted by the user.'
+const unknownEffect = 'It was cut off; whether it took effect is not known.'
 
-/** Whether that is all that is known of a call. */
+/** Tells the model how a call ended early. What it may have done until then is as unknown as after a crash. */
+const cutOff = (tool: ToolSettings, how: string): string =>
+  effectOf(tool) === 'none' ? how : `${how} ${unknownEffect}`
+
+const endings = [notBegun, ended, `${ended} ${unknownEffect}`]
+
+/** Whether an abort has ended a call, so that nothing else is known of it. */
 export const isCutOff = ({ content }: Block): boolean =>
-  content === cutOff || (typeof content === 'string' && content.endsWith(`\n\n${cutOff}`))
+  typeof content === 'string' && endings.some((text) => content === text || content.endsWith(`\n\n${text}`))
 
 /** The result of a call that was not begun. */
 export const notRun = (call: ToolUse): Block =>
@@ -99,6 +107,7 @@ const ran = async (
   const time = new AbortController()
   const timer = setTimeout(() => time.abort(`It took longer than ${limit} ms and was given up.`), limit)
   const ends = AbortSignal.any([time.signal, ...(signal ? [signal] : [])])
+  let isBegun = false
   try {
     ends.throwIfAborted()
     const progress = (text: string): void => {
@@ -107,6 +116,7 @@ const ran = async (
     }
     emit({ type: 'tool-started', call: id, tool: name, input })
     const context = { id, name, key, maxResult, signal: ends, progress }
+    isBegun = true
     // A copy: the tool may change what it is given.
     const running = made
       ? tool.run(made.value, { ...context, checked: made.value })
@@ -115,9 +125,10 @@ const ran = async (
     const answer = await answerOf(output, { signal: ends, tools: named })
     return { block: result(call, edited ? withInput(answer, edited) : answer) }
   } catch (error) {
-    if (signal?.aborted) return { block: failing(cutOff), why: 'aborted' }
+    if (signal?.aborted) return { block: failing(isBegun ? cutOff(tool, ended) : notBegun), why: 'aborted' }
     // A tool that heeds its signal fails with an error of its own.
-    if (time.signal.aborted) return { block: failing(String(time.signal.reason)), why: 'timeout' }
+    if (time.signal.aborted)
+      return { block: failing(cutOff(tool, String(time.signal.reason))), why: 'timeout' }
     return { block: failing(errorText(error)), why: errorName(error) }
   } finally {
     clearTimeout(timer)
