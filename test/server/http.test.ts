@@ -346,18 +346,25 @@ describe('people and workers', () => {
   test('the reason that a body gives is recorded, whatever takes one', async () => {
     const adapter = memoryStore()
     const { ask, store } = await serving({ store: await openStore(adapter) })
-    await store.conversation('a').append(hello as never)
-    await store.conversation('a').turn(wiping)
+    for (const id of ['a', 'approved']) {
+      await store.conversation(id).append(hello as never)
+      await store.conversation(id).turn(wiping)
+    }
+    await store.conversation('approved').approve('call_1', { by: 'ann' })
     const beat = { type: 'WorkerBeat', data: { slots: 1, busy: 0 } } as const
     await orThrow(run(tell(adapter, { kind: 'program' }, 'w-1', beat)))
     const taking = routes.filter(({ body }) => body instanceof z.ZodObject && 'reason' in body.shape)
     expect(taking.length).toBeGreaterThan(6)
     for (const { name, path } of taking) {
-      const filled = path.replace('{id}', 'a').replace('{worker}', 'w-1').replace('{call}', 'call_1').slice(1)
+      const id = name === 'withdraw' ? 'approved' : 'a'
+      const filled = path.replace('{id}', id).replace('{worker}', 'w-1').replace('{call}', 'call_1').slice(1)
       expect((await ask(filled, { json: { reason: `why ${name}` } })).status).toBe(200)
     }
     const { events } = await orThrow(adapter.readAll({ limit: 1_000 }))
-    const recorded = events.flatMap(({ data }) => (JSON.parse(data) as { reason?: string }).reason ?? [])
+    const recorded = events.flatMap(({ data }) => {
+      const { reason, withdrawn } = JSON.parse(data) as { reason?: string; withdrawn?: { reason?: string } }
+      return reason ?? withdrawn?.reason ?? []
+    })
     expect(recorded).toEqual(expect.arrayContaining(taking.map(({ name }) => `why ${name}`)))
   })
 
@@ -372,6 +379,18 @@ describe('people and workers', () => {
     const denied = await ask('conversations/a/waiting/call_1/deny', { json: { reason: 'no' } })
     expect(denied.json).toMatchObject({ call: 'call_1', decision: 'denied', by: 'user' })
     expect(await ask('conversations/a/waiting/call_1/approve', { json: {} })).toMatchObject({ status: 409 })
+    const fork = await chat.fork('fork')
+    await fork.turn(wiping)
+    expect((await ask('conversations/fork/waiting')).json['items']).toMatchObject([{ call: 'call_1' }])
+    for (const [word, json] of [
+      ['approve', { decision: 'approved', by: 'user' }],
+      ['withdraw', { decision: 'withdrawn', by: 'user' }],
+    ] as const)
+      expect(await ask(`conversations/fork/waiting/call_1/${word}`, { json: {} })).toMatchObject({ json })
+    expect(await ask('conversations/fork/waiting/call_1/withdraw', { json: {} })).toMatchObject({
+      status: 409,
+      json: { tag: 'NotWithdrawn' },
+    })
     expect(await ask('conversations/a/waiting/call_2/approve', { json: {} })).toMatchObject({
       status: 409,
       json: { tag: 'NotWaiting' },
