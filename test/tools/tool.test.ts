@@ -531,7 +531,7 @@ describe('a schema', () => {
     )
   })
 
-  it('is not in the way of an edit where it says more than can be checked', async () => {
+  it('is not in the way of an edit where it says more than is checked', async () => {
     const { chat, turn } = await scene([calls(call('plain', {}, 'plain')), yes])
     const input_schema = { type: 'object', if: { required: ['a'] }, then: { required: ['b'] } }
     const run = { plain: { run: () => 'done', approve: true } }
