@@ -23,7 +23,7 @@ import { type NoteStore, type Noting, noting } from './noting.ts'
 import type { At, Reading } from './reading.ts'
 import { type Previewing, previewing } from './previewing.ts'
 import { type OwnReading, reading } from './reads.ts'
-import { split, type Writing, writing } from './writing.ts'
+import { type OwnWriting, split, type Writing, writing } from './writing.ts'
 
 /**
  * One conversation of a store. It need not be there yet: the first append creates it.
@@ -49,7 +49,8 @@ export interface ConversationOf<W extends Way, Forked>
 }
 
 /** A conversation with TaskEithers. */
-export interface Conversation extends ConversationOf<'task', Conversation>, Pick<OwnReading, 'begun'> {
+export interface Conversation
+  extends ConversationOf<'task', Conversation>, Pick<OwnReading, 'begun'>, OwnWriting {
   /** What its turns record beside it. */
   readonly turnLog: TurnLog
   /** What the user says while the model is busy, until it is in the conversation. */

@@ -8,6 +8,7 @@ import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { copyJson, isFields, type Json } from '../events/json.ts'
 import type { Envelope, Written } from '../history/encode.ts'
 import type { Handler } from '../history/handle.ts'
+import { oversized } from '../projections/pictures.ts'
 import type { Answer, Way } from '../result/answer.ts'
 import type {
   AppendError,
@@ -127,8 +128,42 @@ export const snapshotOf = (messages: readonly unknown[]): E.Either<InvalidInput,
     ),
   )
 
+/** What the library itself writes. */
+export interface OwnWriting {
+  /** `append`, for what is recorded whatever it holds: replies, the results of tools, and what was checked when it was said. */
+  readonly record: Writing['append']
+}
+
+/** Refuses pictures that the API takes in no request: the model would be shown a text in their place. */
+export const withoutOversized = <M>(messages: M): E.Either<InvalidInput, M> => {
+  for (const [index, message] of (Array.isArray(messages)
+    ? (messages as readonly unknown[])
+    : []
+  ).entries()) {
+    if (!isFields(message)) continue
+    const { content, shown } = message
+    const edit = isFields(shown) ? shown['content'] : undefined
+    for (const [path, found] of [
+      ['content', oversized(content)],
+      ['shown.content', oversized(edit)],
+    ] as const)
+      if (found)
+        return E.left(
+          invalidInput(
+            `messages[${index}].${path}${found.path}`,
+            `no model takes this picture: ${found.problem}. Scale it down; with 2000 pixels on a side it can stand beside any number of others`,
+          ),
+        )
+  }
+  return E.right(messages)
+}
+
 /** The methods that write to one conversation. */
-export const writing = (handler: Handler, id: string, checkedId: E.Either<InvalidInput, string>): Writing => {
+export const writing = (
+  handler: Handler,
+  id: string,
+  checkedId: E.Either<InvalidInput, string>,
+): Writing & OwnWriting => {
   /** What was asked for is checked at once: commands come to the handler in the order in which they were given. */
   const run =
     <T extends Exclude<CommandType, 'fork'>>(
@@ -147,9 +182,11 @@ export const writing = (handler: Handler, id: string, checkedId: E.Either<Invali
         : handler.handle(id, given.right.command, given.right.envelope)
     }
 
-  return {
-    append: (message, options) => () => {
-      const messages = snapshotOf(Array.isArray(message) ? message : [message])
+  const appending =
+    (checked: (messages: Json) => E.Either<InvalidInput, Json>): Writing['append'] =>
+    (message, options) =>
+    () => {
+      const messages = E.flatMap(checked)(snapshotOf(Array.isArray(message) ? message : [message]))
       if (E.isLeft(messages)) return Promise.resolve(messages)
       if (options === undefined && E.isRight(checkedId) && areAccepted(messages.right))
         return handler.handle<'append'>(id, { type: 'append', messages: messages.right }, {})
@@ -157,7 +194,11 @@ export const writing = (handler: Handler, id: string, checkedId: E.Either<Invali
       return E.isLeft(given)
         ? Promise.resolve(given)
         : run('append', { ...given.right, messages: undefined }, { messages: messages.right })()
-    },
+    }
+
+  return {
+    append: appending(withoutOversized),
+    record: appending(E.right),
     configure: (input) => run('configure', input),
     condense: (input) => run('condense', input),
     truncate: (input) => run('truncate', input),

@@ -46,7 +46,7 @@ export const landing = (
   ): Steps<WriteError | ReadError, Landed> {
     const landed = yield* landAfter(now.at, messages, held)
     if (isStale(landed) && current().keepLate)
-      yield* ok(chat.append(messages, { branchAt: (held?.before ?? now).at }))
+      yield* ok(chat.record(messages, { branchAt: (held?.before ?? now).at }))
     return yield* ok(landed)
   }
 
@@ -60,7 +60,7 @@ export const landing = (
     held: Held | undefined,
   ): Steps<ReadError, E.Either<WriteError, Landed>> {
     const written = await (
-      held ? moveBack(held, after, ...messages) : chat.append(messages, { after, tolerate: 'markers' })
+      held ? moveBack(held, after, ...messages) : chat.record(messages, { after, tolerate: 'markers' })
     )()
     const landed = E.map((done: Written): Landed => ({ ...done, isHolding: held !== undefined }))(written)
     if (!isStale(landed)) return landed
@@ -84,7 +84,7 @@ export const landing = (
     after: number,
     ...messages: readonly NewMessage[]
   ): TaskEither<WriteError, Written> =>
-    chat.append([...messages, ...said], { rewindTo: before.at, again, after })
+    chat.record([...messages, ...said], { rewindTo: before.at, again, after })
 
   /**
    * Records the results of calls that were open at `now`, before what the user has said since.
@@ -105,7 +105,7 @@ export const landing = (
       const written = await (
         said
           ? moveBack(said, before.at, results)
-          : chat.append(results, { after: before.at, tolerate: 'markers' })
+          : chat.record(results, { after: before.at, tolerate: 'markers' })
       )()
       if (E.isLeft(written) && written.left._tag === 'EventTooLarge' && results === whole) {
         results = recordableMessage(content, maxResult)

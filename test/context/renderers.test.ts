@@ -65,6 +65,8 @@ describe('the golden files', () => {
     'thinking-dropped': true,
     'blank-dropped': true,
     'block-dropped': true,
+    'media-replaced': true,
+    'source-corrected': true,
     'message-dropped': true,
     'roles-merged': true,
     'system-folded': true,

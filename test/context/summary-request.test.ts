@@ -27,6 +27,7 @@ import {
 } from '../support/log.ts'
 import { violations } from '../support/predicates.ts'
 import { runs } from '../support/runs.ts'
+import { imageOf, png } from '../support/pictures.ts'
 
 const requested = (events: readonly Event[], options: Partial<SummaryOptions> = {}): SummaryRequest => {
   const now = effective(logOf(...events))
@@ -46,7 +47,7 @@ const shown = (...given: Parameters<typeof requested>): readonly (readonly [stri
     return blocks.length > 0 ? [[role, ...blocks] as const] : []
   })
 }
-const image: Block = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }
+const image = imageOf(png())
 
 describe('a request for a summary', () => {
   const round = [user('Do it.'), assistant([toolUse('a')]), user([toolResult('a')])]
@@ -137,7 +138,8 @@ describe('a request for a summary', () => {
       user([toolResult('a', [image, text('ok')])]),
     ]
     expect(shown(events)[0]).toEqual(['user', image, pdf])
-    const noted = text('[Not shown: image, image/png, 4 characters of base64]')
+    const size = png().toString('base64').length
+    const noted = text(`[Not shown: image, image/png, ${size} characters of base64]`)
     expect(shown(events, { images: false })).toEqual([
       ['user', noted, text('[Not shown: document, Plan, https://example.com/a.pdf]')],
       ['assistant', toolUse('a')],
@@ -187,7 +189,7 @@ describe('a request for a summary', () => {
     const tools = [{ name: 'run', input_schema: { type: 'object' } }]
     const events = [
       configured({ tools }),
-      user([text('Fix it.'), image]),
+      user([text('Fix it.'), imageOf('AAAA')]),
       assistant([thinking('s'), toolUse('bad id'), toolUse('b', { long: 'y'.repeat(300) })]),
       user([toolResult('bad id'), text('And quickly.')]),
       assistant([{ type: 'compaction', content: 'Compacted.' }, text('Done.')]),
@@ -205,7 +207,9 @@ describe('a request for a summary', () => {
     )
     const same = (digest: string) => [digest, digest]
     expect(digests, 'add a version, and keep these').toEqual([
-      ...same('b2e0a57b63eb9354faed21db36b9476cb34d9e0519b08b10be5152040f00b0af'),
+      // Its image cannot be read, and version 2 says so.
+      'b2e0a57b63eb9354faed21db36b9476cb34d9e0519b08b10be5152040f00b0af',
+      'e8b1e4db6159f11128d898e5d2c8318a4c6364e7ee0118657d977964e4f0cb50',
       ...same('92dcbd5243dd5fa2edbf8dc17e2760ad6019b67ade1491fb222b683826aea5e2'),
       ...same('1628a438b3872b1175464c20476c35671bb925dbf7268ef77ca0f2faef10144d'),
     ])

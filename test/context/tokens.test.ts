@@ -9,6 +9,7 @@ import { effective } from '../../src/projections/effective.ts'
 import { type Log, path } from '../../src/projections/path.ts'
 import { importFile, logsOf } from '../support/import-log.ts'
 import { present, sessionFile } from '../support/sessions.ts'
+import { png } from '../support/pictures.ts'
 import {
   assistant,
   condensed,
@@ -213,13 +214,6 @@ describe('estimates are corrected', () => {
   })
 })
 
-const png = (width: number, height: number): Buffer => {
-  const file = Buffer.alloc(64)
-  file.write('\x89PNG\r\n\x1a\n', 'latin1')
-  file.writeUInt32BE(width, 16)
-  file.writeUInt32BE(height, 20)
-  return file
-}
 const gif = (width: number, height: number): Buffer => {
   const file = Buffer.alloc(64)
   file.write('GIF89a', 'latin1')

@@ -12,13 +12,10 @@ import { render } from '../../src/projections/render/render.ts'
 import { assistant, logOf, text, toolUse, user } from '../support/log.ts'
 import { right } from '../support/either.ts'
 import { runs } from '../support/runs.ts'
+import { imageOf as picture, pictures, png as pngFile } from '../support/pictures.ts'
 
-const png = Buffer.from('\x89PNG\r\n\x1a\n and so on', 'latin1')
-const picture = (bytes: Buffer, media_type = 'image/png'): Block => ({
-  type: 'image',
-  source: { type: 'base64', media_type, data: bytes.toString('base64') },
-})
-const jpeg = Buffer.from('\xff\xd8\xff\xe0 and so on', 'latin1')
+const png = pngFile()
+const jpeg = Buffer.from(pictures.jpeg, 'base64')
 const pdf = Buffer.from('%PDF-1.7 and so on', 'latin1')
 const noise = Buffer.from([0, 255, 254, 7])
 const base64 = (bytes: Buffer): string => bytes.toString('base64')

@@ -16,6 +16,7 @@ import {
 } from '../../src/testing/messages-api/server.ts'
 import { runs } from '../support/runs.ts'
 import { toolContext } from '../support/turn-scene.ts'
+import { imageOf, pictures, png } from '../support/pictures.ts'
 
 const model = 'claude-opus-5-5'
 const tools = [{ name: 'read', input_schema: { type: 'object' } }]
@@ -124,14 +125,10 @@ describe('a result that is larger than the limit', () => {
   })
 
   it('keeps pictures that fit, and names those that do not', async () => {
-    const picture = (data: string): Block => ({
-      type: 'image',
-      source: { type: 'base64', media_type: 'image/png', data },
-    })
     const pdf = { type: 'document', source: { type: 'url', url: 'https://example.org/a.pdf' } }
     const { api, turn } = await scene([() => call('read')])
     await turn({
-      run: { read: () => [text(long), picture('iVBORw0KGgo='), pdf, text('end')] },
+      run: { read: () => [text(long), imageOf(png()), pdf, text('end')] },
       maxResult: 15_000,
     })
     const [result] = resultsIn(api.requests[1]?.body)
@@ -294,9 +291,8 @@ describe('any result', () => {
 
 it('a block of a tool that the API would refuse does not stop the conversation', async () => {
   const { api, turn } = await scene([() => call('read')])
-  const data = Buffer.from('\xff\xd8\xff\xe0', 'latin1').toString('base64')
   const read = () => [
-    { type: 'image', source: { type: 'base64', media_type: 'image/jpg', data } },
+    { type: 'image', source: { type: 'base64', media_type: 'image/jpg', data: pictures.jpeg } },
     { type: 'tool_reference', tool_name: 'gone' },
   ]
   expect(await turn({ run: { read } })).toMatchObject({ stopReason: 'end_turn' })

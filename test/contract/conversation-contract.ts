@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import type { Conversation, Entry, FullOptions } from '../../src/index.ts'
+import type { Block, Conversation, Entry, FullOptions } from '../../src/index.ts'
+import { text } from '../support/log.ts'
+import { imageOf, png } from '../support/pictures.ts'
 
 // What a conversation must do, in the library and over HTTP: one suite for both.
 
@@ -68,6 +70,38 @@ export const conversationContract = (opened: () => Promise<Talks>): void => {
         path: 'messages[1].role',
       })
       expect(await shown(chat)).toEqual([0, 1, 2])
+    })
+
+    test('refuses a picture that no model takes, wherever it is, and says what to do', async () => {
+      const chat = (await opened()).conversation('c')
+      const large = imageOf(png(9_000, 20))
+      const refusal = {
+        _tag: 'InvalidInput',
+        message: expect.stringMatching(/it has 9000 × 20 pixels, and a side may have 8000\. Scale it down/),
+      }
+      const paths: readonly (readonly [readonly Block[], string])[] = [
+        [[large], 'messages[0].content[0]'],
+        [
+          [text('See.'), { type: 'tool_result', tool_use_id: 'a', content: [large] }],
+          'messages[0].content[1].content[0]',
+        ],
+        [
+          [{ type: 'document', source: { type: 'content', content: [text('See.'), large] } }],
+          'messages[0].content[0].source.content[1]',
+        ],
+      ]
+      for (const [content, path] of paths)
+        await expect(chat.append({ role: 'user', content: [...content] })).rejects.toMatchObject({
+          ...refusal,
+          path,
+        })
+      await expect(
+        chat.append([
+          { role: 'user', content: 'See.' },
+          { role: 'user', content: [imageOf(png(40, 30, 4_000_000))] },
+        ]),
+      ).rejects.toMatchObject({ path: 'messages[1].content[0]', message: expect.stringContaining('5242880') })
+      expect((await chat.append({ role: 'user', content: [imageOf(png(8_000, 20))] })).position).toBe(0)
     })
 
     test('keeps the order in which it was asked, without waiting in between', async () => {

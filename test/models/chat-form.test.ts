@@ -7,6 +7,7 @@ import { effective } from '../../src/projections/effective.ts'
 import { currentRenderer, requestOf } from '../../src/receipts/request.ts'
 import { right } from '../support/either.ts'
 import { assistant, blocksOf, logOf, said, text, toolResult, toolUse, user } from '../support/log.ts'
+import { imageOf, pictures } from '../support/pictures.ts'
 
 const plain: ChatForm = { name: 'chat-completions', version: 1 }
 const configured = (data: Extract<Event, { type: 'Configured' }>['data']): Event => ({
@@ -27,8 +28,8 @@ const inChat = (events: readonly Event[], form: Partial<ChatForm> = {}) => {
       .map(({ kind, position }) => [kind, position]),
   }
 }
-const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } }
-const pictureUrl = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }
+const picture = imageOf(pictures.gif, 'image/gif')
+const pictureUrl = { type: 'image_url', image_url: { url: `data:image/gif;base64,${pictures.gif}` } }
 const pdf = {
   type: 'document',
   title: 'a.pdf',
@@ -119,7 +120,7 @@ describe('what was said becomes messages', () => {
     expect(noted.messages).toEqual([
       {
         role: 'user',
-        content: 'Look.\n\n[Not shown: image, image/png]\n\n[Not shown: document, a.pdf, application/pdf]',
+        content: 'Look.\n\n[Not shown: image, image/gif]\n\n[Not shown: document, a.pdf, application/pdf]',
       },
     ])
     expect(noted.repairs).toEqual([

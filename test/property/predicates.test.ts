@@ -5,6 +5,7 @@ import type { RenderedMessage } from '../../src/projections/render/renderer.ts'
 import { casesOf } from '../support/history-predicates.ts'
 import { assistant, condensed, logOf, text, thinking, toolResult, toolUse, user } from '../support/log.ts'
 import { moments } from '../support/model.ts'
+import { imageOf, png } from '../support/pictures.ts'
 import { type Case, predicates, violations } from '../support/predicates.ts'
 
 // A predicate that cannot fail proves nothing: each one is shown a request that breaks it, and only it.
@@ -19,6 +20,7 @@ const marked = (value: string, ttl = '5m'): Block => ({
   ...text(value),
   cache_control: { type: 'ephemeral', ttl },
 })
+const images = (count: number, each: Block): readonly Block[] => Array.from({ length: count }, () => each)
 const many = Array.from({ length: 100_001 }, (_, index) => (index % 2 === 0 ? hello : says(text('Yes.'))))
 const server: Block = { type: 'server_tool_use', id: 's', name: 'web_search', input: {} }
 const found: Block = { type: 'web_search_tool_result', tool_use_id: 's', content: [] }
@@ -109,6 +111,18 @@ const bad: readonly (readonly [number, string, Case])[] = [
     'has a breakpoint on thinking',
     request([hello, says({ ...thinking('s'), cache_control: { type: 'ephemeral' } }, text('x')), hello]),
   ],
+  [17, 'has an image of 9,000 pixels', request([asks(imageOf(png(9_000, 9)))])],
+  [17, 'has 21 images of 2,400 pixels', request([asks(...images(21, imageOf(png(2_400, 9))))])],
+  [17, 'has an image of another type', request([asks(imageOf(png(), 'image/gif'))])],
+  [17, 'has an image that is none', request([asks(imageOf('AAAA'))])],
+  [
+    17,
+    'has an image of a data URL in a result',
+    request([hello, says(toolUse('a')), asks(toolResult('a', [imageOf('data:,A')]))]),
+  ],
+  [17, 'has an image of more than 5 MB', request([asks(imageOf(png(40, 30, 4_000_000)))])],
+  [18, 'has 101 images', request([asks(...images(101, imageOf(png())))])],
+  [18, 'has more than 32 MB', request([asks(...images(7, imageOf(png(40, 30, 3_900_000))))])],
 ]
 
 describe('each predicate fails on a request that', () => {

@@ -25,7 +25,7 @@ describe('the request at every position of every log', () => {
       150,
     ],
     ['of logs of any events', {}, rawLogs(), 300],
-  ] as const)('passes the sixteen predicates %s', (_, options, logs, numRuns) => {
+  ] as const)('passes the eighteen predicates %s', (_, options, logs, numRuns) => {
     fc.assert(
       fc.property(logs, (log) => {
         for (const [at, request] of casesOf(log, moments(log), options).entries())

@@ -5,6 +5,7 @@ import { effective } from '../../src/projections/effective.ts'
 import type { Log } from '../../src/projections/path.ts'
 import { fillers } from '../../src/projections/render/page.ts'
 import { render, type RenderOptions } from '../../src/projections/render/render.ts'
+import { hadToGiveWay, withoutMedia } from './media-predicates.ts'
 import type { Case } from './predicates.ts'
 
 type Rendered = Case['rendered']
@@ -217,13 +218,18 @@ const isKept = (before: Rendered, now: Rendered): boolean => {
   )
 }
 
-/** 15. With only messages appended since, an earlier request is a prefix of this one, but for the end of an open turn. */
+/** Whether nothing changed but older images and documents that had to give way, with the thinking that was produced when they were there. */
+const gaveWay = (before: Rendered, now: Rendered): boolean =>
+  hadToGiveWay(before, now) && isKept(withoutMedia(before), withoutMedia(now))
+
+/** 15. With only messages appended since, an earlier request is a prefix of this one, but for the end of an open turn, and for images that give way. */
 const isMonotonic = ({ rendered, history, options }: Case): readonly string[] => {
   // A prefill loses the white space at its end, and gets it back when something follows.
   if (!history || options?.prefill) return []
   const { log, at, earlier } = history
   for (let p = at; p > 0 && log[p]?.type === 'MessageAppended'; p--)
-    if (!isKept(earlier(p - 1), rendered)) return [`the request at ${p - 1} is no prefix of the one at ${at}`]
+    if (!isKept(earlier(p - 1), rendered) && !gaveWay(earlier(p - 1), rendered))
+      return [`the request at ${p - 1} is no prefix of the one at ${at}`]
   return []
 }
 

@@ -3,10 +3,11 @@ import type { Rendered, RenderOptions } from '../../src/projections/render/rende
 import type { Sent } from '../../src/receipts/canonical.ts'
 import { blocksIn } from './block-table.ts'
 import { historyPredicates, type History } from './history-predicates.ts'
+import { mediaPredicates } from './media-predicates.ts'
 import { toolPredicates } from './tool-predicates.ts'
 
-// The sixteen predicates of a valid request, one function each: they say what is wrong, with the API's own error text where it
-// has one. 1–10, 13 and 14 look at a request alone (5–8 are in tool-predicates.ts); the others, in history-predicates.ts, at the
+// The eighteen predicates of a valid request, one function each: they say what is wrong, with the API's own error text where it
+// has one. 1–10, 13, 14, 17 and 18 look at a request alone (5–8 are in tool-predicates.ts, 17 and 18 in media-predicates.ts); the others, in history-predicates.ts, at the
 // log behind it as well.
 
 /** A request, how it was asked for, and where it comes from. */
@@ -170,6 +171,8 @@ export const predicates: Readonly<Record<number, Predicate>> = {
   14: cached,
   15: historyPredicates.isMonotonic,
   16: historyPredicates.isPure,
+  17: mediaPredicates.pictured,
+  18: mediaPredicates.roomy,
 }
 
 /** All that is wrong with a request, each with the number of the predicate. */

@@ -27,6 +27,7 @@ import { text, toolUse } from '../support/log.ts'
 import { node } from '../support/node.ts'
 import { runs } from '../support/runs.ts'
 import { scene, yes } from '../support/turn-scene.ts'
+import { png } from '../support/pictures.ts'
 
 type Listed = ListToolsResult['tools'][number]
 interface Extra {
@@ -206,7 +207,7 @@ describe('the name of a tool', () => {
 })
 
 describe('the result of a call', () => {
-  const bytes = Buffer.from('\x89PNG\r\n\x1a\n and so on', 'latin1').toString('base64')
+  const bytes = png().toString('base64')
   const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: bytes } }
   const link = { type: 'resource_link', uri: 'file:///a.txt', name: 'a.txt', mimeType: 'text/plain' } as const
 

@@ -2,11 +2,11 @@ import {
   type Block,
   isBlock,
   isWellShaped,
-  type BlockSource,
   type TextBlock,
   type ToolResultBlock,
 } from '../../events/blocks.ts'
 import type { Role } from '../../events/events.ts'
+import { cleanMedia, isMedium } from './media.ts'
 import type { Report } from './repairs.ts'
 
 // Which blocks are allowed where, and what the API refuses inside a block, whatever is around it.
@@ -117,12 +117,11 @@ const cleanBlocks = (
       return []
     }
     if (isThinking(stored)) return [stored]
-    if (isBlock(stored, 'image') && !isPicture(stored.source)) {
-      report('block-dropped', position, 'an image without data, or of a media type that no model takes')
-      return []
-    }
-    const block = wellFormed(stored)
-    if (block !== stored) report('surrogate-replaced', position, `a lone surrogate in a ${block.type} block`)
+    const sendable = isMedium(stored) ? cleanMedia(stored, position, report) : stored
+    if (!sendable) return []
+    const block = wellFormed(sendable)
+    if (block !== sendable)
+      report('surrogate-replaced', position, `a lone surrogate in a ${block.type} block`)
     if (isBlock(block, 'text')) return cleanText(block, place, position, report)
     if (isBlock(block, 'tool_result')) return [cleanResult(block, position, report)]
     if (block.type === 'compaction' && !isCompaction(block)) {
@@ -131,13 +130,6 @@ const cleanBlocks = (
     }
     return [block]
   })
-
-const pictureTypes: ReadonlySet<unknown> = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
-
-/** Whether the API accepts this source of an image; unknown kinds of sources are left to the API. */
-const isPicture = (source: Partial<BlockSource> | undefined): boolean =>
-  source?.type !== 'base64' ||
-  (pictureTypes.has(source.media_type) && typeof source.data === 'string' && source.data !== '')
 
 const cleanText = (block: TextBlock, place: string, position: number, report: Report): readonly Block[] => {
   if (isBlank(block.text)) {

@@ -1,9 +1,10 @@
 import { type Configuration, START } from '../../events/events.ts'
 import { freeze } from '../../events/freeze.ts'
-import { configurationOf, type Effective, type Item } from '../effective.ts'
+import { configurationOf, type Effective, isReply, type Item, type MessageItem } from '../effective.ts'
 import { atOnce, sliceLength } from '../slices.ts'
 import { limitBreakpoints, type Place, placeBreakpoints } from './breakpoints.ts'
 import { clean, wellFormed } from './clean.ts'
+import { limitMedia } from './media-room.ts'
 import type { Repair, Report } from './repairs.ts'
 import { scriptOf, written } from './script.ts'
 import { isAnyCall, toolsOf, type ToolsSent } from './tools.ts'
@@ -64,11 +65,12 @@ function* finishing(effective: Effective, options: RenderOptions): Generator<voi
   const report: Report = (kind, position, detail) => repairs.push({ kind, position, detail })
   const { systemMessages = false, prefill = false, truncationNotes = true, cache } = options
   const { system, tools, isFormer } = renderConfiguration(effective, report, cache !== undefined)
-  const { script, repairs: said, summary } = scriptOf(effective, systemMessages, truncationNotes)
-  for (const repair of said) repairs.push(repair)
+  const { script, repairs: before, summary } = scriptOf(effective, systemMessages, truncationNotes)
+  for (const repair of before) repairs.push(repair)
   const all = script.ended(report, prefill)
   if (all.length > maxMessages) return renderEnd(effective, options)
-  const messages = prefill ? trimEnd(all, report) : all
+  const said = limitMedia(all, knownIn(effective), report)
+  const messages = prefill ? trimEnd(said, report) : said
   yield
   if (!tools?.length) reportUnknownTools(effective, messages, report)
   yield
@@ -154,6 +156,17 @@ const renderConfiguration = (
     isFormer,
   }
 }
+
+/** Whether each reply in a message answers a request that was made under the rules for images, as its receipt says. */
+const knownIn = ({ items }: Effective): ((message: Messages[number]) => boolean) => {
+  let unknown: readonly number[] | undefined
+  return ({ position, until }) => {
+    unknown ??= items.flatMap((item) => (isReply(item) && !isUnderLimits(item) ? [item.position] : []))
+    return !unknown.some((at) => position <= at && at <= until)
+  }
+}
+
+const isUnderLimits = ({ origin }: MessageItem): boolean => Number(origin?.context?.options['renderer']) >= 2
 
 const reportUnknownTools = ({ outline }: Effective, messages: Messages, report: Report): void => {
   const found = messages.find(({ role, content }) => role === 'assistant' && content.some(isAnyCall))

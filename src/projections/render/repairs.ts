@@ -18,6 +18,10 @@ export type RepairKind =
   | 'blank-dropped'
   /** A block that its place does not allow left out. */
   | 'block-dropped'
+  /** An image or a document replaced by a text: the API would refuse it, or has no room for more of them in a request. */
+  | 'media-replaced'
+  /** The media type of an image made what its bytes are, or its data made base64 alone. */
+  | 'source-corrected'
   /** A message left out because no block of it remained. */
   | 'message-dropped'
   /** A message joined to an earlier one of the same role: the one before it, or one whose round a late result makes the same. */

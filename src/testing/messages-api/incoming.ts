@@ -3,6 +3,8 @@ import { failures } from './failures.ts'
 import type { Failure } from './replies.ts'
 
 const messagesPath = '/v1/messages'
+/** 32 MB. */
+const maxBytes = 32_000_000
 const countPath = `${messagesPath}/count_tokens`
 
 /** A request as it came, before its body is interpreted. */
@@ -19,9 +21,13 @@ export const incomingOf = async (message: IncomingMessage, apiKey: string | unde
   const path = new URL(message.url ?? '/', 'http://localhost').pathname
   const chunks: Buffer[] = []
   for await (const chunk of message) chunks.push(chunk as Buffer)
-  const text = Buffer.concat(chunks).toString()
+  const bytes = Buffer.concat(chunks)
+  const text = bytes.toString()
   const body = parsed(text)
-  const failure = pathFailure(message, path) ?? headerFailure(message, apiKey) ?? bodyFailure(text, body)
+  const failure =
+    pathFailure(message, path) ??
+    headerFailure(message, apiKey) ??
+    (bytes.length > maxBytes ? failures.tooLarge : bodyFailure(text, body))
   return { path, isCount: path === countPath, body, failure }
 }
 

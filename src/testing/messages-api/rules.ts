@@ -1,4 +1,5 @@
 import type { Block } from './blocks.ts'
+import { mediaProblem } from './media-rules.ts'
 import {
   firstProblem,
   inside,
@@ -232,6 +233,7 @@ const rules: readonly Rule[] = [
   roles,
   nonEmpty,
   compaction,
+  mediaProblem,
   ...toolRules.map(
     (rule): Rule =>
       (request, _, paused) =>

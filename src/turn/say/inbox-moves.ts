@@ -19,7 +19,7 @@ export async function* moveIn(chat: Conversation, mail?: readonly Queued[]): Ste
     const correlation = $correlationId !== undefined && { correlationId: $correlationId }
     const asked = answer !== undefined && { answer }
     const written = yield* ok(
-      chat.append(data.messages, { commandId, actor, causationId: $causationId, ...correlation, ...asked }),
+      chat.record(data.messages, { commandId, actor, causationId: $causationId, ...correlation, ...asked }),
     )
     at = written.position
   }

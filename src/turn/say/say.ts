@@ -6,6 +6,7 @@ import { isStale } from '../../commands/rejections.ts'
 import { isTurn } from '../../commands/state.ts'
 import { blocksOf } from '../../commands/append.ts'
 import type { Conversation } from '../../conversation/conversation.ts'
+import { withoutOversized } from '../../conversation/writing.ts'
 import { objectOf, splitEnvelope } from '../../conversation/envelope.ts'
 import type { MessageInput } from '../../conversation/inputs.ts'
 import type { At } from '../../conversation/reading.ts'
@@ -71,20 +72,20 @@ export const saying = (chat: Conversation) => {
       if (isQueued && areAnswered(now, pending)) yield* moveIn(chat, pending)
       else if (isQueued) return { status: 'queued', conversation: chat.id, id }
     } else yield* moveIn(chat)
-    return recorded(yield* ok(chat.append(data.messages, { commandId: metadata.commandId })))
+    return recorded(yield* ok(chat.record(data.messages, { commandId: metadata.commandId })))
   }
 
   async function* rollback(messages: readonly NewMessage[], envelope: Envelope): Says<Written> {
     const { at } = yield* ok(chat.context())
     const start = yield* turnStart(chat, at)
     const options = start === undefined ? {} : { rewindTo: start - 1, after: at }
-    return yield* ok(chat.append(messages, { ...envelope, ...options }))
+    return yield* ok(chat.record(messages, { ...envelope, ...options }))
   }
 
   async function* once({ messages, whileBusy, envelope }: Checked): Says<Said> {
     const { commandId } = envelope
     if (commandId !== undefined) {
-      if (yield* chat.inbox.isSaid(commandId)) return recorded(yield* ok(chat.append(messages, envelope)))
+      if (yield* chat.inbox.isSaid(commandId)) return recorded(yield* ok(chat.record(messages, envelope)))
       const earlier = yield* chat.inbox.find(commandId)
       if (earlier) return yield* queued(earlier)
     }
@@ -99,7 +100,7 @@ export const saying = (chat: Conversation) => {
     if (isNow && whileBusy === 'rollback') return recorded(yield* rollback(messages, envelope))
     const fence = whileBusy === 'reject' && { after: now?.at ?? START }
     const interrupts = isNow && { interrupts: true as const }
-    return recorded(yield* ok(chat.append(messages, { ...envelope, ...fence, ...interrupts })))
+    return recorded(yield* ok(chat.record(messages, { ...envelope, ...fence, ...interrupts })))
   }
 
   async function* said(checked: Checked): Says<Said> {
@@ -154,6 +155,7 @@ const checkedSay = (message: unknown, options: unknown): E.Either<InvalidInput, 
         checkJson(spoken, Array.isArray(message) ? message : [message]),
       ),
     ),
+    E.tap(({ messages }) => withoutOversized(messages)),
     E.bind('split', () => E.flatMap(splitEnvelope)(objectOf(options))),
     E.bind('own', ({ split }) => check(optionsSchema, split.input)),
     E.map(({ messages, split, own }) => ({

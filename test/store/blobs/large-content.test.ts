@@ -13,6 +13,7 @@ import { left, right } from '../../support/either.ts'
 import { chainOf, write } from '../../support/write.ts'
 import { user } from '../../support/log.ts'
 import { stores } from '../../support/stores.ts'
+import { png } from '../../support/pictures.ts'
 
 const mebibyte = 1024 * 1024
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
@@ -121,7 +122,7 @@ describe.each(Object.entries(stores))('large content on the %s store', (_, open)
           source: {
             type: 'base64',
             media_type: 'image/png',
-            data: Buffer.alloc(bytes, n).toString('base64'),
+            data: png(n, n, bytes).toString('base64'),
           },
         },
       ],

@@ -1,5 +1,6 @@
 import type { AnyBlock } from '../../../src/events/blocks.ts'
 import { text, thinking, toolResult, toolUse } from '../log.ts'
+import { imageOf, pictures, png } from '../pictures.ts'
 import { asks, haiku, hello, type Messages, says, yes } from './client.ts'
 
 // Small requests: those that break one rule, with the text of the error, and those that are as near to it as may be.
@@ -20,6 +21,10 @@ const programmed = (id: string): AnyBlock => ({
   ...toolUse(id),
   caller: { type: 'code_execution', tool_id: 's' },
 })
+const image = imageOf
+const images = (count: number, each: AnyBlock): readonly AnyBlock[] =>
+  Array.from({ length: count }, () => each)
+const imageData = 'messages.0.content.0.image.source.base64.data'
 export const call = says(toolUse('a'))
 const done = asks(toolResult('a'))
 
@@ -390,6 +395,66 @@ const brokenOnes: readonly Broken[] = [
     [asks(marked(text('a')), marked(text('b'), '1h'))],
     "messages.0.content.1.cache_control.ttl: a ttl='1h' cache_control block must not come after a ttl='5m' cache_control block. Note that blocks are processed in the following order: `tools`, `system`, `messages`.",
   ],
+  [
+    17,
+    'has an image of 9,000 pixels',
+    [asks(image(png(9_000, 9)))],
+    `${imageData}: At least one of the image dimensions exceed max allowed size: 8000 pixels`,
+  ],
+  [
+    17,
+    'has an image of 2,400 pixels in a result, among 21',
+    [hello, call, asks(toolResult('a', images(21, image(png(2_400, 9)))))],
+    'messages.2.content.0.tool_result.content.0.image.source.base64.data: At least one of the image dimensions exceed max allowed size for many-image requests: 2000 pixels',
+  ],
+  [
+    17,
+    'has an image that is called another type',
+    [asks(image(pictures.gif))],
+    `${imageData}: Image does not match the provided media type image/png`,
+  ],
+  [
+    17,
+    'has an image of a type that models do not take',
+    [asks(image(pictures.gif, 'image/bmp'))],
+    "messages.0.content.0.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'",
+  ],
+  [
+    17,
+    'has an image that is a text',
+    [asks(image(Buffer.from('A text.')))],
+    `${imageData}: Could not process image`,
+  ],
+  [
+    17,
+    'has an image that is cut off',
+    [asks(image(png().subarray(0, 21)))],
+    `${imageData}: Could not process image`,
+  ],
+  [
+    17,
+    'has an image with the beginning of a data URL',
+    [asks(image(`data:image/gif;base64,${pictures.gif}`))],
+    `${imageData}: Invalid base64 data`,
+  ],
+  [
+    17,
+    'has an image of more than 5 MB of base64',
+    [asks(image(png(40, 30, 4_000_000)))],
+    'messages.0.content.0.image.source.base64: image exceeds 5 MB maximum: 5333452 bytes > 5242880 bytes',
+  ],
+  [
+    18,
+    'has 101 images and a document',
+    [
+      asks(
+        { type: 'document', source: { type: 'url', url: 'https://example.org/a.pdf' } },
+        ...images(101, image(png())),
+      ),
+    ],
+    'too many images and documents: 101 + 1 > 100',
+    { model: haiku },
+  ],
 ]
 
 export const broken = brokenOnes.map(
@@ -397,6 +462,19 @@ export const broken = brokenOnes.map(
 )
 
 const fineOnes: readonly (readonly [string, Messages, Fields?])[] = [
+  [
+    'with images of every type, as many and as large as may be',
+    [
+      asks(
+        image(png(8_000, 9)),
+        image(pictures.jpeg, 'image/jpeg'),
+        image(pictures.gif, 'image/gif'),
+        ...[pictures.webp, pictures.lossless, pictures.transparent].map((data) => image(data, 'image/webp')),
+        ...images(14, image(png(2_400, 9))),
+      ),
+    ],
+  ],
+  ['with 100 images', [asks(...images(100, image(png(2_000, 9))))]],
   ['with texts as strings', [{ role: 'user', content: 'Hello.' }], { system: 'Be brief.' }],
   [
     'with messages of one role in a row, which are combined',
