@@ -9,7 +9,15 @@ import type { SealError } from './errors.ts'
 import { lastHeads, type SealedEvent } from './heads.ts'
 import type { Ledger } from './log.ts'
 import { fromPlace, headOf, movedSince } from './moved.ts'
-import { appendHeads, batchSize, contradictionOf, isNews, loadToSign, type Sealing } from './seal.ts'
+import {
+  appendHeads,
+  batchSize,
+  contradictionOf,
+  isNews,
+  loadToSign,
+  type Sealing,
+  type Unsealable,
+} from './seal.ts'
 
 /** How a sealer works. */
 export interface SealerPace extends Pace {
@@ -24,7 +32,7 @@ export type SealerEvent =
   | { readonly type: 'sealed'; readonly sealed: number; readonly size: number }
   | ({ readonly type: 'anchored' } & Anchored)
   /** A conversation contradicts what the ledger has of it: somebody rewrote it. Told once for each head. */
-  | { readonly type: 'refused'; readonly conversation: string; readonly message: string }
+  | ({ readonly type: 'refused' } & Unsealable)
   | { readonly type: 'failed'; readonly error: SealError }
 
 const minute = 60_000
