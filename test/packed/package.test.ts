@@ -190,7 +190,8 @@ describe('the package as it is published', () => {
 
   test('has a command line that starts with what every command needs', () => {
     const code = readFileSync(join(own, 'dist/chunks/cli.js'), 'utf8')
-    const chunks = [...code.matchAll(/^import .*"\.\/(.*)\.js";$/gm)].map(([, name]) => name)
+    // Two chunks of one name get a number.
+    const chunks = [...code.matchAll(/^import .*"\.\/(.*?)\d*\.js";$/gm)].map(([, name]) => name)
     expect(new Set(chunks)).toEqual(new Set(['core', 'library', 'rolldown-runtime', 'tokens']))
   })
 
