@@ -87,8 +87,10 @@ const problemInFields = (
   value: Fields,
   path: Problem['path'],
 ): Problem | undefined => {
-  const missing = listOf(required).find((name) => typeof name === 'string' && !Object.hasOwn(value, name))
-  if (missing !== undefined) return { path: [...path, String(missing)], what: 'is missing' }
+  const missing = listOf(required).find(
+    (name): name is string => typeof name === 'string' && !Object.hasOwn(value, name),
+  )
+  if (missing !== undefined) return { path: [...path, missing], what: 'is missing' }
   const known = isFields(properties) ? properties : {}
   const others = patternProperties === undefined ? additionalProperties : undefined
   for (const [name, each] of Object.entries(value)) {
@@ -123,7 +125,7 @@ const boundsOf = (value: unknown): readonly (readonly [number, string, string, s
       [value, '', 'minimum', 'maximum'],
       [value, '', 'exclusiveMinimum', 'exclusiveMaximum'],
     ]
-  if (typeof value === 'string') return [[[...value].length, 'a length ', 'minLength', 'maxLength']]
+  if (typeof value === 'string') return [[Array.from(value).length, 'a length ', 'minLength', 'maxLength']]
   if (Array.isArray(value)) return [[value.length, 'a length ', 'minItems', 'maxItems']]
   return []
 }

@@ -119,7 +119,7 @@ describe('more images than a request may hold', () => {
   /** How many of so many images are shown, the last ones. */
   const shownOf = (images: readonly Block[]): number => {
     const kept = shownIn(rounds(images)).filter(
-      ({ type, text: said }) => type === 'image' || String(said).startsWith('[Not'),
+      ({ type, text: words }) => type === 'image' || String(words).startsWith('[Not'),
     )
     const count = kept.filter(({ type }) => type === 'image').length
     expect(kept.slice(kept.length - count).every(({ type }) => type === 'image')).toBe(true)

@@ -115,7 +115,7 @@ export const hadToGiveWay = (before: Case['rendered'], now: Case['rendered']): b
     since.some(isNote) ||
     [pictured, roomy].some(
       (predicate) =>
-        predicate({ rendered: { ...now, messages: [{ role: 'user', content: shown as never }] } }).length > 0,
+        predicate({ rendered: { ...now, messages: [{ role: 'user', content: shown }] } }).length > 0,
     )
   )
 }
@@ -127,7 +127,7 @@ export const withoutMedia = (rendered: Case['rendered']): Case['rendered'] => {
       .filter(({ type }) => type !== 'thinking' && type !== 'redacted_thinking')
       .map((block): Block => {
         if (block.type === 'tool_result' && Array.isArray(block['content']))
-          return { ...block, content: bare(list(block['content'])) } as Block
+          return { ...block, content: bare(list(block['content'])) }
         const { type } = block
         const isGone = isNote({ path: '', block }) || type === 'image' || type === 'document'
         return isGone ? { type: 'text', text: '[medium]' } : block

@@ -1,5 +1,5 @@
 import { type Block, isWellShaped } from '../../events/blocks.ts'
-import { isFields } from '../../events/json.ts'
+import { type Fields, isFields } from '../../events/json.ts'
 import { mapped, memo } from '../../memo/memo.ts'
 import { pictureIn } from '../pictures.ts'
 import { isThinking } from './clean.ts'
@@ -36,7 +36,7 @@ const plus = (one: Weight, other: Weight, sign: 1 | -1 = 1): Weight => ({
 
 const weightOf = memo((block: Block): Weight => {
   const { source } = block
-  const { data = undefined, content = undefined } = isFields(source) ? source : {}
+  const { data, content }: Fields = isFields(source) ? source : {}
   const size = typeof data === 'string' ? data.length : 0
   if (block.type === 'image') {
     const shown = size > 0 ? pictureIn(String(data)) : undefined
@@ -167,9 +167,7 @@ const withoutMedia = memo((content: readonly Block[], isCut): readonly Block[] =
     const inner = innerOf(block)
     if (!inner.some(isMedium)) return block
     const given = inner.map(shown)
-    return given.every((each, index) => each === inner[index])
-      ? block
-      : ({ ...block, content: given } as Block)
+    return given.every((each, index) => each === inner[index]) ? block : { ...block, content: given }
   }
   return content.map(shown)
 })
