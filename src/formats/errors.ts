@@ -15,6 +15,8 @@ export type ImportError =
 export interface UnknownFormat {
   readonly _tag: 'UnknownFormat'
   readonly message: string
+  /** Whether it is empty, or a session in which nothing has been said yet. */
+  readonly isWithoutMessages?: true
 }
 
 /** A session of a known program whose format is not supported. */
@@ -60,7 +62,11 @@ export interface ImportDiverged {
   readonly ref: string
 }
 
-export const emptyFile: UnknownFormat = { _tag: 'UnknownFormat', message: 'the file is empty' }
+export const emptyFile: UnknownFormat = {
+  _tag: 'UnknownFormat',
+  message: 'the file is empty',
+  isWithoutMessages: true,
+}
 
 export const unknownFormat = (problem: string, condition = 'it is one'): UnknownFormat => ({
   _tag: 'UnknownFormat',
@@ -95,6 +101,13 @@ export const fileUnreadable = (file: string, cause: unknown): FileUnreadable => 
     cause,
   }
 }
+
+export const noFiles = (folder: string): FileUnreadable => ({
+  _tag: 'FileUnreadable',
+  message: `${folder} contains no .json or .jsonl file: check the path, or name the files`,
+  file: folder,
+  cause: undefined,
+})
 
 export const temporaryFileFailed = (folder: string, cause: unknown): TemporaryFileFailed => ({
   _tag: 'TemporaryFileFailed',

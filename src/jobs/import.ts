@@ -119,10 +119,13 @@ async function* importOnce(
         : yield* prepareStored(store, conversation as StoredConversation, plan.conversations),
     )
   if (prepared.every(({ end, events }) => lastPosition(end) < 0 && events.length === 0))
-    return yield unknownFormat(
-      `${file} holds no message yet in the format ${format}: import it again when something has been said`,
-      'it is one of another format',
-    )
+    return yield {
+      ...unknownFormat(
+        `${file} holds no message yet in the format ${format}: import it again when something has been said`,
+        'it is one of another format',
+      ),
+      isWithoutMessages: true,
+    }
   const additions = [...prepared, ...(yield* prepareAllNotes(store, plan, prepared))]
   const total = additions.reduce((sum, { events }) => sum + events.length, 0)
   let written = 0

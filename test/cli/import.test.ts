@@ -1,4 +1,4 @@
-import { copyFile, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { inDirectory, shell } from './palimpsest.ts'
@@ -27,22 +27,77 @@ describe('import', () => {
       expect(ran).toMatchObject({ stdout: '', code: 2 })
     }))
 
-  test('of several files says what was done before the one that failed', () =>
+  const young = '{"type":"permission-mode","permissionMode":"default","sessionId":"young"}\n'
+
+  test('of several files goes on after one that fails, and ends with a summary', () =>
     inDirectory(async (directory) => {
       await sample(directory, 'pi.jsonl')
+      await sample(directory, 'claude-code.jsonl')
       await writeFile(join(directory, 'codex.jsonl'), '{"type":"session_meta","payload":{}}\n')
-      const ran = await shell('palimpsest import --json pi.jsonl codex.jsonl gone.jsonl', directory)
-      expect(ran).toMatchObject({ stdout: '', code: 1 })
-      expect(JSON.parse(ran.stderr)).toMatchObject({
-        error: {
-          _tag: 'UnsupportedFormat',
-          message: expect.stringMatching(/^codex\.jsonl: this is a Codex rollout: not supported yet; /),
-          file: 'codex.jsonl',
-          imported: [{ file: 'pi.jsonl', conversations: [{ added: expect.any(Number) }] }],
-        },
+      await writeFile(join(directory, 'young.jsonl'), young)
+      await writeFile(join(directory, 'empty.jsonl'), '')
+      const files = 'codex.jsonl pi.jsonl gone.jsonl young.jsonl empty.jsonl claude-code.jsonl'
+      const ran = await shell(`palimpsest import ${files}`, directory)
+      expect(ran.code).toBe(1)
+      expect(ran.stderr.trimEnd().split('\n')).toEqual([
+        expect.stringMatching(/^error: codex\.jsonl: this is a Codex rollout: not supported yet; /),
+        expect.stringMatching(/^error: gone\.jsonl cannot be read \(it does not exist\)/),
+      ])
+      expect(ran.stdout.trimEnd().split('\n').slice(-3)).toEqual([
+        'no messages yet: young.jsonl',
+        'no messages yet: empty.jsonl',
+        expect.stringMatching(/^6 files: \d+ conversations, \d+ events added; 2 failed; 2 without messages$/),
+      ])
+      const again = await shell(`palimpsest import --json ${files}`, directory)
+      expect(again).toMatchObject({ stderr: '', code: 1 })
+      expect(JSON.parse(again.stdout)).toMatchObject({
+        imported: [
+          { file: 'pi.jsonl', conversations: [{ added: 0 }] },
+          { file: 'claude-code.jsonl', conversations: expect.any(Array) },
+        ],
+        failed: [
+          { file: 'codex.jsonl', _tag: 'UnsupportedFormat', found: 'a Codex rollout' },
+          { file: 'gone.jsonl', _tag: 'FileUnreadable' },
+        ],
+        withoutMessages: ['young.jsonl', 'empty.jsonl'],
+        noSessions: [],
       })
-      const listed = await shell('palimpsest list', directory)
-      expect(listed.stdout).not.toBe('')
+      const good = await shell('palimpsest import pi.jsonl young.jsonl', directory)
+      expect(good).toMatchObject({ stderr: '', code: 0 })
+      expect(good.stdout).toMatch(/^2 files: 1 conversation, 0 events added; 1 without messages$/m)
+    }))
+
+  test('of a folder takes what is in it, sessions before their subagents', () =>
+    inDirectory(async (directory) => {
+      await mkdir(join(directory, 'all/s/subagents'), { recursive: true })
+      await mkdir(join(directory, 'all/.hidden'))
+      await mkdir(join(directory, 'none'))
+      await sample(join(directory, 'all'), 'pi.jsonl')
+      const entry = (uuid: string, more: object): string =>
+        `${JSON.stringify({ uuid, parentUuid: null, sessionId: 's', type: 'user', message: { role: 'user', content: 'Hi' }, ...more })}\n`
+      await writeFile(join(directory, 'all/s.jsonl'), entry('a', {}))
+      await writeFile(
+        join(directory, 'all/s/subagents/agent-1.jsonl'),
+        entry('b', { isSidechain: true, agentId: '1' }),
+      )
+      await writeFile(join(directory, 'all/index.json'), '{"version":1}')
+      await writeFile(join(directory, 'all/notes.txt'), 'Buy milk.')
+      await writeFile(join(directory, 'all/.hidden/s.jsonl'), entry('c', { sessionId: 'hidden' }))
+      const ran = await shell('palimpsest import --json all', directory)
+      expect(ran).toMatchObject({ stderr: '', code: 0 })
+      expect(JSON.parse(ran.stdout)).toMatchObject({
+        imported: [
+          { file: join('all', 'pi.jsonl') },
+          { file: join('all', 's.jsonl'), conversations: [{ id: 's' }] },
+          { file: join('all', 's/subagents/agent-1.jsonl'), conversations: [{ id: 's:1' }] },
+        ],
+        failed: [],
+        noSessions: [join('all', 'index.json')],
+      })
+      const wrong = await shell('palimpsest import none; palimpsest import --id x all', directory)
+      expect(wrong.stderr).toContain('none contains no .json or .jsonl file')
+      expect(wrong.stderr).toContain('--id names one conversation')
+      expect(wrong.code).toBe(2)
     }))
 
   test('of what is no session says what to do in the words of the command line', () =>
@@ -71,10 +126,9 @@ describe('import', () => {
       ])
     }))
 
-  test('of a file that is not there, or a directory, says so', () =>
+  test('of a file that is not there says so', () =>
     inDirectory(async (directory) => {
-      const ran = await shell('palimpsest import gone.jsonl; palimpsest import .', directory)
+      const ran = await shell('palimpsest import gone.jsonl', directory)
       expect(ran.stderr).toContain('gone.jsonl cannot be read (it does not exist)')
-      expect(ran.stderr).toContain('. cannot be read (it is a directory)')
     }))
 })

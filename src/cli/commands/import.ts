@@ -1,17 +1,18 @@
 import { accessSync, constants, createReadStream } from 'node:fs'
 import { SingleBar } from 'cli-progress'
 import type { Command } from 'commander'
-import { visible } from '../../formats/visible.ts'
-import { fileUnreadable } from '../../formats/errors.ts'
+import { visible, visibleLines } from '../../formats/visible.ts'
+import { fileUnreadable, type ImportError, noFiles } from '../../formats/errors.ts'
 import { formats } from '../../formats/plan.ts'
 import { formatNames } from '../../formats/registry.ts'
 import type { Format, Imported } from '../../index.ts'
 import { toError } from '../../result/typed.ts'
 import { collecting } from '../collect.ts'
-import { failureOf, usage } from '../errors.ts'
+import { type Failure, failureOf, usage } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { checkId } from '../options.ts'
 import type { Output } from '../output.ts'
+import { isFolder, sessionPaths, type SessionPath } from '../session-files.ts'
 import type { Session, Shell } from '../shell.ts'
 import { plural } from '../text.ts'
 
@@ -24,7 +25,9 @@ interface Options {
 export const addImport = (program: Command, shell: Shell): void => {
   program
     .command('import <file...>')
-    .description('import sessions (- reads standard input); importing a file again adds only what is new')
+    .description(
+      'import sessions, or folders of them (- reads standard input); importing a file again adds only what is new',
+    )
     .option(
       '--format <format>',
       `${formats.join(', ')}, or one registered by --import (default: recognised by content)`,
@@ -33,27 +36,94 @@ export const addImport = (program: Command, shell: Shell): void => {
     .option('--skip-bad-lines', 'skip lines that cannot be read, and list them')
     .addHelpText(
       'after',
-      '\nExamples:\n  palimpsest import ~/.claude/projects/*/*.jsonl\n  palimpsest import api_conversation_history.json --id task-42',
+      '\nExamples:\n  palimpsest import ~/.claude/projects\n  palimpsest import api_conversation_history.json --id task-42',
     )
     .action(
       shell.action(access, async (session, files: readonly string[], options: Options) => {
-        const imported: (Imported & { readonly file: string })[] = []
-        for (const file of files) {
-          const result = await importFile(session, file, options).catch((error: unknown) => {
-            throw files.length === 1 ? error : toError({ ...failureOf(error), file, imported })
-          })
-          imported.push({ file, ...result })
-          if (!session.isJson) await writeImported(session.out, file, result)
+        const paths = sessionPaths(files)
+        const [only] = paths
+        if (only && !only.isFound && paths.length === 1) {
+          const result = await importFile(session, only.file, options)
+          if (session.isJson) return session.out.json({ imported: [{ file: only.file, ...result }] })
+          return writeImported(session.out, only.file, result)
         }
-        if (session.isJson) await session.out.json({ imported })
+        if (paths.length === 0) throw toError(noFiles(files.join(', ')))
+        await importAll(session, paths, options)
       }),
     )
+}
+
+/** The outcome of an import of several files. */
+interface Outcome {
+  readonly imported: (Imported & { readonly file: string })[]
+  readonly failed: (Failure & { readonly file: string })[]
+  /** Empty files, and sessions in which nothing has been said yet. */
+  readonly withoutMessages: string[]
+  /** Files of a folder that are of no known format. */
+  readonly noSessions: string[]
+}
+
+/** Imports one file after the other, whatever becomes of each; an error that is not about a file ends it. */
+const importAll = async (
+  session: Session,
+  paths: readonly SessionPath[],
+  options: Options,
+): Promise<void> => {
+  const { out, isJson, host, fail } = session
+  const outcome: Outcome = { imported: [], failed: [], withoutMessages: [], noSessions: [] }
+  const { imported, failed, withoutMessages, noSessions } = outcome
+  for (const { file, isFound } of paths) {
+    try {
+      const result = await importFile(session, file, options)
+      imported.push({ file, ...result })
+      if (!isJson) await writeImported(out, file, result)
+    } catch (error) {
+      const failure = aboutFile(failureOf(error), file)
+      if (failure['isWithoutMessages'] === true) withoutMessages.push(file)
+      else if (isFound && failure._tag === 'UnknownFormat') noSessions.push(file)
+      else if (fileErrors.has(failure._tag)) {
+        fail()
+        failed.push({ ...failure, file })
+        if (!isJson) host.stderr.write(`error: ${visibleLines(failure.message)}\n`)
+      } else throw toError({ ...failure, file, ...outcome })
+    }
+  }
+  if (isJson) return out.json(outcome)
+  for (const file of withoutMessages) await out.line([`no messages yet: ${file}`, 'dim'])
+  for (const file of noSessions) await out.line([`not a session: ${file}`, 'dim'])
+  await out.line([summaryOf(outcome)])
+}
+
+/** The errors that say what is wrong with a file, after which others can be imported. */
+const fileErrors: ReadonlySet<string> = new Set<ImportError['_tag']>([
+  'UnknownFormat',
+  'UnsupportedFormat',
+  'BadLine',
+  'ImportDiverged',
+  'FileUnreadable',
+  'InvalidInput',
+  'EventTooLarge',
+])
+
+const aboutFile = (failure: Failure, file: string): Failure =>
+  failure.message.startsWith(file) ? failure : { ...failure, message: `${file}: ${failure.message}` }
+
+const summaryOf = ({ imported, failed, withoutMessages, noSessions }: Outcome): string => {
+  const conversations = imported.flatMap((each) => each.conversations)
+  const added = conversations.reduce((sum, each) => sum + each.added, 0)
+  const files = imported.length + failed.length + withoutMessages.length + noSessions.length
+  return [
+    `${plural(files, 'file')}: ${plural(conversations.length, 'conversation')}, ${plural(added, 'event')} added`,
+    ...(failed.length > 0 ? [`${failed.length} failed`] : []),
+    ...(withoutMessages.length > 0 ? [`${withoutMessages.length} without messages`] : []),
+    ...(noSessions.length > 0 ? [`${noSessions.length} not a session`] : []),
+  ].join('; ')
 }
 
 const access = (files: readonly string[], { format, id }: Options): 'created' => {
   if (format !== undefined && !formatNames().includes(format))
     throw toError(usage(`--format must be one of ${formatNames().join(', ')}`))
-  if (id !== undefined && files.length > 1)
+  if (id !== undefined && (files.length > 1 || files.some(isFolder)))
     throw toError(usage('--id names one conversation: import one file at a time with it'))
   if (files.filter((file) => file === '-').length > 1)
     throw toError(usage('standard input can be read only once: give - once'))
