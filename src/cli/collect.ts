@@ -1,14 +1,15 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** Bytes by which the heap may grow before a collection. */
-const growth = 24 * 1024 * 1024
+/** Bytes by which the heap may grow before a collection, if what is live is less. */
+const leastGrowth = 48 * 1024 * 1024
 /** How often to look, in milliseconds. */
 const interval = 25
 
 /**
- * Keeps the heap close to the size of the live objects until the work is done. Left alone, the engine lets it grow to several times
- * that: faster, but too much for a file larger than the machine's memory.
+ * Keeps the heap within twice the size of the live objects until the work is done. Left alone, the engine lets it grow to several
+ * times that: too much for a file larger than the machine's memory. A collection takes time in proportion to what is live, so a heap
+ * that may grow by a fixed amount only would be collected ever longer, as often.
  */
 export const collecting = async <A>(work: () => Promise<A>): Promise<A> => {
   setFlagsFromString('--expose-gc')
@@ -16,7 +17,7 @@ export const collecting = async <A>(work: () => Promise<A>): Promise<A> => {
   const used = (): number => getHeapStatistics().used_heap_size
   let least = used()
   const timer = setInterval(() => {
-    if (used() < least + growth) return
+    if (used() < least + Math.max(leastGrowth, least)) return
     collect()
     least = used()
   }, interval)

@@ -118,10 +118,12 @@ export const clear = (
   for (let node = parent; node && node !== hidden; node = node.parent) {
     const { results, marker } = node
     if (marker && 'hidden' in marker) hidden ??= marker.hidden
-    const ref = marker && 'edits' in marker ? marker.edits : node.ref
-    if (results === undefined || seen.has(ref)) continue
-    seen.add(ref)
-    if (![results].flat().some((id) => ids.has(id))) continue
+    if (results === undefined) continue
+    const isEdit = marker !== undefined && 'edits' in marker
+    const ref = isEdit ? marker.edits : node.ref
+    if (seen.has(ref)) continue
+    if (isEdit) seen.add(ref)
+    if (!(typeof results === 'string' ? ids.has(results) : results.some((id) => ids.has(id)))) continue
     const isOld = (block: Block): boolean =>
       isBlock(block, 'tool_result') && ids.has(block.tool_use_id) && block.content !== cleared
     const whole = shownBy(stepAt(node.index))

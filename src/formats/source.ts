@@ -10,9 +10,13 @@ import type { BadLineNote, ImportReport, Tally } from './plan.ts'
 export const stringOf = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined
 
+/** Times that are already as they are kept, on days that every month has. */
+const isoTime = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
+
 /** A date, given as text or in milliseconds, as ISO 8601 in UTC; undefined for anything else. */
 export const timeOf = (value: unknown): string | undefined => {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined
+  if (typeof value === 'string' && isoTime.test(value)) return value
   const date = new Date(value)
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
 }

@@ -112,10 +112,20 @@ const openFile = (): File => {
   return { ...fileOf(file), close: closeLater }
 }
 
+/** Bytes of the file that were read: two pages, the first of which begins at a multiple of a page. */
+interface Window {
+  readonly bytes: Buffer
+  start: number
+  end: number
+}
+
+const pageBytes = blockBytes / 2
+/** So many places are read from by turns: what was read, what is planned, earlier parts of the same. */
+const windows = 4
+
 const fileOf = (file: number): File => {
-  // Most is read in the order in which it was written.
-  const block = Buffer.allocUnsafe(blockBytes)
-  let [start, end] = [0, 0]
+  /** The one used last comes first. */
+  const open: Window[] = []
 
   const write: File['write'] = (bytes, at) => {
     for (let done = 0; done < bytes.length;)
@@ -130,17 +140,27 @@ const fileOf = (file: number): File => {
     }
     return done
   }
+  const windowOn = (at: number, length: number): Window => {
+    const found = open.findIndex(({ start, end }) => at >= start && at + length <= end)
+    const oldest = found < 0 && open.length === windows ? open.length - 1 : found
+    const [window = { bytes: Buffer.allocUnsafe(blockBytes), start: 0, end: 0 }] =
+      oldest < 0 ? [] : open.splice(oldest, 1)
+    open.unshift(window)
+    if (found < 0) {
+      window.start = at - (at % pageBytes)
+      window.end = window.start
+      window.end += fill(window.bytes, window.start, at + length - window.start)
+    }
+    return window
+  }
   const read: File['read'] = (at, length) => {
-    if (length > blockBytes) {
+    if (length > pageBytes) {
       const bytes = Buffer.allocUnsafe(length)
       fill(bytes, at, length)
       return bytes
     }
-    if (at < start || at + length > end) {
-      end = at + fill(block, at, length)
-      start = at
-    }
-    return block.subarray(at - start, at - start + length)
+    const { bytes, start } = windowOn(at, length)
+    return bytes.subarray(at - start, at - start + length)
   }
   return { descriptor: file, write, read, close: () => undefined }
 }
