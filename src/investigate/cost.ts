@@ -1,6 +1,6 @@
 import type { Prices } from '../turn/spending/prices.ts'
 import { familyOf } from './family.ts'
-import type { PaidCall, PaidCalls } from './paid.ts'
+import { fuller, type PaidCall, type PaidCalls } from './paid.ts'
 import {
   nothingOnTools,
   sharesOf,
@@ -21,7 +21,7 @@ export interface ConversationCost {
   readonly subagents: readonly string[]
   /** Calls that it inherited, as a fork: they count for the conversation that made them. */
   readonly inherited: number
-  /** Calls that an earlier conversation has too, as a session that was continued repeats them: they count for that one. */
+  /** Calls that an earlier conversation has too, as a session that was continued or branched repeats them: they count for that one. */
   readonly repeated: number
 }
 
@@ -54,20 +54,7 @@ export const costOfAll = (
   children: ReadonlyMap<string, readonly string[]>,
   prices: Prices,
 ): Omit<Cost, 'problems'> => {
-  const seen = new Set<string>()
-  const isNew = (call: PaidCall): boolean => {
-    const key = identityOf(call)
-    if (key === undefined) return true
-    if (seen.has(key)) return false
-    seen.add(key)
-    return true
-  }
-  const entries = new Map<string, readonly Entry[]>()
-  for (const { id, paid } of accounts)
-    entries.set(
-      id,
-      paid.calls.filter(isNew).map((call) => ({ call, spent: spentOn(call, prices) })),
-    )
+  const entries = entriesOf(accounts, prices)
   const own = new Map([...entries].map(([id, of]) => [id, sumSpent(of.map(({ spent }) => spent))]))
   const conversations = accounts.map(({ id, paid }): ConversationCost => {
     const [, ...subagents] = familyOf(id, children).filter((each) => own.has(each))
@@ -95,9 +82,25 @@ export const costOfAll = (
   }
 }
 
-/** Tells a call in one conversation from the same call in another: a request id alone may not be unique. */
-const identityOf = ({ requestId, time, model, counts }: PaidCall): string | undefined =>
-  requestId === undefined ? undefined : JSON.stringify([requestId, time, model, counts])
+/** What each conversation is the first to have. */
+const entriesOf = (accounts: readonly Account[], prices: Prices): ReadonlyMap<string, readonly Entry[]> => {
+  const seen = new Map<string, { call: PaidCall }>()
+  const first = accounts.map(({ id, paid }) => {
+    const own: { call: PaidCall }[] = []
+    for (const call of paid.calls) {
+      const { names = [] } = call
+      const known = names.flatMap((name) => seen.get(name) ?? [])[0]
+      if (known) known.call = fuller(known.call, call)
+      const entry = known ?? { call }
+      if (!known) own.push(entry)
+      for (const name of names) seen.set(name, entry)
+    }
+    return [id, own] as const
+  })
+  return new Map(
+    first.map(([id, own]) => [id, own.map(({ call }) => ({ call, spent: spentOn(call, prices) }))]),
+  )
+}
 
 const byKey = (
   entries: readonly Entry[],

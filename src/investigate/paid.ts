@@ -1,9 +1,12 @@
 import { isBlock } from '../events/blocks.ts'
 import type { ConversationEvent, Origin } from '../events/events.ts'
+import { beginsTurn } from '../commands/state.ts'
+import { isSameReply } from '../context/tokens/usage.ts'
 import { isUnproven } from '../receipts/calls.ts'
 import { failedIn } from '../models/asking.ts'
 import { receiptsOfSummary } from '../receipts/summary-request.ts'
 import { type Counts, countsIn } from '../turn/spending/usage.ts'
+import { namedReplies } from './same-call.ts'
 
 /** Something that a model was asked and that may have cost money. */
 export interface PaidCall {
@@ -18,6 +21,8 @@ export interface PaidCall {
   readonly requestId?: string | undefined
   /** What the API counted; undefined if that is not recorded. */
   readonly counts?: Counts | undefined
+  /** Names under which any conversation has the same call; absent if no other can have it. */
+  readonly names?: readonly string[]
   /** The tools that the reply calls, one for each call. */
   readonly tools: readonly string[]
 }
@@ -32,28 +37,44 @@ export interface PaidCalls {
 export const paidCallsIn = async (events: AsyncIterable<ConversationEvent>): Promise<PaidCalls> => {
   let calls: PaidCall[] = []
   let inherited = 0
+  let before: Reply | undefined
+  const namesOf = namedReplies()
   const summaries = new Set<string>()
   for await (const event of events) {
     if (event.type === 'Forked') {
       inherited += calls.length
       calls = []
     }
-    for (const call of callsOf(event, summaries)) {
+    if (event.type === 'Rewound' || beginsTurn(event)) before = undefined
+    const names = namesOf(event)
+    const isPart = before && isReply(event) && isSameReply(before.data, event.data)
+    if (isReply(event)) before = event
+    for (const call of callsOf(event, names, summaries)) {
       const last = calls.at(-1)
       // An import may have stored a reply in parts, each with the usage of all so far.
-      if (last && isSameReply(last, call)) calls[calls.length - 1] = joined(last, call)
+      if (isPart && last && call.kind === 'reply') calls[calls.length - 1] = joined(last, call)
       else calls.push(call)
     }
   }
   return { calls, inherited }
 }
 
-const callsOf = (event: ConversationEvent, summaries: Set<string>): readonly PaidCall[] => {
-  if (event.type === 'MessageAppended' && event.data.role === 'assistant') {
+type Reply = ConversationEvent<'MessageAppended'>
+
+const isReply = (event: ConversationEvent): event is Reply =>
+  event.type === 'MessageAppended' &&
+  event.data.role === 'assistant' &&
+  (event.data.origin?.context !== undefined || isUnproven(event))
+
+const callsOf = (
+  event: ConversationEvent,
+  names: readonly string[],
+  summaries: Set<string>,
+): readonly PaidCall[] => {
+  if (isReply(event)) {
     const { origin = {}, content } = event.data
-    const isOfModel = origin.context !== undefined || isUnproven(event)
     const tools = content.flatMap((block) => (isBlock(block, 'tool_use') ? [block.name] : []))
-    return isOfModel ? [...failedBefore(event, origin), paid(event, origin, 'reply', 1, tools)] : []
+    return [...failedBefore(event, origin), { ...paid(event, origin, 'reply'), names, tools }]
   }
   if (event.type !== 'Condensed' || event.data.method !== 'model') return []
   const { origin = {} } = event.data
@@ -67,20 +88,20 @@ const callsOf = (event: ConversationEvent, summaries: Set<string>): readonly Pai
 }
 
 const paid = (
-  { position, metadata }: ConversationEvent,
+  { position, metadata: { time } }: ConversationEvent,
   { model, requestId, usage }: Pick<Origin, 'model' | 'requestId' | 'usage'>,
   kind: PaidCall['kind'],
   calls = 1,
-  tools: readonly string[] = [],
 ): PaidCall => ({
   kind,
   position,
-  time: metadata.time,
+  time,
   calls,
   model,
   requestId,
   counts: isCounted(usage) ? countsIn(usage) : undefined,
-  tools,
+  names: requestId === undefined ? [] : [JSON.stringify([kind, requestId, time])],
+  tools: [],
 })
 
 /** For a call that failed before the API counted anything, nothing is due. */
@@ -92,14 +113,14 @@ const failedBefore = (event: ConversationEvent, origin: Origin): readonly PaidCa
 const isCounted = (usage: Origin['usage']): boolean =>
   usage !== undefined && ['input_tokens', 'output_tokens'].some((field) => typeof usage[field] === 'number')
 
-const isSameReply = (one: PaidCall, other: PaidCall): boolean =>
-  one.kind === 'reply' &&
-  other.kind === 'reply' &&
-  one.requestId !== undefined &&
-  one.requestId === other.requestId
-
 const joined = (one: PaidCall, other: PaidCall): PaidCall => ({
-  ...one,
-  ...((other.counts?.output ?? 0) >= (one.counts?.output ?? 0) && { counts: other.counts ?? one.counts }),
+  ...fuller(one, other),
+  names: [...(one.names ?? []), ...(other.names ?? [])],
   tools: [...one.tools, ...other.tools],
 })
+
+/** A call of which two records are there: the one that was written later has counted more. */
+export const fuller = (one: PaidCall, other: PaidCall): PaidCall => {
+  const isFuller = (other.counts?.output ?? 0) >= (one.counts?.output ?? 0)
+  return isFuller ? { ...one, counts: other.counts ?? one.counts } : one
+}

@@ -5,8 +5,10 @@ import {
   type Origin,
   type Receipt,
 } from '../events/events.ts'
+import { beginsTurn } from '../commands/state.ts'
 import type { Log } from '../projections/path.ts'
 import type { CallName } from '../events/call-name.ts'
+import { isSameReply } from '../context/tokens/usage.ts'
 import { isUnproven, type ModelCall, numberedCalls } from '../receipts/calls.ts'
 import { fingerprintsIn } from '../receipts/receipt-blocks.ts'
 
@@ -33,7 +35,9 @@ export const repliesIn = (log: Log): readonly ReplyCall[] => {
   const callsOf = numberedCalls()
   const prints = new Map<number, string>()
   const replies: ReplyCall[] = []
+  let before: ConversationEvent<'MessageAppended'> | undefined
   for (const event of log) {
+    if (event.type === 'Rewound' || beginsTurn(event)) before = undefined
     const { position } = event
     const answered = event.metadata.time
     for (const { number, kind, origin, receipt } of callsOf(event)) {
@@ -59,9 +63,10 @@ export const repliesIn = (log: Log): readonly ReplyCall[] => {
     const at = position - 1
     const reply = { position, at, parts: [position], origin, asked: timeAt(log, at), answered }
     const last = replies.at(-1)
-    if (last && last.origin.requestId !== undefined && last.origin.requestId === origin.requestId)
+    if (last && before && isSameReply(before.data, event.data))
       replies[replies.length - 1] = { ...last, parts: [...last.parts, position], origin, answered }
     else replies.push(reply)
+    before = event
   }
   return replies
 }

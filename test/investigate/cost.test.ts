@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { join } from 'node:path'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import { openStore, type Store } from '../../src/index.ts'
@@ -158,6 +158,140 @@ describe('cost', () => {
     )
     expect(both.total).toMatchObject({ calls: 1, output: 8 })
     expect(both.conversations.map(({ repeated }) => repeated)).toEqual([0, 1])
+  })
+
+  describe('counts a call once, however many files hold it:', () => {
+    const file = (lines: readonly object[]): string => lines.map((line) => JSON.stringify(line)).join('\n')
+    const costOf = async (...files: readonly (readonly object[])[]) => {
+      const store = await opened()
+      for (const [index, lines] of files.entries())
+        await store.importSession({ text: file(lines), file: `${index}.jsonl` })
+      return cost(store)
+    }
+    const time = (index: number): string => new Date(Date.UTC(2026, 0, 1, 10, 0, index)).toISOString()
+    /** A session of Claude Code: each step is what the user says, or a reply by `[message id, usage, blocks]`. */
+    type Step = string | readonly [id: string, usage: ReturnType<typeof usage>, ...blocks: readonly object[]]
+    const claude = (sessionId: string, steps: readonly Step[], more: object = {}): readonly object[] =>
+      steps.map((step, index) => {
+        const role = typeof step === 'string' ? 'user' : 'assistant'
+        const base = {
+          sessionId,
+          parentUuid: index === 0 ? null : `u${index - 1}`,
+          uuid: `u${index}`,
+          type: role,
+        }
+        if (typeof step === 'string')
+          return { ...base, timestamp: time(index), message: { role, content: step } }
+        const [id, counted, ...content] = step
+        return {
+          ...base,
+          timestamp: time(index),
+          message: { id, role, model: 'claude-opus-5-5', content, usage: counted },
+          ...more,
+        }
+      })
+    const text = (of: string) => ({ type: 'text', text: of })
+    const steps: readonly Step[] = [
+      'One?',
+      ['m1', usage(10, 2), text('One.')],
+      'Two?',
+      ['m2', usage(20, 4), text('Two.')],
+      'Three?',
+      ['m3', usage(30, 6), text('Three.')],
+    ]
+
+    test('a branch of pi, under a new header', async () => {
+      const lines = readFileSync('test/samples/pi/before-compaction.jsonl', 'utf8').trim().split('\n')
+      const [header, ...rest] = lines.map((line) => JSON.parse(line) as { readonly id?: string })
+      const { total } = await costOf([{ ...header }, ...rest])
+      expect(total.calls).toBeGreaterThan(10)
+      const branch = [{ ...header, id: 'branch', branchedFrom: 'elsewhere' }, ...rest.slice(0, -20)]
+      const entry = { type: 'custom', customType: 'x', timestamp: time(1) }
+      for (const files of [
+        [branch],
+        [[branch[0], entry, ...branch.slice(1)]],
+        [branch, [{ ...header, id: 'third' }, ...rest]],
+      ]) {
+        const both = await costOf([{ ...header }, ...rest], ...(files as readonly object[][]))
+        expect(both.total).toEqual(total)
+        expect(both.conversations.at(-1)).toMatchObject({ own: { calls: 0 } })
+      }
+    })
+
+    test('a session of Claude Code that another file continues, without request ids', async () => {
+      const whole = claude('b', steps)
+      const found = await costOf(claude('a', steps.slice(0, 4)), whole)
+      expect(found.total).toMatchObject({ calls: 3, input: 60, output: 12 })
+      expect(found.conversations.map(({ own, repeated }) => [own.calls, repeated])).toEqual([
+        [2, 0],
+        [1, 2],
+      ])
+      // Written down at another time, and with the reply cut off whose beginning another file has.
+      const later = whole.map((line) => ({ ...line, timestamp: '2026-02-02T10:00:00.000Z' }))
+      expect((await costOf(whole, later)).total).toMatchObject({ calls: 3, input: 60 })
+      const torn = claude('c', [...steps.slice(0, 3), ['m2', usage(20, 1), text('Tw')]])
+      expect((await costOf(torn, whole)).total).toMatchObject({ calls: 3, output: 12 })
+    })
+
+    test('a reply that an import stored again, as the file has more of it now', async () => {
+      const [question, id] = ['Which?', 'm1']
+      const part = claude('a', [question, [id, usage(10, 2), text('It is')]])
+      const whole = claude('a', [
+        question,
+        [id, usage(10, 2), text('It is')],
+        [id, usage(10, 9), text(' this.')],
+      ])
+      const more = whole.map((line, index) => (index === 2 ? { ...line, parentUuid: 'u1' } : line))
+      const { total } = await costOf(part, more)
+      expect(total).toMatchObject({ calls: 1, input: 10, output: 9 })
+    })
+
+    test('but each call of a router that gives all replies the same id', async () => {
+      const constant = steps.map((step): Step =>
+        typeof step === 'string' ? step : ['m', usage(5, 1), step[2] ?? {}],
+      )
+      expect((await costOf(claude('a', constant), claude('b', constant))).total).toMatchObject({
+        calls: 3,
+        output: 3,
+      })
+    })
+
+    test('but each of two that are alike, if they were made at different times', async () => {
+      const store = await opened()
+      for (const id of ['a', 'b']) await begun(store, id, reply('claude-opus-5-5', { usage: usage(10, 2) }))
+      expect((await cost(store)).total).toMatchObject({ calls: 2 })
+      const pi = (id: string, second: number) => [
+        { type: 'session', id, timestamp: time(0) },
+        { type: 'message', timestamp: time(second), message: { role: 'user', content: 'Hi' } },
+        {
+          type: 'message',
+          timestamp: time(second + 1),
+          message: {
+            role: 'assistant',
+            content: [text('Hi.')],
+            model: 'claude-opus-5-5',
+            usage: { input: 1, output: 1 },
+          },
+        },
+      ]
+      expect((await costOf(pi('x', 1), pi('y', 10), pi('z', 1))).total).toMatchObject({ calls: 2 })
+    })
+
+    test('a reply in parts without request ids, of which the last has the whole usage', async () => {
+      const parts = [3, 8].map((output, index) => {
+        const { type, data } = said('assistant', [toolUse(`c${index}`)], {
+          model: 'm',
+          usage: usage(10, output),
+        })
+        return eventAt({ type, data: { ...data, messageId: 'msg' } }, index)
+      })
+      const paid = await paidCallsIn(
+        (async function* () {
+          yield* parts
+        })(),
+      )
+      expect(paid.calls).toMatchObject([{ counts: { input: 10, output: 8 }, tools: ['run', 'run'] }])
+    })
   })
 
   test('of a conversation includes its subagents and theirs, each once, however links lead to them', () => {

@@ -113,12 +113,14 @@ const missingIn = ({ total, models, problems, conversations }: Cost): readonly s
     .filter((each) => each.unpriced > 0)
     .map(({ model = 'one that is not recorded' }) => model)
   const inherited = conversations.reduce((sum, each) => sum + each.inherited, 0)
+  const repeated = conversations.reduce((sum, each) => sum + each.repeated, 0)
   return [
     ...(unpriced > 0
       ? [`${plural(unpriced, 'call')} without a price (${nameless.join(', ')}): give one with --prices`]
       : []),
     ...(uncounted > 0 ? [`${plural(uncounted, 'call')} without recorded usage: not in the sums`] : []),
     ...(inherited > 0 ? [`${plural(inherited, 'inherited call')}: counted for what was forked`] : []),
+    ...(repeated > 0 ? [`${plural(repeated, 'repeated call')}: counted where they came first`] : []),
     ...problems.map(({ id, problem }) => `not counted: ${id}: ${problem}`),
   ]
 }

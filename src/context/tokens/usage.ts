@@ -1,5 +1,5 @@
 import { isFields } from '../../events/json.ts'
-import type { Policy } from '../../events/events.ts'
+import type { EventData, Policy } from '../../events/events.ts'
 import { type Effective, isReply, type Item } from '../../projections/effective.ts'
 import { mapped } from '../../memo/memo.ts'
 
@@ -79,6 +79,18 @@ export const inputOf = (usage: Usage): number =>
   tokensIn(usage, 'input_tokens') +
   tokensIn(usage, 'cache_read_input_tokens') +
   tokensIn(usage, 'cache_creation_input_tokens')
+
+/**
+ * Whether a message continues the reply that another one begins, as an import may have stored a reply in parts. Request ids decide; without
+ * them the ids of messages do. Routers repeat those, but parts were sent the same input.
+ */
+export const isSameReply = (one: ReplyPart, other: ReplyPart): boolean => {
+  const [a, b] = [one.origin ?? {}, other.origin ?? {}]
+  if (a.requestId !== undefined || b.requestId !== undefined) return a.requestId === b.requestId
+  const isSameMessage = one.messageId !== undefined && one.messageId === other.messageId
+  return isSameMessage && inputOf(a.usage ?? {}) === inputOf(b.usage ?? {})
+}
+type ReplyPart = Pick<EventData['MessageAppended'], 'messageId' | 'origin'>
 
 /** Tokens of reasoning that Chat Completions counts as output, and that are not sent again. */
 const reasoningIn = ({ completion_tokens_details: details }: Usage): number =>

@@ -1,6 +1,7 @@
 import type { ConversationEvent, Origin } from '../../events/events.ts'
 import { failedIn } from '../../models/asking.ts'
 import type { FailedCall } from '../../models/model.ts'
+import { isSameReply } from '../../context/tokens/usage.ts'
 import { receiptsOfSummary } from '../../receipts/summary-request.ts'
 import { costOf, priceOf, type Prices } from './prices.ts'
 import { countsIn, noUsage, sumOf, tokensOfUsage, type Usage } from './usage.ts'
@@ -119,7 +120,7 @@ export const entriesOf = (path: readonly ConversationEvent[]): readonly Entry[] 
     if (event.type === 'MessageAppended' && event.data.role === 'assistant') {
       const { origin = {} } = event.data
       // An import may have stored a reply in parts, each with the usage of all.
-      return isPart(origin, path[index + 1]) ? [] : [{ type: 'reply', origin }]
+      return isPart(event.data, path[index + 1]) ? [] : [{ type: 'reply', origin }]
     }
     if (event.type === 'Truncated' && event.data.policy) return [{ type: 'truncated' }]
     // The call that a provider's compaction came of is the reply's.
@@ -129,5 +130,7 @@ export const entriesOf = (path: readonly ConversationEvent[]): readonly Entry[] 
     return []
   })
 
-const isPart = ({ requestId }: Origin, next: ConversationEvent | undefined): boolean =>
-  requestId !== undefined && next?.type === 'MessageAppended' && next.data.origin?.requestId === requestId
+const isPart = (
+  reply: ConversationEvent<'MessageAppended'>['data'],
+  next: ConversationEvent | undefined,
+): boolean => next?.type === 'MessageAppended' && isSameReply(reply, next.data)
