@@ -1,17 +1,29 @@
 """Checks evidence bundles with the verifier key of their ledger, which must come from somewhere other than the bundles."""
 import argparse, base64, functools, hashlib, json, pathlib, re, signal, struct, sys
 class Broken(Exception): "The bundle is not what was written."
-def need(is_so, problem):
-    if not is_so: raise Broken(problem)
+class NotChecked(Exception): "It is no bundle, did not come as it was written, or is not of the key: none of it proves a forgery."
+def need(is_so, problem, error=Broken):
+    if not is_so: raise error(problem)
 def parse(text):  # Python itself refuses long numbers and deep nesting, each version others.
     brackets, deep = re.sub(r'"[^"]*"|[^][{}"]+', '', re.sub(r'\\.', '', text := text.decode())), 0
     for it in brackets: need((deep := deep + (1 if it in '[{' else -1)) <= 1400, 'a value is nested more than 1,400 levels deep')
     return json.loads(text, parse_constant=int, parse_int=float)
-def there(path): return need(path.is_file(), f'there is no {path.name}: this is no bundle, or not a whole one') or path
+def there(path): return need(path.is_file(), f'there is no {path.name}: this is not a whole bundle') or path
+def look(folder):  # Mistakes are no forgeries.
+    need(folder.exists(), 'there is no such folder', NotChecked)
+    need(folder.is_dir(), 'this is a file: unpack it, and name the folder that was in it', NotChecked)
+    if not (folder / 'bundle.json').is_file():
+        hint = 'name one of the folders in it' if any((it / 'bundle.json').is_file() for it in folder.iterdir()) else 'this is no bundle'
+        raise NotChecked(f'there is no bundle.json: {hint}')
+    for path in (folder / name for name in FILES if (folder / name).is_file()):
+        with open(path, 'rb') as file: line, end, _ = file.read(2**16).partition(b'\n')
+        need(not (end and line.endswith(b'\r')), f'{path.name} has lines that end in CR LF: get the bundle as it was written', NotChecked)
 def sha256(text): return hashlib.sha256(text).digest()
 def of(kind, value): return {kind: value}[type(value)]  # A value of another kind than in a bundle is a LookupError.
 def inner(value, name, missing): return missing if of(dict, value).get(name) is None else value[name]
 def number(value): return {True: int}[type(value) in (int, float) and 0 <= value < 2**53 and value % 1 == 0](value)
+TIME = r'[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z'
+FILES = 'events.txt parts.txt requests.jsonl checkpoint.txt keys.json bundle.json'.split()
 P, L = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493  # Ed25519 (RFC 8032, 5.1)
 D, ROOT = -121665 * pow(121666, -1, P) % P, pow(2, (P - 1) // 4, P)
 def add(p, q):
@@ -60,13 +72,17 @@ def receipts_in(type, data):  # Digests of the requests that an event is the ans
     receipt = inner(inner(parse(data), 'origin', {}), 'context', {})
     parts = inner(inner(receipt, 'options', {}), 'parts', []) if type == b'Condensed' else []
     return [it for one in [*(inner(part, 'sent', {}) for part in of(list, parts)), receipt] if of(str, it := inner(one, 'digest', ''))]
+def opened(four):
+    metadata = parse(four[3])
+    time = metadata.get('time') if re.fullmatch(TIME, str(metadata.get('time'))) else None
+    return sha256(b''.join(four)[:-1]).hex(), metadata['prev'], time
 def check_chain(folder, manifest):
-    count, first, prev, sealed, left_out, receipts = 0, 0, None, None, [], {}
+    count, first, prev, sealed, left_out, receipts, times = 0, 0, None, None, [], {}, []
     with open(there(folder / 'events.txt'), 'rb') as file:
         while four := [line for line in (file.readline() for _ in range(4)) if line]:
             need(len(four) == 4 and four[3].endswith(b'\n'), 'events.txt ends in the middle of an event')
             id, type, data, metadata = (line[:-1] for line in four)
-            found, before = (sha256(b''.join(four)[:-1]).hex(), parse(metadata)['prev']) if id else withheld(b''.join(four[1:]).decode())
+            found, before, time = opened(four) if id else (*withheld(b''.join(four[1:]).decode()), None)
             need(before == prev, f'event {count} was not written after the one before it: changed, missing or added')
             if not id: left_out.append(count)
             elif type == b'Forked':
@@ -74,10 +90,10 @@ def check_chain(folder, manifest):
                 need(count and (number(at['position']), at['hash']) == (count - 1, prev), f'event {count} was forked from something else')
             elif digests := receipts_in(type, data): receipts[count] = digests
             if inner(manifest, 'ledger', {}).get('revision') == count - first: sealed = found
-            count, prev = count + 1, found
+            count, prev, times = count + 1, found, [*times[:1], time] if time else times
     for name, fact in {'first': first, 'last': count - 1, 'head': prev, 'withheld': left_out}.items():
         need(manifest[name] == fact, f'bundle.json says something else than events.txt: {name}')
-    return sealed, receipts
+    return sealed, receipts, times
 def lines_of(path):
     *lines, rest = there(path).read_bytes().split(b'\n')
     need(rest == b'', f'{path.name} ends in the middle of a line')
@@ -96,36 +112,45 @@ def check_requests(folder, manifest, receipts):
 def decoded(text): return {base64.b64encode(code := base64.b64decode(text)).decode(): code}[text]  # There is one spelling of a code.
 def key_from(text):
     name, id, code = re.fullmatch(r'([^\s+\0-\x1f\x7f-\x9f]{1,200})\+([0-9a-f]{8})\+(A[Q-Za-f][A-Za-z0-9+/]{42})', text).groups()
-    return {sha256(f'{name}\n'.encode() + decoded(code)).hex()[:8]: (name, bytes.fromhex(id), decoded(code)[1:])}[id]
-def check_leaf(leaf, checkpoint, place, key):  # The key has signed it (C2SP signed-note, tlog-checkpoint), and a leaf is in the tree.
-    top, (name, id, public) = r'(?s:(?!.*[\0-\t\v-\x1f\x7f-\x9f]))(.+)\n(0|[1-9][0-9]{0,14})\n(.{43}=)\n(?:.+\n)*', key
+    return {sha256(f'{name}\n'.encode() + decoded(code)).hex()[:8]: (name, bytes.fromhex(id), decoded(code)[1:], text)}[id]
+def check_note(checkpoint, key):  # The key has signed it (C2SP signed-note, tlog-checkpoint): size and root of the tree.
+    top, (name, id, public, _) = r'(?s:(?!.*[\0-\t\v-\x1f\x7f-\x9f]))(.+)\n(0|[1-9][0-9]{0,14})\n(.{43}=)\n(?:.+\n)*', key
     text, origin, size, root, marks = re.fullmatch(rf'({top})\n((?:\u2014 [^\s+]{{1,200}} .{{6}}[^=\n].*\n){{1,100}})', checkpoint).groups()
     root, marks = decoded(root), [(signer, decoded(mark)) for _, signer, mark in (line.split(' ') for line in marks[:-1].split('\n'))]
     own = [is_signed(public, text.encode(), mark[4:]) for signer, mark in marks if (signer, mark[:4]) == (name, id)]
-    need(origin == name and own and all(own), 'the checkpoint of the ledger is not signed by the key that was given')
-    found = root_of(sha256(b'\0' + leaf.encode()), number(place['index']), int(size), [*map(decoded, of(list, place['proof']))])
-    need(found == root, 'the signed ledger does not hold this conversation as it is here')
+    need(own, f'the checkpoint is not of {name} and its key {id.hex()}: the key is of another ledger, or of another time', NotChecked)
+    need(origin == name and all(own), 'the checkpoint of the ledger is not signed by the key that was given')
+    return int(size), root
+def check_leaf(leaf, tree, place):
+    found = root_of(sha256(b'\0' + leaf.encode()), number(place['index']), tree[0], [*map(decoded, of(list, place['proof']))])
+    need(found == tree[1], 'the signed ledger does not hold this conversation as it is here')
 def check_ledger(folder, manifest, sealed, key):
     if inner(manifest, 'ledger', None) is None: return 'there is no ledger: whoever can write to the store could have made all of this'
     if not key: return 'no key was given: whoever can write to the store could have made all of this'
     for one in of(list, parse(there(folder / 'keys.json').read_bytes())['rotations']):
-        try: check_leaf('key\n' + one['key'] + '\n', one['checkpoint'], one, key)
-        except Broken: continue  # It is of keys before the one that was given.
+        try: check_leaf('key\n' + one['key'] + '\n', check_note(one['checkpoint'], key), one)
+        except (Broken, NotChecked): continue  # It is of keys before the one that was given.
         key = key_from(one['key'])
+    tree = check_note(there(folder / 'checkpoint.txt').read_bytes().decode(), key)
     need(sealed, 'the event that the ledger names is not here')
-    place, note = manifest['ledger'], there(folder / 'checkpoint.txt').read_bytes().decode()
-    check_leaf(f'{manifest["conversation"]}\n{place["revision"]}\n{sealed}\n', note, place, key)
+    place = manifest['ledger']
+    check_leaf(f'{manifest["conversation"]}\n{place["revision"]}\n{sealed}\n', tree, place)
+    print(f'  sealed in the ledger {key[0]}, in a checkpoint of {tree[0]} entries that is signed with {key[3]}')
     newer = manifest['last'] - manifest['first'] - place['revision']
     return newer and f'the last {newer} events are newer than what the ledger holds'
 def check(folder, key):
+    look(folder)
     manifest = parse(there(folder / 'bundle.json').read_bytes())
-    need(manifest['format'] == 'palimpsest evidence 1', 'bundle.json names a format that is not known here')
+    version = re.fullmatch(r'palimpsest evidence ([1-9][0-9]{0,8})', str(manifest['format']))
+    need(version, 'bundle.json names a format that is not known here')
+    need(int(version[1]) == 1, f'this is {version[0]}: take a newer verify.py', NotChecked)
     need(re.fullmatch(r'(?!\.\.?$)[A-Za-z0-9._:-]{1,200}', manifest['conversation']), 'bundle.json names what cannot be a conversation')
     places = {('first', 'last', 'requests'): manifest, ('revision', 'index'): inner(manifest, 'ledger', {'revision': 0, 'index': 0})}
     for names, place in places.items(): place.update({name: number(place[name]) for name in names})
     manifest['withheld'] = [*map(number, of(list, manifest['withheld']))]
-    sealed, receipts = check_chain(folder, manifest)
+    sealed, receipts, times = check_chain(folder, manifest)
     print(f'  {manifest["last"] + 1} events of {manifest["conversation"]}, each written after the one before it')
+    if times: print(f'  recorded from {times[0]} to {times[-1]}')
     missing = check_requests(folder, manifest, receipts)
     print(f'  {manifest["requests"]} requests, each what its receipt says was sent')
     if manifest['withheld']: print(f'  left out: the events {manifest["withheld"]}')
@@ -135,7 +160,8 @@ def check(folder, key):
 if __name__ == '__main__':
     if hasattr(signal, 'SIGPIPE'): signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.setrecursionlimit(5000), sys.stdout.reconfigure(errors='backslashreplace')
-    parser, codes = argparse.ArgumentParser(description=__doc__, epilog='Exit code: 0 or 3 proven, 4 not proven, 1 broken'), set()
+    codes, epilog = set(), 'Exit code: 0 or 3 proven, 4 not proven, 2 not checked, 1 broken'
+    parser = argparse.ArgumentParser(description=__doc__, epilog=epilog)
     parser.add_argument('bundles', nargs='+', type=pathlib.Path)
     parser.add_argument('--key', help='verifier key of the ledger, or a file with it')
     bundles, key = vars(parser.parse_args()).values()
@@ -145,6 +171,8 @@ if __name__ == '__main__':
         print(bundle)
         try: code, verdict = check(bundle, key)
         except Broken as problem: code, verdict = 1, f'BROKEN: {problem}'
+        except NotChecked as problem: code, verdict = 2, f'NOT CHECKED: {problem}'
+        except OSError: code, verdict = 2, 'NOT CHECKED: a file cannot be read'
         except Exception: code, verdict = 1, 'BROKEN: what comes next is missing, or not in the form of a bundle'
         codes.add(code), print(f'  {verdict}', flush=True)
-    sys.exit(next(code for code in (1, 4, 3, 0) if code in codes))
+    sys.exit(next(code for code in (1, 2, 4, 3, 0) if code in codes))

@@ -7,7 +7,7 @@ import { type Failure, failureOf, usage } from './errors.ts'
 import { configuredStore, type Host } from './host.ts'
 import type { Screen } from './output.ts'
 import { loadPlugIns } from './plug-ins.ts'
-import { type GlobalOptions, shellOf } from './shell.ts'
+import { type GlobalOptions, shellOf, type Surroundings } from './shell.ts'
 import { version } from './package.ts'
 
 const examples = `
@@ -33,8 +33,8 @@ export const run = async (argv: readonly string[], host: Host): Promise<number> 
   const isJson = argv.includes('--json')
   const hide: Hide = (text) => withoutSecrets(text, [...argv, configuredStore(host)])
   let code = 0
-  const fail = (): void => {
-    code = 1
+  const fail: Surroundings['fail'] = (as = 1) => {
+    code = code === 1 ? 1 : as
   }
   try {
     await programOf({ isJson, hide, host, fail }).parseAsync(argv, { from: 'user' })
@@ -61,7 +61,7 @@ const usageMessage = ({ code, message }: CommanderError): string =>
     ? 'no command given: palimpsest --help lists them'
     : message.replace(/^error: /, '')
 
-const programOf = ({ isJson, hide, host, fail }: Telling & { readonly fail: () => void }): Command => {
+const programOf = ({ isJson, hide, host, fail }: Telling & Pick<Surroundings, 'fail'>): Command => {
   const shown = (text: string): string => visibleLines(hide(text))
   const program = new Command('palimpsest')
     .description(

@@ -24,8 +24,8 @@ export interface Surroundings {
   readonly out: Output
   readonly isJson: boolean
   readonly host: Host
-  /** Makes the exit code 1. */
-  readonly fail: () => void
+  /** Makes the exit code 1, or 2 unless it is 1: then nothing was found out. */
+  readonly fail: (code?: 1 | 2) => void
 }
 
 /** Whether the store must exist, or is created when something is written. */
@@ -53,7 +53,7 @@ export interface Shell {
 
 const actor: Actor = { kind: 'user' }
 
-export const shellOf = (program: Command, host: Host, fail: () => void): Shell => {
+export const shellOf = (program: Command, host: Host, fail: Surroundings['fail']): Shell => {
   const surroundings = (isAll = false): Surroundings => {
     const { json: isJson = false } = program.opts<GlobalOptions>()
     return { out: outputOn(host.stdout, isAll), isJson, host, fail }

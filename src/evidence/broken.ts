@@ -6,8 +6,15 @@ import { join } from 'node:path'
 /** The bundle is not what was written. */
 export class Broken extends Error {}
 
-export const need = (isSo: boolean, problem: string): void => {
-  if (!isSo) throw new Broken(problem)
+/** It is no bundle, did not come as it was written, or is not of the key: none of it proves a forgery. */
+export class NotChecked extends Error {}
+
+export const need = (
+  isSo: boolean,
+  problem: string,
+  Problem: typeof Broken | typeof NotChecked = Broken,
+): void => {
+  if (!isSo) throw new Problem(problem)
 }
 
 /** Something is missing, or has another form than in a bundle. */
@@ -39,13 +46,18 @@ export const parse = (bytes: Uint8Array): unknown => {
 /** The path of a file of a bundle, which is there. Nobody waits for a pipe, or reads a device. */
 export const fileIn = async (folder: string, name: string): Promise<string> => {
   const path = join(folder, name)
-  const isThere = await stat(path).then(
-    (stats) => stats.isFile(),
-    () => false,
-  )
-  need(isThere, `there is no ${name}: this is no bundle, or not a whole one`)
+  need(await isFile(path), `there is no ${name}: this is not a whole bundle`)
   return path
 }
+
+export const isFile = async (path: string): Promise<boolean> => (await kindOf(path)) === 'file'
+
+/** Undefined if nothing is there. Links are followed. */
+export const kindOf = (path: string): Promise<'file' | 'folder' | 'other' | undefined> =>
+  stat(path).then(
+    (stats) => (stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other'),
+    () => undefined,
+  )
 
 export const bytesIn = async (folder: string, name: string): Promise<Buffer> =>
   readFile(await fileIn(folder, name))

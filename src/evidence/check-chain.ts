@@ -14,6 +14,7 @@ import {
   textFrom,
   textIn,
 } from './broken.ts'
+import { isoTime } from '../events/events.ts'
 import { linesIn } from './lines.ts'
 import { files, type Manifest } from './manifest.ts'
 import { openWithheld } from './withheld.ts'
@@ -21,7 +22,14 @@ import { openWithheld } from './withheld.ts'
 /** The digests of the requests that events are the answers to, by position. */
 export type Digests = ReadonlyMap<number, readonly unknown[]>
 
+export interface Span {
+  readonly from: string
+  readonly to: string
+}
+
 interface Chain {
+  /** When the first and the last event that says so were recorded. */
+  readonly span: Span | undefined
   /** Hash of the event that the ledger names, if it is here. */
   readonly sealed: string | undefined
   readonly receipts: Digests
@@ -35,6 +43,7 @@ export const checkChain = async (folder: string, manifest: Manifest): Promise<Ch
   let first = 0
   let head: string | null = null
   let sealed: string | undefined
+  let span: Span | undefined
   for await (const lines of eventsIn(await fileIn(folder, files.events))) {
     const event = eventOf(lines)
     need(
@@ -55,6 +64,7 @@ export const checkChain = async (folder: string, manifest: Manifest): Promise<Ch
     }
     if (manifest.ledger?.revision === count - first) sealed = event.hash
     head = event.hash
+    if (event.time !== undefined) span = { from: span?.from ?? event.time, to: event.time }
     count++
   }
   for (const [name, fact] of Object.entries({ first, last: count - 1, head, withheld }))
@@ -62,12 +72,13 @@ export const checkChain = async (folder: string, manifest: Manifest): Promise<Ch
       isDeepStrictEqual(field(manifest, name), fact),
       `bundle.json says something else than events.txt: ${name}`,
     )
-  return { sealed, receipts }
+  return { sealed, receipts, span }
 }
 
 interface Read {
   readonly hash: string
   readonly prev: unknown
+  readonly time?: string
   readonly isWithheld: boolean
   readonly type: string
   readonly data: Buffer
@@ -81,8 +92,17 @@ const eventOf = (lines: Lines): Read => {
     if (!opened) throw new Broken('what is here of a withheld event does not have the hash that is given')
     return { ...opened, isWithheld: true, type: '', data }
   }
-  const prev = field(parse(metadata), 'prev')
-  return { hash: hash('sha256', joined(lines)), prev, isWithheld: false, type: type.toString('latin1'), data }
+  const stated = parse(metadata)
+  const prev = field(stated, 'prev')
+  const time = optional(stated, 'time')
+  return {
+    hash: hash('sha256', joined(lines)),
+    prev,
+    ...(typeof time === 'string' && isoTime.test(time) && { time }),
+    isWithheld: false,
+    type: type.toString('latin1'),
+    data,
+  }
 }
 
 /** The digests of the requests that an event is the answer to. */

@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { signersOf } from '../ledger/notes.ts'
 import { checkInclusion } from '../ledger/checks.ts'
-import { readCheckpoint } from '../ledger/checkpoints.ts'
+import { type Checkpoint, readCheckpoint } from '../ledger/checkpoints.ts'
 import { leafHash } from '../ledger/hashes.ts'
-import { parseKey, type VerifierKey } from '../ledger/keys.ts'
-import { isSignedBy } from '../ledger/notes.ts'
+import { keyText, parseKey, type VerifierKey } from '../ledger/keys.ts'
 import {
   Broken,
   bytesIn,
@@ -11,6 +11,7 @@ import {
   listIn,
   Malformed,
   need,
+  NotChecked,
   numberIn,
   parse,
   textFrom,
@@ -18,23 +19,40 @@ import {
 } from './broken.ts'
 import { files, type Manifest } from './manifest.ts'
 
-/** @returns why the bundle is not proven, if it is not */
+/** The ledger that a bundle is sealed in, as far as it was verified. */
+export interface SealedIn {
+  readonly origin: string
+  /** The verifier key that has signed the checkpoint: the one that was given, or one that followed it. */
+  readonly key: string
+  /** Entries at the checkpoint. */
+  readonly size: number
+}
+
+export interface LedgerChecked {
+  readonly ledger?: SealedIn
+  /** Why the bundle is not proven, if it is not. */
+  readonly problem?: string
+}
+
 export const checkLedger = async (
   folder: string,
   manifest: Manifest,
   { sealed, key }: { readonly sealed: string | undefined; readonly key: VerifierKey | undefined },
-): Promise<string | undefined> => {
+): Promise<LedgerChecked> => {
   const place = manifest.ledger
-  if (place === undefined) return `there is no ledger: ${anybody}`
-  if (!key) return `no key was given: ${anybody}`
+  if (place === undefined) return { problem: `there is no ledger: ${anybody}` }
+  if (!key) return { problem: `no key was given: ${anybody}` }
   const keys = listIn(field(parse(await bytesIn(folder, files.keys)), 'rotations'))
   const newest = keys.reduce<VerifierKey>(replaced, key)
+  const tree = checkNote(textFrom(await bytesIn(folder, files.checkpoint)), newest)
   if (sealed === undefined) throw new Broken('the event that the ledger names is not here')
   const { conversation, first, last } = manifest
-  const note = textFrom(await bytesIn(folder, files.checkpoint))
-  checkLeaf(`${conversation}\n${place.revision}\n${sealed}\n`, note, place, newest)
+  checkLeaf(`${conversation}\n${place.revision}\n${sealed}\n`, tree, place)
   const newer = last - first - place.revision
-  return newer === 0 ? undefined : `the last ${newer} events are newer than what the ledger holds`
+  const ledger = { origin: tree.origin, key: keyText(newest), size: tree.size }
+  return newer === 0
+    ? { ledger }
+    : { ledger, problem: `the last ${newer} events are newer than what the ledger holds` }
 }
 
 const anybody = 'whoever can write to the store could have made all of this'
@@ -43,10 +61,10 @@ const anybody = 'whoever can write to the store could have made all of this'
 const replaced = (key: VerifierKey, rotation: unknown): VerifierKey => {
   const next = textIn(field(rotation, 'key'))
   try {
-    checkLeaf(`key\n${next}\n`, textIn(field(rotation, 'checkpoint')), rotation, key)
+    checkLeaf(`key\n${next}\n`, checkNote(textIn(field(rotation, 'checkpoint')), key), rotation)
   } catch (error) {
     // It is of keys before the one that was given.
-    if (error instanceof Broken) return key
+    if (error instanceof Broken || error instanceof NotChecked) return key
     throw error
   }
   const parsed = parseKey(next)
@@ -54,14 +72,24 @@ const replaced = (key: VerifierKey, rotation: unknown): VerifierKey => {
   return parsed.right
 }
 
-/** The key has signed the note, and the leaf is in its tree. */
-const checkLeaf = (leaf: string, text: string, place: unknown, key: VerifierKey): void => {
+/** The key has signed the checkpoint. */
+const checkNote = (text: string, key: VerifierKey): Checkpoint => {
   const read = readCheckpoint(text)
   if (E.isLeft(read)) throw new Malformed()
   const { note, checkpoint } = read.right
-  const { origin, size, root } = checkpoint
-  const isSigned = origin === key.name && isSignedBy(note, [key])
+  const signers = signersOf(note, [key])
+  need(
+    E.isLeft(signers) || signers.right.length > 0,
+    `the checkpoint is not of ${key.name} and its key ${key.id}: the key is of another ledger, or of another time`,
+    NotChecked,
+  )
+  const isSigned = checkpoint.origin === key.name && E.isRight(signers)
   need(isSigned, 'the checkpoint of the ledger is not signed by the key that was given')
+  return checkpoint
+}
+
+/** The leaf is in the tree. */
+const checkLeaf = (leaf: string, { size, root }: Checkpoint, place: unknown): void => {
   const index = numberIn(field(place, 'index'))
   const proof = listIn(field(place, 'proof'))
   const isIn = checkInclusion({ leaf: leafHash(leaf), index, size, root, proof: proof.map(decoded) })

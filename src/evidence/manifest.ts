@@ -13,6 +13,11 @@ export const files = {
   manifest: 'bundle.json',
 } as const
 
+/** Those that are checked. */
+export const checkedFiles = Object.values(files).filter(
+  (name) => name !== files.verifier && name !== files.readme,
+)
+
 /** `bundle.json`. All that it says follows from the other files, or is proven by the ledger. */
 export interface Manifest {
   readonly format: typeof bundleFormat

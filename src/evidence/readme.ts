@@ -25,7 +25,7 @@ This folder holds what was said in a conversation with a language model, what th
 
 KEY is the verifier key of the ledger, a line such as \`example.com/log+1a2b3c4d+AZ…\`, or a file with it. **Get it from the operator some other way, best before you need it: a key that comes with the bundle proves nothing.** The same holds for verify.py: it is short, needs nothing but Python (3.8 or newer), and this copy is here for convenience; take one that you have read, or that you got elsewhere.
 
-The program prints what it found, and a verdict: PROVEN; PROVEN, APART FROM WHAT IS LEFT OUT; NOT PROVEN (nothing contradicts, but nothing proves it); or BROKEN, with the first thing that is not as it was written.
+The program prints what it found, and a verdict: PROVEN; PROVEN, APART FROM WHAT IS LEFT OUT; NOT PROVEN (nothing contradicts, but nothing proves it); NOT CHECKED (this is not the bundle as it was written, or the key is of another ledger); or BROKEN, with the first thing that is not as it was written.
 
 ## What is in it
 

@@ -189,17 +189,21 @@ describe('a bundle', () => {
 
   it('that was not written to its end is no bundle, whichever file was the last', async () => {
     const chat = (await sample()).conversation('hours-invoice')
-    for (const name of ['bundle.json', 'events.txt', 'parts.txt', 'requests.jsonl']) {
+    for (const name of ['events.txt', 'parts.txt', 'requests.jsonl']) {
       const folder = join(temporaryFolder(), 'evidence')
       await chat.evidence({ folder })
       rmSync(join(folder, name))
-      expect(await verifyEvidence(folder)).toMatchObject({ verdict: 'broken' })
+      expect(await verifyEvidence(folder)).toMatchObject({
+        verdict: 'broken',
+        problem: `there is no ${name}: this is not a whole bundle`,
+      })
     }
-    const empty = join(temporaryFolder(), 'empty')
-    mkdirSync(empty)
-    expect(await verifyEvidence(empty)).toMatchObject({
-      verdict: 'broken',
-      problem: 'there is no bundle.json: this is no bundle, or not a whole one',
+    const folder = join(temporaryFolder(), 'evidence')
+    await chat.evidence({ folder })
+    rmSync(join(folder, 'bundle.json'))
+    expect(await verifyEvidence(folder)).toMatchObject({
+      verdict: 'unchecked',
+      problem: 'there is no bundle.json: this is no bundle',
     })
   })
 

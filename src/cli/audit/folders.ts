@@ -32,7 +32,8 @@ export const verifyFolders = async (
       ...(timestamped.length > 0 && { timestamped }),
     })
     const isSigned = [...cosigned, ...timestamped].every(({ time }) => time !== undefined)
-    if (verified.verdict === 'broken' || verified.verdict === 'unproven' || !isSigned) fail()
+    if (verified.verdict === 'unchecked') fail(2)
+    else if (verified.verdict === 'broken' || verified.verdict === 'unproven' || !isSigned) fail()
     if (isJson) continue
     await out.line([folder, 'bold'])
     for (const line of verdictLines(verified)) await out.line([`  ${line}`])

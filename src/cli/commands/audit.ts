@@ -174,7 +174,8 @@ before, so now and then leave it out.
 With folders that \`audit export\` wrote, checks these and needs no store: says
 what the verify.py in them says, which of the witnesses named have signed the
 checkpoint, and when a timestamp says it was there. Exit code 1 if one is broken
-or not proven, or not signed.
+or not proven, or not signed; 2 if one cannot be checked, such as a folder that
+is not there or the key of another ledger.
 
 Examples:
   palimpsest audit verify --anchor /mnt/elsewhere/

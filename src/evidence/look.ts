@@ -1,0 +1,42 @@
+import { open, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isFile, kindOf, need, NotChecked } from './broken.ts'
+import { checkedFiles, files } from './manifest.ts'
+
+/** So much of a file shows how its lines end. */
+const beginning = 65_536
+
+/** Tells mistakes from forgeries, before anything is checked: throws `NotChecked` where a folder is no bundle as it was written. */
+export const look = async (folder: string): Promise<void> => {
+  const kind = await kindOf(folder)
+  need(kind !== undefined, 'there is no such folder', NotChecked)
+  need(kind === 'folder', 'this is a file: unpack it, and name the folder that was in it', NotChecked)
+  if (!(await isFile(join(folder, files.manifest)))) {
+    const hint = (await holdsBundles(folder)) ? 'name one of the folders in it' : 'this is no bundle'
+    throw new NotChecked(`there is no ${files.manifest}: ${hint}`)
+  }
+  for (const name of checkedFiles)
+    need(
+      !(await hasOtherLineEnds(join(folder, name))),
+      `${name} has lines that end in CR LF: get the bundle as it was written`,
+      NotChecked,
+    )
+}
+
+const holdsBundles = async (folder: string): Promise<boolean> => {
+  for (const name of await readdir(folder)) if (await isFile(join(folder, name, files.manifest))) return true
+  return false
+}
+
+/** Nothing in a bundle ends so, but what a program has converted on its way. */
+const hasOtherLineEnds = async (path: string): Promise<boolean> => {
+  if (!(await isFile(path))) return false
+  const file = await open(path)
+  try {
+    const { buffer, bytesRead } = await file.read(Buffer.alloc(beginning), 0, beginning, 0)
+    const end = buffer.subarray(0, bytesRead).indexOf('\n')
+    return end > 0 && buffer[end - 1] === 13
+  } finally {
+    await file.close()
+  }
+}
