@@ -1,4 +1,5 @@
-import { isBlock } from '../events/blocks.ts'
+import { estimate } from '../context/tokens/estimate.ts'
+import { type Block, isBlock, textBlock } from '../events/blocks.ts'
 import type { ConversationEvent, Origin } from '../events/events.ts'
 import { beginsTurn } from '../commands/state.ts'
 import { isSameReply } from '../context/tokens/usage.ts'
@@ -6,7 +7,7 @@ import { isUnproven } from '../receipts/calls.ts'
 import { failedIn } from '../models/asking.ts'
 import { receiptsOfSummary } from '../receipts/summary-request.ts'
 import { type Counts, countsIn } from '../turn/spending/usage.ts'
-import { namedReplies } from './same-call.ts'
+import { isImported, namedReplies } from './same-call.ts'
 
 /** Something that a model was asked and that may have cost money. */
 export interface PaidCall {
@@ -23,6 +24,8 @@ export interface PaidCall {
   readonly counts?: Counts | undefined
   /** Names under which any conversation has the same call; absent if no other can have it. */
   readonly names?: readonly string[]
+  /** About how many tokens an imported reply is, by its content. */
+  readonly said?: number
   /** The tools that the reply calls, one for each call. */
   readonly tools: readonly string[]
 }
@@ -61,10 +64,11 @@ export const paidCallsIn = async (events: AsyncIterable<ConversationEvent>): Pro
 
 type Reply = ConversationEvent<'MessageAppended'>
 
+/** What an import says of an assistant is a reply even if the file names no model: somebody has paid for it. */
 const isReply = (event: ConversationEvent): event is Reply =>
   event.type === 'MessageAppended' &&
   event.data.role === 'assistant' &&
-  (event.data.origin?.context !== undefined || isUnproven(event))
+  (event.data.origin?.context !== undefined || isUnproven(event) || isImported(event))
 
 const callsOf = (
   event: ConversationEvent,
@@ -74,7 +78,8 @@ const callsOf = (
   if (isReply(event)) {
     const { origin = {}, content } = event.data
     const tools = content.flatMap((block) => (isBlock(block, 'tool_use') ? [block.name] : []))
-    return [...failedBefore(event, origin), { ...paid(event, origin, 'reply'), names, tools }]
+    const said = isImported(event) ? estimate(content.flatMap(spoken)) : 0
+    return [...failedBefore(event, origin), { ...paid(event, origin, 'reply'), names, said, tools }]
   }
   if (event.type !== 'Condensed' || event.data.method !== 'model') return []
   const { origin = {} } = event.data
@@ -113,14 +118,22 @@ const failedBefore = (event: ConversationEvent, origin: Origin): readonly PaidCa
 const isCounted = (usage: Origin['usage']): boolean =>
   usage !== undefined && ['input_tokens', 'output_tokens'].some((field) => typeof usage[field] === 'number')
 
+/** What a block shows of what the model wrote, at least. */
+const spoken = (block: Block): readonly Block[] => {
+  if (isBlock(block, 'redacted_thinking')) return []
+  return isBlock(block, 'thinking') ? [textBlock(block.thinking)] : [block]
+}
+
 const joined = (one: PaidCall, other: PaidCall): PaidCall => ({
   ...fuller(one, other),
   names: [...(one.names ?? []), ...(other.names ?? [])],
+  said: (one.said ?? 0) + (other.said ?? 0),
   tools: [...one.tools, ...other.tools],
 })
 
 /** A call of which two records are there: the one that was written later has counted more. */
 export const fuller = (one: PaidCall, other: PaidCall): PaidCall => {
   const isFuller = (other.counts?.output ?? 0) >= (one.counts?.output ?? 0)
-  return isFuller ? { ...one, counts: other.counts ?? one.counts } : one
+  const said = Math.max(one.said ?? 0, other.said ?? 0)
+  return { ...one, said, ...(isFuller && { counts: other.counts ?? one.counts }) }
 }

@@ -14,7 +14,7 @@ export const namedReplies = (): ((event: ConversationEvent) => readonly string[]
   return (event) => {
     const { type, data, metadata, position } = event
     const before = type === 'Rewound' ? paths[data.to] : paths[position - 1]
-    const isImport = metadata.commandId.startsWith('import:')
+    const isImport = isImported(event)
     const path = type === 'MessageAppended' && isImport ? pathAfter(before, contentOf(event)) : before
     paths[position] = path ?? ''
     if (type !== 'MessageAppended') return []
@@ -33,6 +33,10 @@ export const namedReplies = (): ((event: ConversationEvent) => readonly string[]
     ]
   }
 }
+
+/** Whether an import of another program's file wrote an event. */
+export const isImported = ({ metadata }: ConversationEvent): boolean =>
+  metadata.commandId.startsWith('import:')
 
 const pathAfter = (path = '', said: readonly Message[]): string =>
   hash('sha256', JSON.stringify([path, said.map(({ role, content }) => [role, content])]), 'base64url').slice(

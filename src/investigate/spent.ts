@@ -1,4 +1,4 @@
-import { costOf, priceOf, type Prices } from '../turn/spending/prices.ts'
+import { costOf, isTierPriced, lacksOf, priceOf, type Prices } from '../turn/spending/prices.ts'
 import { noUsage, sumOf, tokensOfUsage, type Usage, usageOfCounts } from '../turn/spending/usage.ts'
 import type { PaidCall } from './paid.ts'
 import { isOfProgram } from './replies.ts'
@@ -15,26 +15,53 @@ export interface Spent extends Usage {
   readonly unpriced: number
   /** Calls without recorded usage: tokens and `usd` lack them. */
   readonly uncounted: number
+  /** Calls that are counted and cost more: `usd` or `output` lack a part of each. */
+  readonly understated: number
+  /** What these and the unpriced lack, and how many calls each: `{ 'speed: fast': 2, 'output tokens': 57 }`. */
+  readonly lacks: Readonly<Record<string, number>>
 }
 
-export const nothingSpent: Spent = { ...noUsage, calls: 0, failed: 0, usd: 0, unpriced: 0, uncounted: 0 }
+export const nothingSpent: Spent = {
+  ...noUsage,
+  calls: 0,
+  failed: 0,
+  usd: 0,
+  unpriced: 0,
+  uncounted: 0,
+  understated: 0,
+  lacks: {},
+}
 
-export const spentOn = ({ kind, calls, model, counts }: PaidCall, prices: Prices): Spent => {
+export const spentOn = ({ kind, calls, model, counts, said = 0 }: PaidCall, prices: Prices): Spent => {
   const failed = kind === 'failed' ? calls : 0
   const price = model === undefined ? undefined : priceOf(prices, model)
   const isFree = counts !== undefined && tokensOfUsage(counts) === 0
   // No model answers without tokens: the program gave up before it was told of any. What a program says is free.
   const isUntold = isFree && kind !== 'failed' && !isOfProgram({ model })
   if (!counts || isUntold) return { ...nothingSpent, calls, failed, uncounted: calls }
+  const isPriced = isFree || (price !== undefined && isTierPriced(counts.terms?.tier, model))
+  const lacks = [
+    ...lacksOf(counts, model),
+    ...(price || isFree ? [] : [`price of ${model ?? 'one that is not recorded'}`]),
+    ...(isFarBelow(counts.output, said) ? ['output tokens'] : []),
+  ]
   return {
     ...usageOfCounts(counts),
     calls,
     failed,
-    usd: price && !isFree ? costOf(counts, price) : 0,
-    unpriced: price || isFree ? 0 : calls,
+    usd: price && isPriced ? costOf(counts, price) : 0,
+    unpriced: isPriced ? 0 : calls,
     uncounted: 0,
+    understated: isPriced && lacks.length > 0 ? calls : 0,
+    lacks: Object.fromEntries(lacks.map((what) => [what, calls])),
   }
 }
+
+/**
+ * Whether a reply says more than its recorded output can be: programs record the usage that a stream begins with. Estimates are up to
+ * twice what the API counts.
+ */
+const isFarBelow = (output: number, said: number): boolean => said > 2.5 * output + 8
 
 export const sumSpent = (all: Iterable<Spent>): Spent => {
   let sum = nothingSpent
@@ -46,7 +73,15 @@ export const sumSpent = (all: Iterable<Spent>): Spent => {
       usd: sum.usd + one.usd,
       unpriced: sum.unpriced + one.unpriced,
       uncounted: sum.uncounted + one.uncounted,
+      understated: sum.understated + one.understated,
+      lacks: sumOfEach(sum.lacks, one.lacks),
     }
+  return sum
+}
+
+const sumOfEach = (one: Spent['lacks'], other: Spent['lacks']): Spent['lacks'] => {
+  const sum = { ...one }
+  for (const [what, calls] of Object.entries(other)) sum[what] = (sum[what] ?? 0) + calls
   return sum
 }
 

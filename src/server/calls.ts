@@ -10,7 +10,7 @@ import { callOutOfRange } from '../receipts/errors.ts'
 import { requestToday } from '../receipts/remade.ts'
 import { bodySent } from '../receipts/sent.ts'
 import { toError } from '../result/typed.ts'
-import { costOf, priceOf, prices } from '../turn/spending/prices.ts'
+import { costOf, lacksOf, priceOf, prices } from '../turn/spending/prices.ts'
 import { countsIn } from '../turn/spending/usage.ts'
 import { rendering } from '../projections/render/renderer.ts'
 import { inBreaths } from '../store/breath.ts'
@@ -42,7 +42,8 @@ export interface CalledRequest extends Partial<ModelCall> {
 /** What a reply cost at list prices, in US dollars; undefined if nobody knows its price or its tokens. */
 export const usdOf = ({ model, usage }: Origin = {}): number | undefined => {
   const price = model === undefined || usage === undefined ? undefined : priceOf(prices, model)
-  return price && costOf(countsIn(usage), price)
+  const counts = countsIn(usage)
+  return price && lacksOf(counts, model).length === 0 ? costOf(counts, price) : undefined
 }
 
 /** The call of a number, if there is one; `isNext`: there is none, but one of the number before, or none at all. */

@@ -262,14 +262,20 @@ describe('an agent that is replayed', () => {
     const larger = { ...small, context: { window: 2_600 } }
     const { divergence, ...found } = await replayAgent(other, { agent: larger })
     expect([found.markers, divergence]).toMatchObject([1, { kind: 'context', event: 14 }])
-    expect(await replayAgent(other, { agent: larger, from: 2 })).toMatchObject({ isSame: true, markers: 0 })
+    const nothing = await replayAgent(other, { agent: larger, from: 2 })
+    expect(nothing).toMatchObject({ isSame: false, replies: 0, markers: 0 })
+    expect(nothing.divergence).toBeUndefined()
   })
 
   test('says how many replies have no receipt, also where none has', async () => {
     const { other, small } = await continuedFrom()
     expect(await replayAgent(other, { agent: small })).toMatchObject({ unproven: 6 })
     const before = await other.fork('before', { at: 11 })
-    expect(await replayAgent(before, { agent: small })).toMatchObject({ replies: 0, unproven: 6 })
+    expect(await replayAgent(before, { agent: small })).toMatchObject({
+      isSame: false,
+      replies: 0,
+      unproven: 6,
+    })
   })
 
   test('sees its conversation as it was, and cannot write to it', async () => {

@@ -128,6 +128,98 @@ describe('cost', () => {
     await expect(cost(store, { conversation: 'd' })).rejects.toMatchObject({ _tag: 'ConversationNotFound' })
   })
 
+  test('applies the prices of batches, web searches and places, and names what has none', async () => {
+    const store = await opened()
+    const million = usage(1_000_000, 0)
+    const termed = (terms: object, model = 'claude-opus-5-5') =>
+      reply(model, { usage: { ...million, ...terms } })
+    const costOf = async (id: string, ...replies: readonly object[]) => {
+      await begun(store, id, ...replies)
+      return (await cost(store, { conversation: id })).total
+    }
+    const searched = { server_tool_use: { web_search_requests: 3, web_fetch_requests: 9 } }
+    const usualTerms = { service_tier: 'standard', speed: 'standard', inference_geo: 'not_available' }
+    for (const [index, [terms, usd]] of (
+      [
+        [usualTerms, 4],
+        [{ service_tier: 'batch' }, 2],
+        [{ inference_geo: 'us' }, 4.4],
+        [searched, 4.03],
+        [{ service_tier: 'batch', inference_geo: 'us', ...searched }, 2.23],
+      ] as const
+    ).entries()) {
+      const total = await costOf(`priced-${index}`, termed(terms))
+      expect(total).toMatchObject({ unpriced: 0, understated: 0, lacks: {} })
+      expect(total.usd).toBeCloseTo(usd, 9)
+    }
+    // More than the standard price, but nobody knows how much.
+    expect(
+      await costOf(
+        'lower',
+        termed({ speed: 'fast' }),
+        termed({ speed: 'fast', inference_geo: 'mars' }),
+        termed({ server_tool_use: { code_execution_requests: 1 } }),
+      ),
+    ).toMatchObject({
+      usd: 12,
+      unpriced: 0,
+      understated: 3,
+      lacks: { 'speed: fast': 2, 'inference_geo: mars': 1, code_execution_requests: 1 },
+    })
+    // It may be more or less.
+    expect(await costOf('tier', termed({ service_tier: 'priority' }), termed({}))).toMatchObject({
+      usd: 4,
+      input: 2_000_000,
+      unpriced: 1,
+      understated: 0,
+      lacks: { 'service_tier: priority': 1 },
+    })
+  })
+
+  test('counts the replies of an imported chat that records nothing of its calls, and a short output', () =>
+    inDirectory(async (directory) => {
+      const chat = [
+        { role: 'system', content: 'Be brief.' },
+        { role: 'user', content: 'Hi' },
+        { role: 'assistant', content: 'Hello.' },
+        { role: 'user', content: 'Bye' },
+        { role: 'assistant', content: 'Bye.' },
+      ]
+      writeFileSync(join(directory, 'chat.json'), JSON.stringify(chat))
+      const line = (index: number, output: number, text: string) => ({
+        sessionId: 's',
+        uuid: `u${index}`,
+        parentUuid: index === 0 ? null : `u${index - 1}`,
+        type: 'assistant',
+        timestamp: `2026-01-01T10:00:0${index}.000Z`,
+        message: {
+          id: `m${index}`,
+          role: 'assistant',
+          model: 'claude-opus-5-5',
+          content: [{ type: 'text', text }],
+          stop_reason: null,
+          usage: { ...usage(10, output), speed: 'fast' },
+        },
+      })
+      const lines = [
+        line(0, 3, 'A long answer, word for word. '.repeat(20)),
+        line(1, 140, 'A long answer, word for word. '.repeat(20)),
+        line(2, 1, 'Yes.'),
+      ]
+      writeFileSync(join(directory, 's.jsonl'), lines.map((each) => JSON.stringify(each)).join('\n'))
+      await shell('palimpsest import chat.json s.jsonl', directory)
+      const { stdout, stderr } = await shell('palimpsest cost --all', directory)
+      expect(stdout).toMatch(/^openai-\w+\t2\t0\t0\t0\t0\t≥ 0\.0000\t≥ 0\.0000$/m)
+      expect(stdout).toMatch(/^s\t3\t30\t0\t0\t144\t≥ 0\.0030\t≥ 0\.0030$/m)
+      expect(stderr).toBe(
+        [
+          '3 calls with speed: fast: its price is not known',
+          '1 call with fewer output tokens recorded than the reply has: more was paid',
+          '2 calls without recorded usage: not in the sums\n',
+        ].join('\n'),
+      )
+    }))
+
   test('of a fork is what it asked itself; what it inherited counts for its parent', async () => {
     const store = await opened()
     const parent = await begun(store, 'c', reply('claude-opus-5-5', { usage: usage(10, 1) }))

@@ -1,5 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { Cost, Spent, ToolSpent } from '../../investigate/index.ts'
+import { visible } from '../../formats/visible.ts'
 import { toError } from '../../result/typed.ts'
 import { usage } from '../errors.ts'
 import { pricesIn } from '../options.ts'
@@ -36,8 +37,8 @@ export const addCost = (program: Command, shell: Shell): void => {
 Counts every call of a model that has an answer, on every branch, once: the
 calls of a fork's parent count for the parent. A reply that calls several tools
 is shared among them. "≥" before an amount says that a price or a usage is
-missing; what is missing is printed on standard error, and "not counted: …" for
-what cannot be read.
+missing, or lower than what the reply says; what is missing is printed on
+standard error, and "not counted: …" for what cannot be read.
 
 In a pipe, each line is name, calls (of a tool: how often it was called),
 input, cache reads, cache writes, output, US dollars, and of a conversation the
@@ -69,7 +70,7 @@ const print = async (
     rowsOf(found, by),
     [1, 2, 3, 4, 5, 6, 7],
   )
-  for (const line of missingIn(found)) host.stderr.write(`${line}\n`)
+  for (const line of missingIn(found)) host.stderr.write(`${visible(line)}\n`)
 }
 
 const headings = ['calls', 'input', 'read', 'written', 'output', 'usd']
@@ -103,20 +104,29 @@ const toolRow = (
   { uses, input, cacheRead, cacheWrite, output, usd }: ToolSpent,
 ): readonly string[] => [name, ...[uses, input, cacheRead, cacheWrite, output].map(String), usdText(usd)]
 
-const amountOf = ({ usd, unpriced, uncounted }: Spent): string =>
-  `${unpriced + uncounted > 0 ? '≥ ' : ''}${usdText(usd)}`
+const amountOf = ({ usd, unpriced, uncounted, understated }: Spent): string =>
+  `${unpriced + uncounted + understated > 0 ? '≥ ' : ''}${usdText(usd)}`
+
+const ofModel = 'price of '
 
 /** What the amounts lack. */
-const missingIn = ({ total, models, problems, conversations }: Cost): readonly string[] => {
-  const { unpriced, uncounted } = total
-  const nameless = models
-    .filter((each) => each.unpriced > 0)
-    .map(({ model = 'one that is not recorded' }) => model)
+const missingIn = ({ total, problems, conversations }: Cost): readonly string[] => {
+  const { uncounted, lacks } = total
+  const { 'output tokens': cut = 0, ...others } = lacks
+  const { names = [], terms = [] } = Object.groupBy(Object.entries(others), ([what]) =>
+    what.startsWith(ofModel) ? 'names' : 'terms',
+  )
+  const unpriced = names.reduce((sum, [, calls]) => sum + calls, 0)
+  const nameless = names.map(([what]) => what.slice(ofModel.length)).join(', ')
   const inherited = conversations.reduce((sum, each) => sum + each.inherited, 0)
   const repeated = conversations.reduce((sum, each) => sum + each.repeated, 0)
   return [
     ...(unpriced > 0
-      ? [`${plural(unpriced, 'call')} without a price (${nameless.join(', ')}): give one with --prices`]
+      ? [`${plural(unpriced, 'call')} without a price (${nameless}): give one with --prices`]
+      : []),
+    ...terms.map(([what, calls]) => `${plural(calls, 'call')} with ${what}: its price is not known`),
+    ...(cut > 0
+      ? [`${plural(cut, 'call')} with fewer output tokens recorded than the reply has: more was paid`]
       : []),
     ...(uncounted > 0 ? [`${plural(uncounted, 'call')} without recorded usage: not in the sums`] : []),
     ...(inherited > 0 ? [`${plural(inherited, 'inherited call')}: counted for what was forked`] : []),

@@ -17,7 +17,7 @@ export const printReplayedAgent = async (
     const { turn } = await loadAgent(file)
     const { replayAgent } = await import('../../investigate/index.ts')
     const replayed = await replayAgent(store.conversation(id), { agent: turn, from })
-    if (replayed.isSame && replayed.replies === 0) throw toError(nothingToReplay(replayed, from))
+    if (!replayed.divergence && replayed.replies === 0) throw toError(nothingToReplay(replayed, from))
     return replayed
   })
   if (!found.isSame) fail()

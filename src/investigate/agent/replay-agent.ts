@@ -19,7 +19,7 @@ import { summaryDiffers } from './summary.ts'
 /** What an agent would have made of a recorded conversation. */
 export interface AgentReplayed {
   readonly conversation: string
-  /** Whether nothing differs. */
+  /** Whether something was compared, and nothing differs. */
   readonly isSame: boolean
   /** What was looked at, through the divergence: replies, summaries and truncations, and calls of tools. */
   readonly replies: number
@@ -61,7 +61,7 @@ export const replayedLog = async (
   }
   return {
     conversation: chat.id,
-    isSame: divergence === undefined,
+    isSame: divergence === undefined && count.replies + count.markers > 0,
     ...count,
     ...(divergence && { divergence }),
   }

@@ -48,6 +48,8 @@ const spent = z
     usd: z.number(),
     unpriced: count,
     uncounted: count,
+    understated: count,
+    lacks: z.record(z.string(), count),
   })
   .meta({ id: 'Spent' })
 export const costShape = z

@@ -41,8 +41,9 @@ const opus = price(5, 25, 0.5)
 const sonnet = price(3, 15, 0.3)
 
 /**
- * List prices of the Messages API as of `pricesAsOf` (https://platform.claude.com/docs/en/about-claude/pricing). Batches, priority, other
- * hosts, web searches and containers have prices of their own. `prices` of a turn adds to them or replaces them.
+ * List prices of the Messages API as of `pricesAsOf` (https://platform.claude.com/docs/en/about-claude/pricing). `costOf` applies what is
+ * known of batches, web searches and inference in the US; priority, fast mode, other hosts and containers have prices of their own, which
+ * are not. `prices` of a turn adds to them or replaces them.
  */
 export const prices: Prices = {
   'claude-fable-5-1': price(10, 50, 0.25),
@@ -67,9 +68,13 @@ const date = /[-@]\d{8}$/
 export const priceOf = (all: Prices, model: string): Price | undefined =>
   [model, model.replace(date, '')].flatMap((name) => (Object.hasOwn(all, name) ? (all[name] ?? []) : []))[0]
 
-/** What a call cost, in US dollars. */
+/** US dollars for a search of the web. */
+const webSearch = 0.01
+const [batch, inUs] = [0.5, 1.1]
+
+/** What a call cost, in US dollars; what `lacksOf` names is not in it. */
 export const costOf = (counts: Counts, { long, ...short }: Price): number => {
-  const { input, cacheRead, cacheWrite, cacheWrite1h, output } = counts
+  const { input, cacheRead, cacheWrite, cacheWrite1h, output, terms = {} } = counts
   const applied = long && tokensOfUsage({ ...counts, output: 0 }) > long.above ? long : short
   const millionths =
     input * applied.input +
@@ -77,5 +82,23 @@ export const costOf = (counts: Counts, { long, ...short }: Price): number => {
     (cacheWrite - cacheWrite1h) * applied.cacheWrite5m +
     cacheWrite1h * applied.cacheWrite1h +
     output * applied.output
-  return millionths / 1_000_000
+  const factor = (terms.tier === 'batch' ? batch : 1) * (terms.geo === 'us' ? inUs : 1)
+  return (millionths / 1_000_000) * factor + (terms.webSearches ?? 0) * webSearch
 }
+
+/** What may change the price of a call and has no known price, by the names that the API gives it: `speed: fast`. */
+export const lacksOf = ({ terms = {} }: Counts, model: string | undefined): readonly string[] => {
+  const { tier, speed, geo, webSearches, tools = [] } = terms
+  const isClaude = model?.includes('claude') === true
+  return [
+    ...(isTierPriced(tier, model) ? [] : [`service_tier: ${tier}`]),
+    ...(speed === undefined ? [] : [`speed: ${speed}`]),
+    ...(geo === undefined || (isClaude && geo === 'us') ? [] : [`inference_geo: ${geo}`]),
+    ...(webSearches === undefined || isClaude ? [] : ['web_search_requests']),
+    ...tools,
+  ]
+}
+
+/** Whether the price of a service tier is known: others may cost more than the standard, or less. */
+export const isTierPriced = (tier: string | undefined, model: string | undefined): boolean =>
+  tier === undefined || (tier === 'batch' && model?.includes('claude') === true)
