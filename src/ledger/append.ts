@@ -42,6 +42,7 @@ export async function* appendEntries(
     checkpoint,
     rotations,
     ...(after !== undefined && { after }),
+    turns: true as const,
   }
   const stream = logStream(ledger.number)
   const event = yield* ok(encoded(stream, { type: 'HeadsSealed', data }, actor))

@@ -1,14 +1,15 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Conversation } from '../conversation/conversation.ts'
 import { invalidInput } from '../events/errors.ts'
-import { conversationOf, streamOf } from '../events/ids.ts'
+import { conversationOf, streamOf, turnsStreamOf } from '../events/ids.ts'
 import { auditReceipts } from '../receipts/audit.ts'
 import { orThrow, run } from '../result/steps.ts'
 import { namePages } from '../store/pages.ts'
 import { type Checkpoint as StorePlace, type EventStore, maxPage } from '../store/port.ts'
 import type { Anchor } from './anchors.ts'
+import { nameOf, ownerOf } from './entries.ts'
 import { changedSince, headOf, movedSince } from './moved.ts'
-import { type AuditProblem, verifyLedger } from './verify.ts'
+import { type AuditProblem, ofTurns, verifyLedger } from './verify.ts'
 
 /** The end of an audit: how much was checked. */
 export interface AuditDone {
@@ -98,8 +99,16 @@ export async function* auditing({
       progress = { ...progress, entries: step.value.entries }
       yield { type: 'passed', progress }
     }
-  const { size: entries, sealed, after } = step.value
+  const { size: entries, sealed, after, turns } = step.value
   const passedOver = passedOverIn(store, after)
+  /** As `passedOver`, of what the turns of a conversation recorded. */
+  const passedOverBeside = async (id: string): Promise<AuditProblem | undefined> => {
+    const stream = turnsStreamOf(id)
+    const end = await orThrow(run(headOf(store, stream)))
+    const isUnsealed = typeof end === 'object' && end.revision > (sealed.get(end.name) ?? -1)
+    const problem = isUnsealed ? await passedOver(stream, end.revision) : undefined
+    return problem && { ...problem, conversation: id, message: ofTurns(problem.message) }
+  }
   const isPlace = reached.place === undefined || (await hasPlace(store, reached.place))
   if (!isPlace) yield told({ type: 'problem', kind: 'store', message: placeGone })
   const since = isPlace ? reached.place : undefined
@@ -113,6 +122,8 @@ export async function* auditing({
     const unsealed = end && end.revision > last ? await passedOver(name, end.revision) : undefined
     if (unsealed) yield told(unsealed)
     if (end?.isUnfinished && end.revision < last) yield told(sealedBehind(id, last))
+    const beside = turns ? await passedOverBeside(id) : undefined
+    if (beside) yield told(beside)
     for (const problem of found.problems) yield told(problem)
     progress = {
       ...progress,
@@ -145,7 +156,12 @@ async function* namesSince(
   since: StorePlace | undefined,
   after: string | undefined,
 ): AsyncGenerator<string, void> {
-  if (since !== undefined) return yield* (await orThrow(run(movedSince(store, since)))).streams
+  if (since !== undefined) {
+    const names = new Set<string>()
+    for await (const name of (await orThrow(run(movedSince(store, since)))).streams)
+      names.add(streamOf(ownerOf(nameOf(name))))
+    return yield* names
+  }
   const first = after === undefined ? '' : streamOf(after)
   for await (const names of namePages((last) => store.streams(streamOf(''), last ?? first, maxPage)))
     yield* await orThrow(names)

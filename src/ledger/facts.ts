@@ -12,13 +12,14 @@ const schemas = {
   LedgerBegun: z.object({ origin: text, key: text, reason: z.string().optional() }),
   /**
    * In `logStream`: entries from index `from` on, and the checkpoint after them, a signed note. `after`: what the store had up to there is
-   * sealed. `rotations`: revisions of this stream in which the key changed, this one included.
+   * sealed; with `turns`, of the streams of turns as well. `rotations`: revisions of this stream in which the key changed, this one included.
    */
   HeadsSealed: z.object({
     from: count,
     entries: z.array(text),
     checkpoint: text,
     after: text.optional(),
+    turns: z.literal(true).optional(),
     rotations: z.array(count),
   }),
   /** In `tilesStream`, where the index of the tile of level 0 is the revision: `Completed`, the hashes of each row in base64 as one. */

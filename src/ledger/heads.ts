@@ -1,19 +1,17 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { hashOf } from '../events/codec.ts'
-import { streamOf } from '../events/ids.ts'
-import { caught, orThrow, run, type Steps } from '../result/steps.ts'
+import { ok, orThrow, run, type Steps } from '../result/steps.ts'
 import { isLoss } from '../store/errors.ts'
 import type { EventStore } from '../store/port.ts'
-import { pagesOf } from '../store/pages.ts'
-import { parseEntry } from './entries.ts'
+import { type LastHeads, parseEntry, type SealedEvent, streamNamed, takeOlder } from './entries.ts'
 import type { LedgerError } from './errors.ts'
 import { logStream } from './facts.ts'
 import { batchIn, type Ledger } from './log.ts'
 import { backwards } from './stored.ts'
 
-/** An entry of the ledger for a conversation. */
+/** An entry of the ledger for a stream. */
 export interface HeadEntry {
-  /** Of the event in the conversation's own stream, and its hash when it was sealed, which covers all before it. */
+  /** Of the event in its stream, and its hash when it was sealed, which covers all before it. */
   readonly revision: number
   readonly head: string
   /** Of the entry. */
@@ -22,49 +20,40 @@ export interface HeadEntry {
   readonly sealed: string
 }
 
-/** What was sealed of a conversation, the newest first. Searches the ledger backwards. Iteration throws a `LedgerError`. */
+/**
+ * What was sealed of a stream, the newest first. Searches the ledger backwards. Iteration throws a `LedgerError`.
+ *
+ * @param name of the stream (`nameOf`)
+ */
 export async function* headsOf(
   store: EventStore,
   { number, revision: last }: Pick<Ledger, 'number' | 'revision'>,
-  conversation: string,
+  name: string,
 ): AsyncGenerator<HeadEntry, void> {
   // As it is in the JSON of a batch, which need not be parsed to see that it is not there.
-  const sought = JSON.stringify(`${conversation}\n`).slice(0, -1)
+  const sought = JSON.stringify(`${name}\n`).slice(0, -1)
   for await (const event of backwards(store, logStream(number), last)) {
     const recorded = await orThrow(event)
     if (!recorded.data.includes(sought)) continue
     const { from, entries, time: sealed } = await orThrow(run(batchIn(recorded)))
     for (const [n, text] of [...entries.entries()].toReversed()) {
       const entry = parseEntry(text)
-      if (E.isLeft(entry) || entry.right.type !== 'head' || entry.right.conversation !== conversation)
-        continue
+      if (E.isLeft(entry) || entry.right.type !== 'head' || entry.right.name !== name) continue
       const { revision, head } = entry.right
       yield { revision, head, index: from + n, sealed }
     }
   }
 }
 
-/** The event of a conversation's own stream that an entry names, and its hash. */
-export type SealedEvent = Pick<HeadEntry, 'revision' | 'head'>
-
-/** The newest entry of every conversation in a ledger. Memory: some 250 bytes a conversation. */
+/** Reads the newest entry of every stream in a ledger. */
 export async function* lastHeads(
   store: EventStore,
-  { number, revision: last }: Pick<Ledger, 'number' | 'revision'>,
-): Steps<LedgerError, Map<string, SealedEvent>> {
-  return yield* caught<LedgerError, Map<string, SealedEvent>>(async () => {
-    const heads = new Map<string, SealedEvent>()
-    for await (const page of pagesOf(store, logStream(number)))
-      for (const event of await orThrow(page)) {
-        if (event.revision > last) return heads
-        for (const text of (await orThrow(run(batchIn(event)))).entries) {
-          const entry = parseEntry(text)
-          if (E.isRight(entry) && entry.right.type === 'head')
-            heads.set(entry.right.conversation, { revision: entry.right.revision, head: entry.right.head })
-        }
-      }
-    return heads
-  })
+  { number, revision }: Pick<Ledger, 'number' | 'revision'>,
+): Steps<LedgerError, LastHeads> {
+  const heads: LastHeads = new Map()
+  for await (const event of backwards(store, logStream(number), revision))
+    takeOlder(heads, (yield* batchIn(yield* ok(event))).entries)
+  return heads
 }
 
 /** How the store differs from an entry of the ledger. */
@@ -76,10 +65,10 @@ export interface SealDifference {
 /** Compares the event that an entry names with the entry; undefined if it is the one that was sealed. Throws a `StoreError`. */
 export const differenceFrom = async (
   store: EventStore,
-  conversation: string,
+  name: string,
   { revision, head }: SealedEvent,
 ): Promise<SealDifference | undefined> => {
-  const stream = streamOf(conversation)
+  const stream = streamNamed(name)
   const read = await store.read({ stream, from: revision, direction: 'forwards', limit: 1 })()
   if (E.isLeft(read)) {
     if (!isLoss(read.left)) await orThrow(read)

@@ -2,7 +2,7 @@ import { ok, type Steps } from '../result/steps.ts'
 import type { StoreError } from '../store/errors.ts'
 import type { Checkpoint as StorePlace, EventStore, RecordedEvent } from '../store/port.ts'
 import { readCheckpoint } from './checkpoints.ts'
-import { parseEntry } from './entries.ts'
+import { type LastHeads, parseEntry, takeOlder } from './entries.ts'
 import { type LedgerError, ledgerDamaged, ledgerNotFound } from './errors.ts'
 import { ledgerStream, logStream, tilesStream } from './facts.ts'
 import { hashBytes, leafHash } from './hashes.ts'
@@ -35,27 +35,31 @@ export interface Ledger {
   /** The last checkpoint, a signed note, and when it was made. */
   readonly checkpoint: string | undefined
   readonly sealed: string | undefined
-  /** What the store had up to there is sealed. */
+  /** What the store had up to there is sealed; undefined too if a version that seals conversations only has said so. */
   readonly after: StorePlace | undefined
   readonly rotations: readonly number[]
   /** Complete tiles that are not stored yet: a sealer ended before it could. */
   readonly unstored: readonly Completed[]
 }
 
-/** The newest ledger of the store. */
-export async function* loadLedger(store: EventStore): Steps<LedgerError, Ledger> {
-  const ledger = yield* findLedger(store)
+/** The newest ledger of the store. @param heads takes what was sealed last of each stream: the whole log is read then, once */
+export async function* loadLedger(store: EventStore, heads?: LastHeads): Steps<LedgerError, Ledger> {
+  const ledger = yield* findLedger(store, heads)
   return ledger ?? (yield ledgerNotFound(store.url))
 }
 
 /** As `loadLedger`; undefined if there is none. */
-export async function* findLedger(store: EventStore): Steps<LedgerError, Ledger | undefined> {
+export async function* findLedger(
+  store: EventStore,
+  heads?: LastHeads,
+): Steps<LedgerError, Ledger | undefined> {
+  heads?.clear()
   const last = yield* lastOf(store, ledgerStream)
   if (!last) return undefined
   const { data, revision: number, time: begun } = yield* dataOf(last, 'LedgerBegun')
   const { origin, reason } = data
   const start = yield* edgeStored(store, number)
-  const batches = yield* batchesFrom(store, number, start.size)
+  const batches = yield* batchesFrom(store, number, start.size, heads)
   const newest = batches.at(-1)
   const entries = batches.flatMap(({ from, entries: each }) => each.slice(Math.max(0, start.size - from)))
   const { edge, completed } = grown(start, entries.map(leafHash))
@@ -74,7 +78,7 @@ export async function* findLedger(store: EventStore): Steps<LedgerError, Ledger 
     edge,
     checkpoint: newest?.checkpoint,
     sealed: newest?.time,
-    after: newest?.after,
+    after: newest?.turns ? newest.after : undefined,
     rotations,
     unstored: completed,
   }
@@ -111,6 +115,8 @@ export interface Batch {
   readonly entries: readonly string[]
   readonly checkpoint: string
   readonly after?: string | undefined
+  /** Whether `after` is said of what turns recorded, too. */
+  readonly turns?: true | undefined
   readonly rotations: readonly number[]
 }
 
@@ -119,17 +125,19 @@ export async function* batchIn(event: RecordedEvent): Steps<StoreError, Batch> {
   return { ...data, revision, time }
 }
 
-/** The batches with the entries from an index on, in order; the last one in any case. */
+/** The batches with the entries from an index on, in order; the last one in any case. Takes the heads of those before them, too. */
 async function* batchesFrom(
   store: EventStore,
   number: number,
   index: number,
+  heads: LastHeads | undefined,
 ): Steps<StoreError, readonly Batch[]> {
   const batches: Batch[] = []
   for await (const event of backwards(store, logStream(number))) {
     const batch = yield* batchIn(yield* ok(event))
-    batches.unshift(batch)
-    if (batch.from <= index) break
+    if ((batches[0]?.from ?? Infinity) > index) batches.unshift(batch)
+    if (heads) takeOlder(heads, batch.entries)
+    else if (batch.from <= index) break
   }
   return batches
 }

@@ -1,23 +1,25 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { hashOf } from '../events/codec.ts'
 import type { InvalidInput } from '../events/errors.ts'
-import { conversationOf, streamOf } from '../events/ids.ts'
+import { streamOf, turnsStreamOf } from '../events/ids.ts'
 import { ok, orThrow, run, type Steps } from '../result/steps.ts'
 import type { Typed } from '../result/typed.ts'
 import { isLoss, type StoreError } from '../store/errors.ts'
+import { nameOf } from './entries.ts'
 import { namePages } from '../store/pages.ts'
 import { type Checkpoint as StorePlace, type EventStore, maxPage, type RecordedEvent } from '../store/port.ts'
 import { streamEndFrom } from '../store/whole/whole-writes.ts'
 
-/** Conversations that may have been written to. */
+/** Streams that may have been written to. */
 export interface Moved {
   /** Up to where. */
   readonly place: StorePlace | undefined
-  /** Their streams. Iteration throws a `StoreError`. */
+  /** Their names. Iteration throws a `StoreError`. */
   readonly streams: AsyncIterable<string> | Iterable<string>
 }
 
-const prefix = streamOf('')
+/** What is sealed: conversations, and what their turns recorded. */
+const prefixes = [streamOf(''), turnsStreamOf('')]
 
 /**
  * Works from a place that the ledger names, or from the beginning where the event at that place is gone: that somebody removed it must
@@ -36,7 +38,7 @@ export async function* fromPlace<Failure extends Typed, Value>(
 const isInvalidPlace = (error: Typed): boolean =>
   error._tag === 'InvalidInput' && 'path' in error && error.path === 'after'
 
-/** Which conversations were written to since a place; without one, all. */
+/** Which streams were written to since a place; without one, all. */
 export async function* movedSince(
   store: EventStore,
   since: StorePlace | undefined,
@@ -52,8 +54,16 @@ export async function* changedSince(
   store: EventStore,
   since: StorePlace | undefined,
 ): Steps<StoreError, { readonly place: StorePlace | undefined; readonly streams?: readonly string[] }> {
-  const { checkpoint: place, streams } = yield* ok(store.changed(prefix, since))
-  return streams ? { place, streams: [...streams].filter((name) => name.startsWith(prefix)) } : { place }
+  let place: StorePlace | undefined
+  const all: string[] = []
+  for (const [index, prefix] of prefixes.entries()) {
+    const { checkpoint, streams } = yield* ok(store.changed(prefix, since))
+    // What is written between the two is looked at again from the first place.
+    if (index === 0) place = checkpoint
+    if (!streams) return { place }
+    for (const name of streams) if (name.startsWith(prefix)) all.push(name)
+  }
+  return { place, streams: all }
 }
 
 /** Heads that were found by reading events, up to a place. */
@@ -83,7 +93,7 @@ export async function* headsByEvents(
   let passed = 0
   let isGiven = false
   for (;;) {
-    const page = await store.readAll({ prefixes: [prefix], after: place, limit: maxPage })()
+    const page = await store.readAll({ prefixes, after: place, limit: maxPage })()
     if (E.isLeft(page) && !isGiven && since === undefined) return false
     const { events, checkpoint, isEnd } = await orThrow(page)
     for (const event of events) heads.set(event.stream, headIn(event))
@@ -102,12 +112,13 @@ export async function* headsByEvents(
 
 const headIn = (event: RecordedEvent): Head => {
   const { stream, revision } = event
-  return { conversation: nameOf(stream), revision, head: hashOf(event), isUnfinished: false }
+  return { name: nameOf(stream), revision, head: hashOf(event), isUnfinished: false }
 }
 
 export async function* listed(store: EventStore): AsyncGenerator<string, void> {
-  for await (const names of namePages((last) => store.streams(prefix, last ?? '', maxPage)))
-    yield* await orThrow(names)
+  for (const prefix of prefixes)
+    for await (const names of namePages((last) => store.streams(prefix, last ?? '', maxPage)))
+      yield* await orThrow(names)
 }
 
 /** By their events: in a store that does not say, or where too much was written. */
@@ -117,7 +128,7 @@ async function* read(
 ): Steps<StoreError | InvalidInput, Moved> {
   const streams = new Set<string>()
   for (let place = since; ;) {
-    const page = yield* ok(store.readAll({ prefixes: [prefix], after: place, limit: maxPage }))
+    const page = yield* ok(store.readAll({ prefixes, after: place, limit: maxPage }))
     for (const { stream } of page.events) streams.add(stream)
     const isEnd = page.isEnd === true || page.checkpoint === place
     place = page.checkpoint
@@ -125,9 +136,10 @@ async function* read(
   }
 }
 
-/** Where a conversation's own stream ends. */
+/** Where a stream ends. */
 export interface Head {
-  readonly conversation: string
+  /** Of the stream (`nameOf`). */
+  readonly name: string
   readonly revision: number
   readonly head: string
   /** After it there are events of a write that is not complete. */
@@ -146,8 +158,6 @@ export async function* headOf(
   const end = newest?.part ? yield* ok(run(streamEndFrom(store, newest))) : { last: newest }
   const isUnfinished = 'unfinished' in end
   if (!end.last)
-    return isUnfinished ? { conversation: nameOf(stream), revision: -1, head: '', isUnfinished } : undefined
+    return isUnfinished ? { name: nameOf(stream), revision: -1, head: '', isUnfinished } : undefined
   return { ...headIn(end.last), isUnfinished }
 }
-
-const nameOf = (stream: string): string => conversationOf(stream) ?? stream

@@ -5,7 +5,8 @@ import type { EventStore } from '../store/port.ts'
 import { anchoredIn } from './anchoring.ts'
 import { checkInclusion } from './checks.ts'
 import { readCheckpoint } from './checkpoints.ts'
-import { entryText } from './entries.ts'
+import { turnsStreamOf } from '../events/ids.ts'
+import { entryText, nameOf, ownerOf } from './entries.ts'
 import {
   type LedgerError,
   ledgerDamaged,
@@ -19,6 +20,7 @@ import { differenceFrom, type HeadEntry, headsOf } from './heads.ts'
 import { keyText } from './keys.ts'
 import { type Ledger, loadLedger } from './log.ts'
 import type { Nodes } from './nodes.ts'
+import { ofTurns } from './verify.ts'
 import { type Note, type NoteSignature, noteText, parseNote } from './notes.ts'
 
 /** That a conversation is in the ledger, in texts that need nothing else to be checked. */
@@ -79,7 +81,7 @@ export async function* proofOf(
   })
   if (!latest) return yield notSealed(conversation)
   const { index, revision, head } = latest
-  const text = yield* ok(entryText({ type: 'head', conversation, revision, head }))
+  const text = yield* ok(entryText({ type: 'head', name: conversation, revision, head }))
   const checkpoint = yield* bestCheckpoint(store, ledger, index)
   const proven = yield* inclusionIn(nodes, ledger, { index, text, checkpoint })
   return { conversation, revision, head, ...proven, keys: yield* proofKeys(nodes, ledger) }
@@ -90,13 +92,19 @@ async function* compareAll(store: EventStore, ledger: Ledger, id: string): Steps
   const lineage = await loadLineage(store, id)
   // What is missing of it is told by whoever reads it.
   if (E.isLeft(lineage)) return
-  for (const { conversation, offset, last } of lineage.right ?? []) {
+  const own = { name: nameOf(turnsStreamOf(id)), offset: 0, last: Infinity }
+  const stretches = (lineage.right ?? []).map(({ conversation, ...stretch }) => ({
+    ...stretch,
+    name: conversation,
+  }))
+  for (const { name, offset, last } of [...stretches, own]) {
     const found = yield* caught<ProofError, SealContradicted | undefined>(async () => {
-      for await (const entry of headsOf(store, ledger, conversation)) {
+      for await (const entry of headsOf(store, ledger, name)) {
         const { revision } = entry
-        const difference =
-          offset + revision > last ? undefined : await differenceFrom(store, conversation, entry)
-        if (difference) return sealContradicted(conversation, revision, difference.message)
+        const difference = offset + revision > last ? undefined : await differenceFrom(store, name, entry)
+        if (!difference) continue
+        const message = name === own.name ? ofTurns(difference.message) : difference.message
+        return sealContradicted(ownerOf(name), revision, message)
       }
       return undefined
     })

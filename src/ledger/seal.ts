@@ -4,9 +4,10 @@ import type { Checkpoint as StorePlace, EventStore } from '../store/port.ts'
 import { type Anchored, anchorCheckpoint, checkAnchors } from './anchoring.ts'
 import type { Anchor } from './anchors.ts'
 import { appendEntries, type Writing } from './append.ts'
-import { entryText } from './entries.ts'
+import { conversationOf } from '../events/ids.ts'
+import { entryText, type LastHeads, ownerOf, type SealedEvent } from './entries.ts'
 import type { SealError } from './errors.ts'
-import { differenceFrom, lastHeads, type SealedEvent } from './heads.ts'
+import { differenceFrom, lastHeads } from './heads.ts'
 import { type Ledger, loadLedger } from './log.ts'
 import { changedSince, fromPlace, type Head, headOf, headsByEvents, listed } from './moved.ts'
 import type { Nodes } from './nodes.ts'
@@ -21,8 +22,9 @@ export interface Unsealable {
 /** What was sealed. */
 export interface SealedNow {
   readonly origin: string
-  /** Conversations that were sealed now. */
+  /** Conversations that were sealed now, and those of which what their turns recorded was sealed. */
   readonly sealed: number
+  readonly turns: number
   /** Entries of the ledger, all together. */
   readonly size: number
   /** The last checkpoint, a signed note; undefined if nothing was ever sealed. */
@@ -41,10 +43,17 @@ export interface Sealing extends Writing {
 export const batchSize = 1_024
 const maxTries = 5
 
-/** Loads the ledger, unless it cannot be signed: with another key, or where an anchor has seen more than there is. */
-export async function* loadToSign({ store, signer, nodes, anchors }: Sealing): Steps<SealError, Ledger> {
+/**
+ * Loads the ledger, unless it cannot be signed: with another key, or where an anchor has seen more than there is.
+ *
+ * @param heads takes what was sealed last of each stream
+ */
+export async function* loadToSign(
+  { store, signer, nodes, anchors }: Sealing,
+  heads?: LastHeads,
+): Steps<SealError, Ledger> {
   for (;;) {
-    const ledger = yield* loadLedger(store)
+    const ledger = yield* loadLedger(store, heads)
     yield* ok(checkSigner(ledger, signer))
     const checked = await run(checkAnchors(nodes, ledger, anchors))
     if (E.isRight(checked)) return ledger
@@ -69,8 +78,8 @@ async function* sealOnce(sealing: Sealing, loaded: Ledger): Steps<SealError, Sea
   const { store, anchors } = sealing
   const { place, streams } = yield* changedSince(store, loaded.after)
   const unsealable: Unsealable[] = []
+  const batches = batching(sealing, loaded)
   const ledger = yield* caught<SealError, Ledger>(async () => {
-    const batches = batching(sealing, loaded)
     const isDone = streams === undefined && (await sealByEvents(store, batches))
     if (!isDone) unsealable.push(...(await sealByStreams(store, batches, place, streams ?? listed(store))))
     unsealable.push(...batches.refused)
@@ -78,12 +87,16 @@ async function* sealOnce(sealing: Sealing, loaded: Ledger): Steps<SealError, Sea
   })
   const anchored = await anchorCheckpoint(sealing, ledger, anchors)
   const { origin, edge, checkpoint } = ledger
-  return { origin, sealed: edge.size - loaded.edge.size, size: edge.size, checkpoint, anchored, unsealable }
+  const { sealed } = batches
+  const turns = edge.size - loaded.edge.size - sealed()
+  return { origin, sealed: sealed(), turns, size: edge.size, checkpoint, anchored, unsealable }
 }
 
 interface Batches {
   /** The ledger as it is once all that was flushed is in it. */
   readonly ledger: () => Ledger
+  /** How many conversations were sealed. */
+  readonly sealed: () => number
   /** Conversations that contradict what the ledger has of them. */
   readonly refused: readonly Unsealable[]
   /** Throws a `SealError`. */
@@ -99,28 +112,33 @@ interface Batches {
 const batching = (sealing: Sealing, loaded: Ledger): Batches => {
   let ledger = loaded
   let batch: Head[] = []
-  let sealed: Map<string, SealedEvent> | undefined
+  let last: LastHeads | undefined
+  let sealed = 0
   const refused: Unsealable[] = []
   const append = async (after: StorePlace | undefined): Promise<void> => {
     const heads = batch
     batch = []
     ledger = await orThrow(run(appendHeads(sealing, ledger, heads, after)))
+    sealed += heads.filter(({ name }) => ownerOf(name) === name).length
   }
   return {
     ledger: () => ledger,
+    sealed: () => sealed,
     refused,
     add: async (head) => {
       if (batch.length === batchSize) await append(ledger.after)
-      sealed ??= await orThrow(run(lastHeads(sealing.store, loaded)))
-      const { conversation } = head
-      const last = sealed.get(conversation)
-      if (!isNews(last, head)) return
-      const message = await contradictionOf(sealing.store, last, head)
+      last ??= await orThrow(run(lastHeads(sealing.store, loaded)))
+      const before = last.get(head.name)
+      if (!isNews(before, head)) return
+      const message = await contradictionOf(sealing.store, before, head)
       if (message === undefined) batch.push(head)
-      else refused.push({ conversation, message })
+      else refused.push({ conversation: ownerOf(head.name), message })
     },
     flush: async (place) => {
-      if (batch.length > 0) await append(refused.length > 0 ? loaded.after : (place ?? ledger.after))
+      const to = refused.length > 0 ? loaded.after : (place ?? ledger.after)
+      // Nothing says so far up to where all is sealed, as in a ledger of a version that sealed conversations only.
+      const isPlace = ledger.checkpoint !== undefined && ledger.after === undefined && to !== undefined
+      if (batch.length > 0 || isPlace) await append(to)
     },
   }
 }
@@ -146,7 +164,8 @@ const sealByStreams = async (
   let isUnfinished = false
   for await (const stream of streams) {
     const head = await orThrow(run(headOf(store, stream)))
-    if (typeof head === 'string') unsealable.push({ conversation: stream, message: head })
+    if (typeof head === 'string')
+      unsealable.push({ conversation: conversationOf(stream) ?? stream, message: head })
     if (typeof head !== 'object') continue
     isUnfinished ||= head.isUnfinished
     await batches.add(head)
@@ -155,27 +174,28 @@ const sealByStreams = async (
   return unsealable
 }
 
-/** Whether a head differs from what was sealed last of its conversation. */
+/** Whether a head differs from what was sealed last of its stream. */
 export const isNews = (last: SealedEvent | undefined, { revision, head }: Head): boolean =>
   last ? revision !== last.revision || head !== last.head : revision >= 0
 
 /**
- * Says why a head must not be sealed: the conversation no longer has the event that was sealed last. Whoever sealed it all the same would
+ * Says why a head must not be sealed: the stream no longer has the event that was sealed last. Whoever sealed it all the same would
  * vouch for a history that was rewritten. Throws a `StoreError`.
  */
 export const contradictionOf = async (
   store: EventStore,
   last: SealedEvent | undefined,
-  { conversation, revision }: Head,
+  { name, revision }: Head,
 ): Promise<string | undefined> => {
   if (!last) return undefined
   const difference =
     revision < last.revision
       ? { message: 'it was sealed, and events after it were removed or no longer count' }
-      : await differenceFrom(store, conversation, last)
+      : await differenceFrom(store, name, last)
+  const what = ownerOf(name) === name ? '' : ' what its turns recorded:'
   return (
     difference &&
-    `not sealed, as it contradicts the ledger at revision ${last.revision} (${difference.message}): palimpsest audit verify says more; keep a copy of the store as it is, and restore a backup`
+    `not sealed,${what} as it contradicts the ledger at revision ${last.revision} (${difference.message}): palimpsest audit verify says more; keep a copy of the store as it is, and restore a backup`
   )
 }
 
@@ -187,7 +207,7 @@ export async function* appendHeads(
   after: StorePlace | undefined,
 ): Steps<SealError, Ledger> {
   const entries: string[] = []
-  for (const { conversation, revision, head } of heads)
-    entries.push(yield* ok(entryText({ type: 'head', conversation, revision, head })))
+  for (const { name, revision, head } of heads)
+    entries.push(yield* ok(entryText({ type: 'head', name, revision, head })))
   return yield* appendEntries(writing, ledger, { entries, after })
 }

@@ -1,12 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { caught, orThrow, run, type Steps } from '../result/steps.ts'
 import { pause } from '../result/timers.ts'
-import { streamOf } from '../events/ids.ts'
 import type { Checkpoint as StorePlace } from '../store/port.ts'
 import { type Anchored, anchorCheckpoint } from './anchoring.ts'
 import { isDue, looked, type Pace, type Pending } from './due.ts'
+import { type LastHeads, ownerOf, streamNamed } from './entries.ts'
 import type { SealError } from './errors.ts'
-import { lastHeads, type SealedEvent } from './heads.ts'
 import type { Ledger } from './log.ts'
 import { fromPlace, headOf, movedSince } from './moved.ts'
 import {
@@ -55,9 +54,9 @@ const passing: ReadonlySet<SealError['_tag']> = new Set([
 
 interface State {
   readonly ledger: Ledger
-  /** What was sealed last of each conversation. Grows with the ledger. */
-  readonly sealed: Map<string, SealedEvent>
-  /** Messages of what was refused, by conversation. */
+  /** Grows with the ledger. */
+  readonly sealed: LastHeads
+  /** Messages of what was refused, by the name of the stream. */
   readonly refused: Map<string, string>
   /** The store was read up to there. */
   readonly place: StorePlace | undefined
@@ -119,16 +118,16 @@ async function* round(
   const due: [stream: string, head: Pending][] = []
   for (const [stream, head] of seen) {
     if (!isDue(head, now, pace)) continue
-    const { conversation } = head
-    const last = sealed.get(conversation)
+    const { name } = head
+    const last = sealed.get(name)
     const message = yield* caught<SealError, string | undefined>(() =>
       contradictionOf(sealing.store, last, head),
     )
     // It stays pending, so that whoever continues here comes to it again.
     if (message !== undefined) {
-      if (refused.get(conversation) !== `${message}\n${head.head}`)
-        tell({ type: 'refused', conversation, message })
-      refused.set(conversation, `${message}\n${head.head}`)
+      if (refused.get(name) !== `${message}\n${head.head}`)
+        tell({ type: 'refused', conversation: ownerOf(name), message })
+      refused.set(name, `${message}\n${head.head}`)
     } else if (isNews(last, head)) due.push([stream, head])
     else pending.delete(stream)
   }
@@ -139,15 +138,15 @@ async function* round(
     const [oldest] = pending.values()
     const heads = batch.map(([, head]) => head)
     ledger = yield* appendHeads(sealing, ledger, heads, oldest ? oldest.since : place)
-    for (const { conversation, revision, head } of heads) sealed.set(conversation, { revision, head })
+    for (const { name, revision, head } of heads) sealed.set(name, { revision, head })
     tell({ type: 'sealed', sealed: heads.length, size: ledger.edge.size })
   }
   return { ...state, ledger, place, pending }
 }
 
 async function* begun(sealing: Sealing): Steps<SealError, State> {
-  const ledger = yield* loadToSign(sealing)
-  const sealed = yield* lastHeads(sealing.store, ledger)
+  const sealed: LastHeads = new Map()
+  const ledger = yield* loadToSign(sealing, sealed)
   return { ledger, sealed, refused: new Map(), place: ledger.after, pending: new Map() }
 }
 
@@ -157,10 +156,10 @@ async function* lookAt({ store }: Sealing, state: State): Steps<SealError, State
   const pending = new Map(before)
   const unfinished = [...before.values()]
     .filter((each) => each.isUnfinished)
-    .map((each) => streamOf(each.conversation))
+    .map((each) => streamNamed(each.name))
   const look = async (stream: string): Promise<void> => {
     const head = await orThrow(run(headOf(store, stream)))
-    if (typeof head === 'object' && (head.isUnfinished || isNews(sealed.get(head.conversation), head)))
+    if (typeof head === 'object' && (head.isUnfinished || isNews(sealed.get(head.name), head)))
       pending.set(stream, looked(pending.get(stream), head, Date.now(), since))
   }
   yield* caught<SealError, void>(async () => {

@@ -7,7 +7,8 @@ import { allPages } from '../store/pages.ts'
 import type { EventStore } from '../store/port.ts'
 import { anchoredIn } from './anchoring.ts'
 import type { LedgerError } from './errors.ts'
-import { lastHeads, type SealedEvent } from './heads.ts'
+import { type LastHeads, ownerOf } from './entries.ts'
+import { lastHeads } from './heads.ts'
 import { keyText } from './keys.ts'
 import { type Ledger, loadLedger } from './log.ts'
 import { fromPlace, headOf, type Moved, movedSince } from './moved.ts'
@@ -29,7 +30,7 @@ export interface LedgerStatus {
   readonly sealed?: string
   /** The last checkpoint that each anchor was given, as this store recorded it. */
   readonly anchors: readonly AnchorStatus[]
-  /** Conversations that were written to since they were sealed. */
+  /** Conversations with something that is not sealed: events, or what their turns recorded. */
   readonly unsealed: number
   /**
    * What somebody who can write to the database, and has the key, could still rewrite unseen: everything that was written since this
@@ -115,18 +116,18 @@ async function* withoutReceiptIn(store: EventStore): Steps<LedgerError, number> 
   return found
 }
 
-/** How many conversations have events that are not sealed. */
+/** How many conversations have something that is not sealed. */
 async function* unsealedIn(store: EventStore, ledger: Ledger): Steps<LedgerError, number> {
   const { streams } = yield* fromPlace<LedgerError, Moved>(ledger.after, (place) => movedSince(store, place))
   return yield* caught<LedgerError, number>(async () => {
-    let unsealed = 0
-    let sealed: Map<string, SealedEvent> | undefined
+    const unsealed = new Set<string>()
+    let sealed: LastHeads | undefined
     for await (const stream of streams) {
       const head = await orThrow(run(headOf(store, stream)))
       if (typeof head !== 'object') continue
       sealed ??= await orThrow(run(lastHeads(store, ledger)))
-      if (isNews(sealed.get(head.conversation), head)) unsealed++
+      if (isNews(sealed.get(head.name), head)) unsealed.add(ownerOf(head.name))
     }
-    return unsealed
+    return unsealed.size
   })
 }

@@ -6,7 +6,7 @@ import type { Checkpoint as StorePlace, EventStore } from '../store/port.ts'
 import { anchoredIn } from './anchoring.ts'
 import type { Anchor } from './anchors.ts'
 import { readCheckpoint } from './checkpoints.ts'
-import { parseEntry } from './entries.ts'
+import { ownerOf, parseEntry } from './entries.ts'
 import type { AnchorFailed } from './errors.ts'
 import { ledgerStream, logStream, tilesStream } from './facts.ts'
 import { differenceFrom } from './heads.ts'
@@ -26,7 +26,7 @@ export interface AuditProblem {
   readonly kind: 'ledger' | 'entry' | 'anchor' | 'conversation' | 'receipt' | 'store'
   readonly message: string
   readonly conversation?: string
-  /** Of the event in the conversation's own stream. */
+  /** Of the event in the conversation's own stream, or in that of its turns: the message says so. */
   readonly revision?: number
 }
 
@@ -40,10 +40,12 @@ interface Passed {
 /** A ledger that was read. */
 export interface ReadLedger {
   readonly size: number
-  /** The last revision of each conversation that is sealed. */
+  /** The last revision that is sealed of each stream, by its name (`nameOf`). */
   readonly sealed: ReadonlyMap<string, number>
   /** Everything that was written up to there is said to be sealed; undefined: it says nothing. */
   readonly after: StorePlace | undefined
+  /** Whether that is said of what turns recorded, too. */
+  readonly turns: boolean
 }
 
 export interface LedgerCheck {
@@ -92,7 +94,7 @@ export async function* verifyLedger({
       'ledger',
       `${store.url} has no ledger, so nothing proves what it says, nor can checkpoints of anchors be compared with it: begin one with palimpsest audit init; if it had one, that was removed, or this is another store`,
     )
-    return { size: 0, sealed: new Map(), after: undefined }
+    return { size: 0, sealed: new Map(), after: undefined, turns: false }
   }
   const meant = begun.find(({ data }) => key?.startsWith(`${data.origin}+`)) ?? newest
   const { data, revision: number } = meant
@@ -105,24 +107,26 @@ export async function* verifyLedger({
   const replay = replayOf(data.origin, await orThrow(parseKey(data.key)), held)
   const sealed = new Map<string, number>()
   let after: StorePlace | undefined
+  let turns = false
   for await (const page of pagesOf(store, logStream(number)))
     for (const event of await orThrow(page)) {
       const read = await readable(run(batchIn(event)))
       if (E.isLeft(read)) {
         yield problem('ledger', read.left.message)
-        return { size: replay.edge().size, sealed, after: undefined }
+        return { size: replay.edge().size, sealed, after: undefined, turns: false }
       }
       const batch = read.right
       const { wrong, completed, isBroken } = replay.take(batch)
       for (const { kind, message } of wrong) yield problem(kind, message)
-      if (isBroken) return { size: replay.edge().size, sealed, after: undefined }
+      if (isBroken) return { size: replay.edge().size, sealed, after: undefined, turns: false }
       for (const tile of completed) yield* tileProblems(store, number, tile)
       after = batch.after
+      turns = batch.turns === true
       for (const [index, text] of batch.entries.entries()) {
         const nth = batch.from + index
         const entry = parseEntry(text)
         if (E.isRight(entry) && entry.right.type === 'head')
-          sealed.set(entry.right.conversation, entry.right.revision)
+          sealed.set(entry.right.name, entry.right.revision)
         if (nth < known) continue
         yield* entryProblems(store, entry)
         yield { type: 'passed', entries: nth + 1 }
@@ -140,7 +144,7 @@ export async function* verifyLedger({
       'ledger',
       `${key} has signed nothing of the ledger: it is another one, or the key is too new`,
     )
-  return { size: replay.edge().size, sealed, after: meant === newest ? after : undefined }
+  return { size: replay.edge().size, sealed, after: meant === newest ? after : undefined, turns }
 }
 
 /** What was read of the ledger, or why it cannot be decoded, which is a finding: the rest is checked all the same. Throws other errors. */
@@ -230,6 +234,9 @@ async function* tileProblems(
   if (stored && !rows.every(isSame)) yield problem('ledger', `tile ${index} is not made of its entries`)
 }
 
+/** Says that a problem is one of what the turns of a conversation recorded: its revision is one of their stream. */
+export const ofTurns = (message: string): string => `what its turns recorded: ${message}`
+
 /** The event that an entry names has the hash that it had. */
 async function* entryProblems(
   store: EventStore,
@@ -237,7 +244,10 @@ async function* entryProblems(
 ): AsyncGenerator<AuditProblem, void> {
   if (E.isLeft(entry)) return yield problem('ledger', 'an entry cannot be read')
   if (entry.right.type === 'key') return
-  const { conversation, revision } = entry.right
-  const difference = await differenceFrom(store, conversation, entry.right)
-  if (difference) yield { ...problem('entry', difference.message), conversation, revision }
+  const { name, revision } = entry.right
+  const difference = await differenceFrom(store, name, entry.right)
+  if (!difference) return
+  const conversation = ownerOf(name)
+  const message = conversation === name ? difference.message : ofTurns(difference.message)
+  yield { ...problem('entry', message), conversation, revision }
 }

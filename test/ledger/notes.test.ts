@@ -157,7 +157,7 @@ describe('an entry', () => {
   it('is three lines, or the two of a new key, and is read as it was written', () => {
     const head = fc.record({
       type: fc.constant('head' as const),
-      conversation: fc.stringMatching(/^[A-Za-z0-9._:-]{1,20}$/),
+      name: fc.stringMatching(/^[A-Za-z0-9._:-]{1,20}$/),
       revision: fc.nat(),
       head: fc
         .uint8Array({ minLength: 32, maxLength: 32 })
@@ -170,8 +170,7 @@ describe('an entry', () => {
       }),
       { numRuns: runs(100) },
     )
-    const of = (conversation: string) =>
-      entryText({ type: 'head', conversation, revision: 3, head: 'f'.repeat(64) })
+    const of = (name: string) => entryText({ type: 'head', name, revision: 3, head: 'f'.repeat(64) })
     expect(of('key')).toEqual(E.right(`key\n3\n${'f'.repeat(64)}\n`))
     expect(E.isLeft(of('a\nb'))).toBe(true)
     for (const wrong of [

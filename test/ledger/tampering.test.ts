@@ -13,6 +13,7 @@ import { noteText, signed } from '../../src/ledger/notes.ts'
 import { edgeRoot, emptyEdge, grown } from '../../src/ledger/tiles.ts'
 import { openStore, type Signer, type Store } from '../../src/index.ts'
 import { atEnd } from '../support/at-end.ts'
+import { wiper } from '../support/server/wiper.ts'
 import { temporaryFolder } from '../support/stores.ts'
 import { shell } from '../cli/palimpsest.ts'
 import { exportsOf, problemsIn, say } from './scene.ts'
@@ -26,6 +27,14 @@ interface Row {
   metadata: string
 }
 type Data = Record<string, unknown>
+
+/** A turn of a model that calls a tool which somebody must approve. */
+const wiping = {
+  client: wiper,
+  model: 'm',
+  tools: [{ name: 'wipe', input_schema: { type: 'object' } }],
+  run: { wipe: { run: () => 'wiped', approve: true } },
+} as const
 
 let made = ''
 let signer: Signer
@@ -63,9 +72,14 @@ const sealed = () => {
 const stream = 'conversation-parser'
 
 /** Writes a stream again: its events changed, chained and its end kept, or forgotten, as if they had been written so. */
-const rewritten = (file: string, change: (rows: Row[]) => Row[], end: 'set' | 'forgotten' = 'set'): void => {
+const rewritten = (
+  file: string,
+  change: (rows: Row[]) => Row[],
+  end: 'set' | 'forgotten' = 'set',
+  name = stream,
+): void => {
   const db = new DatabaseSync(file)
-  const { id: key } = db.prepare('SELECT id FROM streams WHERE name = ?').get(stream) as { id: number }
+  const { id: key } = db.prepare('SELECT id FROM streams WHERE name = ?').get(name) as { id: number }
   const before = db
     .prepare('SELECT position, id, type, data, metadata FROM events WHERE stream = ? ORDER BY revision')
     .all(key) as unknown as (Row & { position: number })[]
@@ -278,6 +292,149 @@ describe('what was rewritten is not sealed again', () => {
     const gone = { kind: 'entry', conversation: 'last', revision: 0 }
     expect(await problemsIn(store, { anchors })).toContainEqual(gone)
     expect(await problemsIn(store, { anchors, since: checkpoint })).toContainEqual({ kind: 'store' })
+  })
+})
+
+/** The same store, and in it a conversation in which a call was approved, all of it sealed. */
+const decided = async () => {
+  const scene = sealed()
+  const key = await keyFile(join(scene.folder, 'key.pem'))
+  const store = await scene.open()
+  const chat = store.conversation('asked')
+  await chat.append({ role: 'user', content: 'Wipe it.' })
+  await chat.turn(wiping)
+  await chat.approve('call_1', { by: 'ann', note: 'It is a test machine.' })
+  return { ...scene, key, store, chat }
+}
+
+describe('what people decide is sealed', () => {
+  const turns = 'turns-asked'
+  const inDecision = (change: (data: Data) => Data) => (rows: Row[]) =>
+    inData(
+      rows.findIndex(({ type }) => type === 'CallDecided'),
+      change,
+    )(rows)
+
+  it('with its conversation, and by itself when it comes later', async () => {
+    const { key, store, chat, anchors } = await decided()
+    expect(await store.audit.status()).toMatchObject({ unsealed: 1 })
+    expect(await store.audit.seal({ signer: key, anchors })).toMatchObject({ sealed: 1, turns: 1 })
+    expect(await store.audit.status()).toMatchObject({ unsealed: 0 })
+    await chat.withdraw('call_1', { by: 'bob' })
+    expect(await store.audit.status()).toMatchObject({ unsealed: 1 })
+    expect(await store.audit.seal({ signer: key, anchors })).toMatchObject({ sealed: 0, turns: 1 })
+    expect(await store.audit.seal({ signer: key, anchors })).toMatchObject({ sealed: 0, turns: 0 })
+    expect(await store.audit.status()).toMatchObject({ unsealed: 0 })
+    expect(await problemsIn(store, { anchors })).toEqual([])
+  })
+
+  it('by a sealer that follows the store as well', async () => {
+    const { key, store } = await decided()
+    const stop = new AbortController()
+    const told: string[] = []
+    await store.audit.follow({
+      signer: key,
+      quiet: 0,
+      every: 1,
+      signal: stop.signal,
+      onEvent: (event) => {
+        told.push(event.type)
+        stop.abort()
+      },
+    })
+    expect(told).toEqual(['sealed'])
+    expect(await store.audit.status()).toMatchObject({ unsealed: 0 })
+  })
+
+  const changes: Readonly<Record<string, (rows: Row[]) => Row[]>> = {
+    'who decided': inDecision((data) => ({ ...data, by: 'eve' })),
+    why: inDecision((data) => ({ ...data, note: 'I was told to.' })),
+    'the decision': inDecision((data) => ({ ...data, decision: 'denied' })),
+    'the end, cut off': (rows) => rows.slice(0, -1),
+    'all of it': () => [],
+  }
+  it.each(Object.entries(changes))('and what is changed later is noticed: %s', async (_, change) => {
+    const { key, store, file, anchors, open } = await decided()
+    await store.audit.seal({ signer: key, anchors })
+    await store.close()
+    rewritten(file, change, 'set', turns)
+    const again = await open()
+    const { discrepancy } = await again.conversation('asked').verify()
+    expect(discrepancy).toBe(undefined)
+    const found = await problemsIn(again, { anchors })
+    expect(found).toEqual([{ kind: 'entry', conversation: 'asked', revision: expect.any(Number) as number }])
+    await expect(again.audit.proof('asked', { compare: true })).rejects.toMatchObject({
+      _tag: 'SealContradicted',
+      conversation: 'asked',
+    })
+    // Nor is it sealed again with what comes after it.
+    await again.conversation('asked').cancel({ by: 'eve' })
+    expect(await again.audit.seal({ signer: key, anchors })).toMatchObject({
+      turns: 0,
+      unsealable: [{ conversation: 'asked', message: expect.stringContaining('its turns') as string }],
+    })
+  })
+
+  it('and is not taken for a conversation that is called as its stream is', async () => {
+    const { key, store, file, anchors, open } = await decided()
+    await say(store, [turns])
+    await store.audit.seal({ signer: key, anchors })
+    expect(await store.audit.seal({ signer: key, anchors })).toMatchObject({ sealed: 0, turns: 0 })
+    expect(await problemsIn(store, { anchors })).toEqual([])
+    await store.close()
+    rewritten(file, () => [], 'set', `conversation-${turns}`)
+    const gone = { kind: 'entry', conversation: turns, revision: 0 }
+    expect(await problemsIn(await open(), { anchors })).toContainEqual(gone)
+  })
+
+  it('also what was there when a version sealed that knew conversations only', async () => {
+    const { key, store, file, anchors, open } = await decided()
+    let end = ''
+    for await (const finding of store.audit.verify())
+      if (finding.type === 'done') end = finding.checkpoint.split('@')[1] ?? ''
+    await store.close()
+    sql(
+      file,
+      `UPDATE events SET data = json_set(json_remove(data, '$.turns'), '$.after', '${end}') WHERE type = 'HeadsSealed'`,
+    )
+    const again = await open()
+    expect(await again.audit.status()).toMatchObject({ unsealed: 1 })
+    expect(await again.audit.seal({ signer: key, anchors })).toMatchObject({ sealed: 1, turns: 1 })
+    expect(await problemsIn(again, { anchors })).toEqual([])
+  })
+
+  it('and a ledger of such a version is looked through once, even if nothing is new', async () => {
+    const { file, folder, open } = sealed()
+    sql(file, `UPDATE events SET data = json_remove(data, '$.turns') WHERE type = 'HeadsSealed'`)
+    const store = await open()
+    const key = await keyFile(join(folder, 'key.pem'))
+    const before = await store.audit.status()
+    expect(await store.audit.seal({ signer: key })).toMatchObject({ sealed: 0, turns: 0, size: before.size })
+    await store.close()
+    const db = new DatabaseSync(file)
+    const batches = () =>
+      db.prepare(`SELECT data ->> '$.turns' AS turns FROM events WHERE type = 'HeadsSealed'`).all()
+    expect(batches().at(-1)).toEqual({ turns: 1 })
+    const again = await open()
+    const count = batches().length
+    await again.audit.seal({ signer: key })
+    expect(batches()).toHaveLength(count)
+    db.close()
+    expect(await problemsIn(again)).toEqual([])
+  })
+
+  it('and a whole audit notices that a sealer passed over it', async () => {
+    const { key, store, chat, file, anchors, open } = await decided()
+    await store.audit.seal({ signer: key, anchors })
+    await chat.withdraw('call_1', { by: 'bob' })
+    let end = ''
+    for await (const finding of store.audit.verify())
+      if (finding.type === 'done') end = finding.checkpoint.split('@')[1] ?? ''
+    await store.close()
+    sql(file, `UPDATE events SET data = json_set(data, '$.after', '${end}') WHERE type = 'HeadsSealed'`)
+    expect(await problemsIn(await open())).toEqual([
+      { kind: 'entry', conversation: 'asked', revision: expect.any(Number) as number },
+    ])
   })
 })
 

@@ -41,12 +41,12 @@ export const writeDone = async (
 
 export const writeSealed = async (
   out: Output,
-  { sealed, size, anchored, unsealable }: SealedNow,
+  { sealed, turns, size, anchored, unsealable }: SealedNow,
   anchors: readonly Anchor[],
 ): Promise<void> => {
   const signs = new Set(anchors.filter(({ verify }) => verify).map(({ name }) => name))
   await out.line([
-    `${plural(sealed, 'conversation')} sealed, ${plural(size, 'entry', 'entries')} in the ledger`,
+    `${plural(sealed, 'conversation')}${turns > 0 ? `, and the turns of ${turns},` : ''} sealed, ${plural(size, 'entry', 'entries')} in the ledger`,
   ])
   for (const { conversation, message } of unsealable)
     await writeFinding(out, [['UNSEALED', 'warning'], [conversation, 'bold'], [message]])

@@ -34,7 +34,9 @@ const signerOf = (key: KeyObject): Signer => ({
 export const ledgerOf = async (heads: readonly Head[], rotated?: number): Promise<SmallLedger> => {
   const [first, second] = [signerOf(newKey()), signerOf(newKey())]
   const [old, next] = [first, second].map(({ publicKey }) => keyText(verifierKey(origin, publicKey)))
-  const entries = heads.map((head) => right(entryText({ type: 'head', ...head })))
+  const entries = heads.map((head) =>
+    right(entryText({ type: 'head', name: head.conversation, revision: head.revision, head: head.head })),
+  )
   if (rotated !== undefined)
     entries.splice(rotated, 0, right(entryText({ type: 'key', key: next as string })))
   const leaves = entries.map((text) => leafHash(text))
@@ -64,7 +66,9 @@ export const ledgerOf = async (heads: readonly Head[], rotated?: number): Promis
   return {
     pinned: old as string,
     proofOf: async (head) => {
-      const index = entries.indexOf(right(entryText({ type: 'head', ...head })))
+      const index = entries.indexOf(
+        right(entryText({ type: 'head', name: head.conversation, revision: head.revision, head: head.head })),
+      )
       const proof = proofIn(leaves.length, index)
       return { revision: head.revision, index, size: leaves.length, proof, checkpoint: newest, keys }
     },
