@@ -3,7 +3,7 @@ import { invalidInput } from '../events/errors.ts'
 import { notesStreamOf, streamOf } from '../events/ids.ts'
 import { type ImportError, unknownFormat } from '../formats/errors.ts'
 import type { SessionFile } from '../formats/parse-session.ts'
-import type { Format, ImportPlan, ImportReport, StoredConversation, StoredImport } from '../formats/plan.ts'
+import type { ImportPlan, StoredConversation, StoredImport } from '../formats/plan.ts'
 import { formatNames } from '../formats/registry.ts'
 import type { Shelf } from '../formats/shelf.ts'
 import { lastPosition } from '../history/ends.ts'
@@ -11,29 +11,14 @@ import { caught, ok, run, type Steps } from '../result/steps.ts'
 import type { LargeContentStore } from '../store/blobs/large-content.ts'
 import type { WriteError } from '../store/errors.ts'
 import { checkedOptions, kinds, oneOf } from '../store/options.ts'
+import type { Imported } from './imported.ts'
+import { fileDigest, knownImport, noteImport } from './known-file.ts'
 import { prepare, type Prepared, prepareStored } from './prepare-events.ts'
 import { prepareNotes, prepareStoredNotes } from './prepare-notes.ts'
 import { readAny } from './read-any.ts'
-import { sessionProblem, type SessionStream } from './read-session.ts'
+import { isStream, type OpenSession, sessionProblem, type SessionStream } from './read-session.ts'
 import { fileShelf } from './shelf.ts'
 import { type Addition, writeAll } from './write-whole.ts'
-
-/** What an import did. */
-export interface Imported {
-  readonly format: Format
-  readonly report: ImportReport
-  /** In the order of the file. */
-  readonly conversations: readonly ImportedConversation[]
-}
-
-/** `added` of its `events` were not there before. */
-interface ImportedConversation {
-  readonly id: string
-  readonly added: number
-  readonly events: number
-  /** Notes and links that were not there before; absent if none were added. */
-  readonly notes?: number
-}
 
 export interface ImportOptions {
   /** Told after each batch how many of how many new events are written. */
@@ -67,6 +52,29 @@ export async function* importSession(
   if (problem !== undefined) return yield invalidInput('session', problem)
   yield* ok(checkedOptions<Partial<SessionFile & SessionStream>>(session, sessionFields()))
   const { progress } = yield* ok(checkedOptions(options, { progress: kinds.call }))
+  if (!isStream(session)) return yield* readAndWrite(store, session, progress)
+  const { bytes, ...rest } = session
+  if (typeof bytes !== 'function') return yield* readAndWrite(store, { ...rest, bytes }, progress)
+  const before = fileDigest(rest)
+  yield* caught<ImportError, void>(() => readThrough(before.taking(bytes)))
+  const known = await knownImport(store, before.stream())
+  if (known) return known
+  // The file may have grown since.
+  const digest = fileDigest(rest)
+  const imported = yield* readAndWrite(store, { ...rest, bytes: digest.taking(bytes) }, progress)
+  await noteImport(store, digest.stream(), imported)
+  return imported
+}
+
+const readThrough = async (bytes: OpenSession['bytes']): Promise<void> => {
+  for await (const _ of bytes);
+}
+
+async function* readAndWrite(
+  store: LargeContentStore,
+  session: SessionFile | OpenSession,
+  progress: ImportOptions['progress'],
+): Importing<Imported> {
   const room = fileShelf()
   try {
     // The shelf's file is read until the last event is written.

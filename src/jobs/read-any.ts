@@ -7,7 +7,7 @@ import { ownFormats } from '../formats/registry.ts'
 import { memoryShelf, type Shelf } from '../formats/shelf.ts'
 import { pacer } from '../store/breath.ts'
 import { maybeDocument, readApart, smallest } from './read-apart.ts'
-import { isStream, reading, readSession, readText, type SessionStream } from './read-session.ts'
+import { isStream, type OpenSession, reading, readSession, readText } from './read-session.ts'
 import type { FileShelf } from './shelf.ts'
 
 type Read = E.Either<ImportError, ImportPlan | StoredImport>
@@ -18,7 +18,7 @@ type Read = E.Either<ImportError, ImportPlan | StoredImport>
  * @returns what was read, and the shelf that it is on: a text is in memory anyway
  */
 export const readAny = async (
-  session: SessionFile | SessionStream,
+  session: SessionFile | OpenSession,
   shelf: FileShelf,
 ): Promise<{ readonly read: Read; readonly shelf: Shelf }> => {
   if (isStream(session)) return { read: await readBytes(session, shelf), shelf }
@@ -30,7 +30,7 @@ export const readAny = async (
 }
 
 /** Whether a registered format may be asked: the thread has none of them. */
-const mayBeOwn = ({ format }: SessionOptions): boolean =>
+export const mayBeOwn = ({ format }: SessionOptions): boolean =>
   format === undefined ? ownFormats().size > 0 : ownFormats().has(format)
 
 async function* slicesOf(text: string): AsyncGenerator<string> {
@@ -42,7 +42,7 @@ async function* slicesOf(text: string): AsyncGenerator<string> {
   }
 }
 
-const readBytes = async ({ bytes, ...options }: SessionStream, shelf: FileShelf): Promise<Read> => {
+const readBytes = async ({ bytes, ...options }: OpenSession, shelf: FileShelf): Promise<Read> => {
   const source = reading(options.file, bytes)
   const begun: Uint8Array[] = []
   let length = 0

@@ -9,9 +9,18 @@ import { splitLines } from '../formats/split-lines.ts'
 import { pacer } from '../store/breath.ts'
 import { toError } from '../result/typed.ts'
 
-/** A session file of any size: its bytes (UTF-8), piece by piece. An error of the iteration is a `FileUnreadable`. */
+/**
+ * A session file of any size: its bytes (UTF-8), piece by piece. An error of the iteration is a `FileUnreadable`. A function gives them
+ * from the beginning each time: of a file that was imported before, it is called once, to see that it is the same; else twice.
+ */
 export interface SessionStream extends SessionOptions {
-  readonly bytes: AsyncIterable<Uint8Array>
+  readonly bytes: Pieces | (() => Pieces)
+}
+type Pieces = AsyncIterable<Uint8Array>
+
+/** A session file that is being read. */
+export interface OpenSession extends SessionOptions {
+  readonly bytes: Pieces
 }
 
 /** What is wrong with the session given; undefined if nothing is. */
@@ -19,14 +28,15 @@ export const sessionProblem = (
   session: SessionFile | SessionStream | null | undefined,
 ): string | undefined => {
   const given: Partial<SessionFile & SessionStream> = session ?? {}
-  const isBytes = typeof given.bytes?.[Symbol.asyncIterator] === 'function'
+  const { bytes } = given
+  const isBytes = typeof bytes === 'function' || typeof bytes?.[Symbol.asyncIterator] === 'function'
   return (typeof given.text === 'string' || (given.text === undefined && isBytes)) &&
     typeof given.file === 'string'
     ? undefined
     : 'must be { text, file } or { bytes, file }: what to import, and its name for messages'
 }
 
-export const isStream = (session: SessionFile | SessionStream): session is SessionStream =>
+export const isStream = <S extends OpenSession | SessionStream>(session: SessionFile | S): session is S =>
   !('text' in session) || typeof session.text !== 'string'
 
 type Read = Promise<E.Either<ImportError, ImportPlan | StoredImport>>
@@ -44,7 +54,7 @@ export const readText = async ({ text, ...options }: SessionFile, shelf: Shelf):
 }
 
 /** Reads a session as its bytes come in. Large content goes to the shelf. Throws `FileUnreadable`. */
-export const readSession = async ({ bytes, ...options }: SessionStream, shelf: Shelf): Read => {
+export const readSession = async ({ bytes, ...options }: OpenSession, shelf: Shelf): Read => {
   const notes = takeNotes()
   const reader = sessionReader(options, notes, shelf)
   const lines = splitLines(reader, notes)

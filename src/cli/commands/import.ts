@@ -1,11 +1,11 @@
-import { accessSync, constants, createReadStream } from 'node:fs'
+import { accessSync, constants, createReadStream, statSync } from 'node:fs'
 import { SingleBar } from 'cli-progress'
 import type { Command } from 'commander'
 import { visible, visibleLines } from '../../formats/visible.ts'
 import { fileUnreadable, type ImportError, noFiles } from '../../formats/errors.ts'
 import { formats } from '../../formats/plan.ts'
 import { formatNames } from '../../formats/registry.ts'
-import type { Format, Imported } from '../../index.ts'
+import type { Format, Imported, SessionStream } from '../../index.ts'
 import { toError } from '../../result/typed.ts'
 import { collecting } from '../collect.ts'
 import { type Failure, failureOf, usage } from '../errors.ts'
@@ -167,9 +167,12 @@ export const importFile = async (
   }
 }
 
-/** The bytes of a file, or of standard input (`-`). */
-const bytesOf = (file: string, { stdin }: Host): AsyncIterable<Uint8Array> =>
-  file === '-' ? stdin : createReadStream(file, { highWaterMark: 256 * 1024 })
+/** The bytes of a file, or of standard input (`-`). What is no regular file, such as a pipe, can be read only once. */
+const bytesOf = (file: string, { stdin }: Host): SessionStream['bytes'] => {
+  if (file === '-') return stdin
+  const open = (): AsyncIterable<Uint8Array> => createReadStream(file, { highWaterMark: 256 * 1024 })
+  return statSync(file, { throwIfNoEntry: false })?.isFile() === true ? open : open()
+}
 
 /** Reports what was imported from a file, and what was left out. */
 const writeImported = async (
