@@ -9,7 +9,7 @@ import type { Note } from '../projections/notes.ts'
 import type { Log } from '../projections/path.ts'
 import { toError } from '../result/typed.ts'
 import { type Move, nextMove, probabilities, type Search, type Verdict } from './bisection.ts'
-import { digestOfRequest, type Judge, type Judged, judgeableAt } from './judging.ts'
+import { digestOfRequest, type Judge, type Judgeable, type Judged, judgeableAt } from './judging.ts'
 import { logOf } from './log.ts'
 import { suspectsBetween } from './suspects.ts'
 import {
@@ -27,7 +27,7 @@ import {
 
 /** What to look for. */
 export interface BisectOptions {
-  /** A position at which all was well (-1: before the first event), and a later one on the same branch at which it was not. */
+  /** A position at which all was well (-1: before the first event), and a later one at which it was not. */
   readonly good: number
   readonly bad: number
   /** What is asked about a position. The same question about the same ends continues where it was left. Default `by hand`. */
@@ -38,8 +38,12 @@ export interface BisectOptions {
   readonly mark?: Verdict | undefined
   /** How often a verdict is right: above 0.5, at most 1. `measure`: find out by asking five times at each end. Default: as begun, else 1. */
   readonly reliability?: number | 'measure' | undefined
+  /** Ask `judge` about the two ends first, and search only if it says `good` of the one and `bad` of the other. Default false. */
+  readonly checkEnds?: boolean | undefined
   /** Begin again, whatever was said before. Default false. */
   readonly again?: boolean | undefined
+  /** Is told how many verdicts were kept before, and since when (ISO 8601, UTC), if there are any. */
+  readonly onKept?: ((verdicts: number, since: string) => void) | undefined
   /** Is told each verdict as soon as it is kept, after those that were kept before. */
   readonly onVerdict?: ((verdict: KeptVerdict) => void) | undefined
 }
@@ -75,7 +79,9 @@ const optionsSchema = z.strictObject({
   judge: z.custom((value) => typeof value === 'function', { error: 'is a function' }).optional(),
   mark: z.enum(['good', 'bad', 'skip']).optional(),
   reliability: z.union([z.literal('measure'), z.number().gt(0.5).max(1)]).optional(),
+  checkEnds: z.boolean().optional(),
   again: z.boolean().optional(),
+  onKept: z.custom((value) => typeof value === 'function', { error: 'is a function' }).optional(),
   onVerdict: z.custom((value) => typeof value === 'function', { error: 'is a function' }).optional(),
 })
 
@@ -86,7 +92,7 @@ export type BisectedChat = Pick<Conversation, 'id' | 'events' | 'notes' | 'note'
  * Finds the position since which something is wrong, by asking about as few positions as possible. Every verdict is kept with its evidence
  * as a note, so that a search which was interrupted continues. docs/investigate.md.
  *
- * Rejects with `InvalidInput` (also where `good` is not before `bad` on its branch), `ConversationNotFound` or another `NoteError`, and
+ * Rejects with `InvalidInput` (also where `good` is not before `bad`), `EndsAlike`, `ConversationNotFound` or another `NoteError`, and
  * whatever `judge` throws.
  *
  * @example
@@ -103,7 +109,7 @@ export type BisectedChat = Pick<Conversation, 'id' | 'events' | 'notes' | 'note'
 export const bisect = async (chat: BisectedChat, options: BisectOptions): Promise<Bisected> => {
   const checked = check(optionsSchema, options)
   if (E.isLeft(checked)) throw toError(checked.left)
-  const { good, bad, question = 'by hand', judge, mark, again = false, onVerdict } = options
+  const { good, bad, question = 'by hand', mark, again = false } = options
   const log = await logOf(chat)
   const asked: Asked = { good, bad, question }
   const between = candidatesOf(log, asked)
@@ -115,11 +121,7 @@ export const bisect = async (chat: BisectedChat, options: BisectOptions): Promis
   // Of two who begin the same at the same time, both get the one bisection.
   const once = again ? {} : { commandId: `bisection ${digestOfAsked(asked)}` }
   const { id } = begun ?? (await chat.note({ kind: bisectionKind, data: { ...asked, reliability } }, once))
-  return continued(
-    chat,
-    { log, between, asked: { id, ...asked }, notes },
-    { judge, mark, reliability, onVerdict },
-  )
+  return continued(chat, { log, between, asked: { id, ...asked }, notes }, { ...options, reliability })
 }
 
 const digestOfAsked = ({ good, bad, question }: Asked): string =>
@@ -129,8 +131,8 @@ const digestOfAsked = ({ good, bad, question }: Asked): string =>
 export const candidatesOf = (log: Log, { good, bad }: Asked): Omit<Search, 'reliability'> => {
   if (bad >= log.length) throw toError(invalidInput('bad', `is after the last position, ${log.length - 1}`))
   const between = suspectsBetween(log, good, bad)
-  if (!between || between.candidates.length === 0)
-    throw toError(invalidInput('good', 'is not before the bad position on its branch: `log` shows both'))
+  if (between.candidates.length === 0)
+    throw toError(invalidInput('good', 'is not before the bad position: `log` shows both'))
   return between
 }
 
@@ -150,11 +152,15 @@ export const continued = async (
     judge,
     mark,
     reliability = 1,
+    checkEnds = false,
+    onKept = () => {},
     onVerdict = () => {},
-  }: Pick<BisectOptions, 'judge' | 'mark' | 'reliability' | 'onVerdict'>,
+  }: Pick<BisectOptions, 'judge' | 'mark' | 'reliability' | 'checkEnds' | 'onKept' | 'onVerdict'>,
 ): Promise<Bisected> => {
   const { id, good, bad } = asked
   const kept = [...verdictsIn(notes, id)]
+  const since = notes.find((note) => verdictsIn([note], id).length > 0)?.metadata.time
+  if (since !== undefined) onKept(kept.length, since)
   for (const verdict of kept) onVerdict(verdict)
   const keep = async (
     position: number,
@@ -172,6 +178,10 @@ export const continued = async (
     await chat.note({ kind: verdictKind, data: { bisection: id, ...said } })
     kept.push(said)
     onVerdict(said)
+  }
+  if (checkEnds && judge) {
+    const ends = await endsJudged(chat.id, log, asked, kept, judge)
+    for (const { state, said } of ends) await keep(state.position, said, digestOfRequest(state), true)
   }
   const ask = async (position: number, isMeasure: boolean): Promise<void> => {
     const state = judgeableAt(chat.id, log, position)
@@ -202,6 +212,39 @@ export const continued = async (
   }
   return bisected(chat.id, log, asked, kept, stand)
 }
+
+/** What the judge says of the ends that it has not told apart yet. Throws `EndsAlike` if it is anything but good of one and bad of the other. */
+const endsJudged = async (
+  id: string,
+  log: Log,
+  { good, bad }: Asked,
+  kept: readonly KeptVerdict[],
+  judge: Judge,
+): Promise<readonly { readonly state: Judgeable; readonly said: Judged }[]> => {
+  const isKept = (at: number, said: Verdict): boolean =>
+    kept.some(({ position, verdict, isMeasure }) => isMeasure && position === at && verdict === said)
+  if (isKept(good, 'good') && isKept(bad, 'bad')) return []
+  const states = [judgeableAt(id, log, good), judgeableAt(id, log, bad)]
+  const ends = []
+  for (const state of states) ends.push({ state, said: await judge(state) })
+  const [atGood = 'skip', atBad = 'skip'] = ends.map(({ said }) => said.verdict)
+  if (atGood === 'good' && atBad === 'bad') return ends
+  throw toError(endsAlike(good, bad, [atGood, atBad]))
+}
+
+/** A judge does not say of the two ends what is known of them, so what it says in between means nothing. */
+export interface EndsAlike {
+  readonly _tag: 'EndsAlike'
+  readonly message: string
+  /** What it says of the good one, and of the bad one. */
+  readonly verdicts: readonly [good: Verdict, bad: Verdict]
+}
+
+const endsAlike = (good: number, bad: number, verdicts: EndsAlike['verdicts']): EndsAlike => ({
+  _tag: 'EndsAlike',
+  message: `the judge says ${verdicts[0]} of the good end, ${good}, and ${verdicts[1]} of the bad one, ${bad}: correct what is asked, or the ends, and ask again`,
+  verdicts,
+})
 
 /** A search as its verdicts leave it, and what comes of it or is to be asked next. */
 interface Stand {

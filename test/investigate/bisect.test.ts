@@ -167,12 +167,12 @@ describe('bisect', () => {
     expect((await bisectionOf(chat, id))?.result).toEqual(result)
   })
 
-  test('refuses ends that are not on one branch in that order', async () => {
+  test('refuses ends that are not in that order', async () => {
     const { chat } = await begun()
     await chat.rewind({ to: 25 })
     await chat.append({ role: 'user', content: 'Another way.' })
     for (const [good, bad] of [
-      [30, 33],
+      [33, 30],
       [5, 5],
       [9, 3],
     ] as const)
@@ -204,12 +204,9 @@ describe('bisect', () => {
       })
       const failed = await shell(`palimpsest bisect c --good 0 --bad 31 --run 'exit 127' --json`, directory)
       expect([failed.code, JSON.parse(failed.stderr)]).toMatchObject([1, { error: { _tag: 'RunFailed' } }])
-      expect(await shell(`palimpsest bisect c --good 28 --bad 31 --run 'exit 125'`, directory)).toMatchObject(
-        {
-          stdout: expect.stringContaining('was skipped'),
-          code: 1,
-        },
-      )
+      const skipping = `case $PALIMPSEST_POSITION in 28) exit 0;; 31) exit 1;; *) exit 125;; esac`
+      const skipped = await shell(`palimpsest bisect c --good 28 --bad 31 --run '${skipping}'`, directory)
+      expect(skipped).toMatchObject({ stdout: expect.stringContaining('was skipped'), code: 1 })
       expect((await shell('palimpsest bisect c --good 0 --bad 31', directory)).stdout).toMatch(
         /^look at (\d+) \(palimpsest show c --at \1\), then answer with --mark good, bad or skip\n$/,
       )
@@ -222,12 +219,52 @@ describe('bisect', () => {
     inDirectory(async (directory) => {
       const { store } = await begun(`sqlite:${join(directory, 'palimpsest.db')}`)
       await store.close()
-      writeFileSync(join(directory, 'once.sh'), 'test -e asked && exit 127\n: > asked\nexit 1')
+      const once =
+        'case $PALIMPSEST_POSITION in 0) exit 0;; 31) exit 1;; esac; test -e asked && exit 127\n: > asked\nexit 1'
+      writeFileSync(join(directory, 'once.sh'), once)
       const run = `palimpsest bisect c --good 0 --bad 31 --run 'sh once.sh'`
       const first = await shell(run, directory)
-      expect(first).toMatchObject({ code: 1, stdout: expect.stringMatching(/^ {3}\d\d {2}bad\n$/) })
-      expect(await shell(run, directory)).toMatchObject({ code: 1, stdout: first.stdout })
+      const verdicts = / {4}0 {2}good {2}\(an end\)\n {3}31 {2}bad {2}\(an end\)\n {3}\d\d {2}bad\n$/
+      expect(first).toMatchObject({ code: 1, stdout: expect.stringMatching(verdicts) })
+      expect(first.stderr).not.toContain('kept since')
+      const second = await shell(run, directory)
+      expect(second).toMatchObject({ code: 1, stdout: first.stdout })
+      expect(second.stderr).toMatch(/^3 verdicts kept since \d{4}-\S+Z: --again asks again\n/)
     }))
+
+  test('runs the command at both ends first, and refuses if it does not tell them apart', () =>
+    inDirectory(async (directory) => {
+      const { store } = await begun(`sqlite:${join(directory, 'palimpsest.db')}`)
+      await store.close()
+      writeFileSync(join(directory, 'broken.sh'), 'cat missing.txt')
+      for (const [command, says] of [
+        ['exit 0', 'good of the good end, 0, and good of the bad one, 31'],
+        ['sh broken.sh', 'bad of the good end, 0, and bad of the bad one, 31'],
+        ['exit 125', 'skip of the good end, 0, and skip of the bad one, 31'],
+        ['! grep -q parser.ts', 'bad of the good end, 0, and good of the bad one, 31'],
+      ] as const) {
+        const refused = await shell(`palimpsest bisect c --good 0 --bad 31 --run '${command}'`, directory)
+        expect(refused).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining(says) })
+      }
+      const right = await shell(`palimpsest bisect c --good 0 --bad 31 --run 'grep -q parser.ts'`, directory)
+      expect(right).toMatchObject({ code: 0, stdout: expect.stringContaining('first bad (100 %)') })
+    }))
+
+  test('finds a rewind that has abandoned what the model knew', async () => {
+    const { chat } = await begun()
+    await chat.append({ role: 'user', content: 'The password is swordfish.' })
+    await chat.append({ role: 'assistant', content: 'I see.' })
+    const { position } = await chat.rewind({ to: 25 })
+    await chat.append({ role: 'user', content: 'Another way.' })
+    const { position: bad } = await chat.append({ role: 'assistant', content: 'Yes.' })
+    const judge: Judge = ({ items }) => ({
+      verdict: JSON.stringify(items).includes('swordfish') ? 'good' : 'bad',
+    })
+    expect(await bisect(chat, { good: position - 1, bad, checkEnds: true, judge })).toMatchObject({
+      result: { type: 'found', position },
+      event: 'Rewound',
+    })
+  })
 
   test('kills a command that takes too long, with what it has started, and continues when asked again', async () => {
     const { chat } = await begun()

@@ -7,6 +7,7 @@ import type { Host } from '../host.ts'
 import { exclusive, position, positionOrStart, several } from '../options.ts'
 import type { Output } from '../output.ts'
 import { type Shell, shellWord } from '../shell.ts'
+import { plural } from '../text.ts'
 import { eventParts } from '../views/timeline.ts'
 import { loadAgent } from '../work/agent.ts'
 import { commandJudge, defaultTimeout } from '../work/judging.ts'
@@ -64,11 +65,12 @@ The command gets { conversation, position, items, request } as JSON on standard
 input, and PALIMPSEST_CONVERSATION and PALIMPSEST_POSITION in its environment.
 Exit code 0 means good, 125 skip, others up to 124 bad; from 126 on, or killed
 by a signal, it ends the search, which can be continued. So does a command that
-takes longer than --timeout.
+takes longer than --timeout. It is run at --good and at --bad first, and nothing
+is searched if it does not say good of one and bad of the other.
 
 Without --run and --ask, it says which position to look at (show ID --at N);
 answer with --mark. Every verdict is kept as a note with its evidence: the same
-command line continues. Markers, rewinds, configurations and repairs are
+command line continues with those that were kept, and says so. Markers, rewinds, configurations and repairs are
 suspected first.
 
 With --ask, the model is first asked five times at each end, to find out how
@@ -90,7 +92,11 @@ Examples:
         }
         const given = await asked(chat, options, host)
         const { bisect } = await import('../../investigate/index.ts')
-        const found = await bisect(chat, { ...given, onVerdict }).finally(() => said)
+        const onKept = (verdicts: number, since: string): void => {
+          if (!isJson)
+            host.stderr.write(`${plural(verdicts, 'verdict')} kept since ${since}: --again asks again\n`)
+        }
+        const found = await bisect(chat, { ...given, onKept, onVerdict }).finally(() => said)
         if (found.result.type === 'unclear') fail()
         return isJson ? out.json(found) : writeResult(out, chat, found)
       }),
@@ -105,6 +111,7 @@ const asked = async (chat: Conversation, options: Options, host: Host): Promise<
       ...own,
       question: run,
       judge: commandJudge(run, host.env, timeout),
+      checkEnds: true,
       reliability: options.reliability,
     }
   if (timeout !== undefined) throw toError(usage('--timeout needs --run'))
@@ -125,7 +132,7 @@ const agentJudge = async (chat: Conversation, question: string, file: string): P
 const writeVerdict = (out: Output, { position: at, verdict, isMeasure }: KeptVerdict): Promise<void> =>
   out.line(
     [String(at).padStart(5), 'position'],
-    [`  ${verdict}${isMeasure ? '  (measuring)' : ''}`, verdict === 'bad' ? 'warning' : 'dim'],
+    [`  ${verdict}${isMeasure ? '  (an end)' : ''}`, verdict === 'bad' ? 'warning' : 'dim'],
   )
 
 const writeResult = async (out: Output, chat: Conversation, { result }: Bisected): Promise<void> => {

@@ -122,7 +122,7 @@ export const begun = route({
   params: ofConversation,
   body: z.strictObject({
     good: z.int().min(-1).describe('A position at which all was well; -1: before the first event'),
-    bad: z.int().min(0).describe('A later one on the same branch, at which it was not'),
+    bad: z.int().min(0).describe('A later one, at which it was not'),
     question: z.string().min(1).max(1_000).optional().describe('Default: by hand'),
     reliability: z.number().gt(0.5).max(1).optional().describe('How often a verdict is right. Default 1'),
     again: z.boolean().optional().describe('Begin again, whatever was said before'),
