@@ -29,6 +29,14 @@ const areLists = (...values: readonly unknown[]): boolean => values.every(Array.
 const hasTyped = (list: unknown, ...types: readonly unknown[]): boolean =>
   objectsIn(list).some(({ type }) => types.includes(type))
 
+/** The messages of pi, which look the same, have a time of their own inside. */
+const isDroidMessage = ({ type, id, message }: Fields): boolean =>
+  type === 'message' &&
+  isText(id) &&
+  isFields(message) &&
+  isText(message['role']) &&
+  !hasAll(message, 'timestamp')
+
 /** In the order in which they are tried: what is more special comes first. */
 const foreign: readonly Foreign[] = [
   {
@@ -61,7 +69,8 @@ const foreign: readonly Foreign[] = [
     isAlike: true,
     shows: (fields) =>
       (fields['type'] === 'session_start' && hasAll(fields, 'id')) ||
-      (fields['type'] === 'compaction_state' && hasAll(fields, 'summaryText')),
+      (fields['type'] === 'compaction_state' && hasAll(fields, 'summaryText')) ||
+      isDroidMessage(fields),
   },
   { name: 'an Entire transcript', shows: (fields) => hasAll(fields, 'v', 'agent', 'cli_version', 'type') },
   { name: 'Claude Code’s list of prompts', shows: (fields) => hasAll(fields, 'display', 'pastedContents') },

@@ -119,6 +119,22 @@ describe('a file of a format that is known and not supported', () => {
       })
   })
 
+  it.each(files)(
+    'is named after a byte order mark, with CR LF, and if its first line is torn: %s is %s',
+    (file, name) => {
+      const text = readFileSync(new URL(`../samples/foreign/${file}`, import.meta.url), 'utf8')
+      const first = text.indexOf('\n')
+      const texts = [`\uFEFF${text}`, `\uFEFF${text.replaceAll('\n', '\r\n')}`, `\n\n${text}`]
+      if (file.endsWith('.jsonl') && first < text.length - 1)
+        texts.push(text.slice(first + 1), text.slice(first / 2), text.slice(0, first / 2) + text.slice(first))
+      for (const each of texts)
+        expect(left(parseSession({ text: each, file }))).toMatchObject({
+          _tag: 'UnsupportedFormat',
+          found: expect.stringMatching(new RegExp(`^${name}`)),
+        })
+    },
+  )
+
   it('has a sample and a case for each name', () => {
     const folder = new URL('../samples/foreign/', import.meta.url)
     expect(readdirSync(folder).toSorted()).toEqual(files.map(([file]) => file))
