@@ -6,6 +6,7 @@ import { check } from '../events/check.ts'
 import { invalidInput } from '../events/errors.ts'
 import type { Actor, Covers } from '../events/events.ts'
 import { conversationIdSchema } from '../events/ids.ts'
+import { parsedJson } from '../events/json.ts'
 import { fileUnreadable } from '../formats/errors.ts'
 import type { Prices, WriteOptions } from '../index.ts'
 import { type CallName, callNameIn } from '../events/call-name.ts'
@@ -83,7 +84,7 @@ export const pattern = (text: string): RegExp => {
 /** A value as JSON. */
 export const jsonText = (text: string): unknown => {
   try {
-    return JSON.parse(text)
+    return parsedJson(text)
   } catch {
     throw new InvalidArgumentError(`It must be JSON, such as '{"step": 3}' or '"a text"'.`)
   }
@@ -184,7 +185,7 @@ export const pricesIn = async (file: string | undefined): Promise<Prices | undef
 export const jsonFile = async (file: string): Promise<unknown> => {
   const text = await fileText(file)
   try {
-    return JSON.parse(text)
+    return parsedJson(text)
   } catch (error) {
     throw toError(
       invalidInput(file, `is not JSON (${error instanceof Error ? error.message : String(error)})`),

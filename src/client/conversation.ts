@@ -2,7 +2,7 @@ import type { DiffOptions, MessageInput, Written } from '../index.ts'
 import type { BodyOf } from './api.ts'
 import { investigating } from './investigating.ts'
 import { reading } from './reading.ts'
-import { type Transport, withId } from './transport.ts'
+import { sendable, type Transport, withId } from './transport.ts'
 import { searching, turning } from './turning.ts'
 import type { ConversationClient } from './types.ts'
 
@@ -28,7 +28,7 @@ export const conversation = (server: Transport, id: string): ConversationClient 
   }
   const write = (type: Command['type'], given: object = {}): Promise<Written> => {
     try {
-      const command = structuredClone(withId({ ...given, type })) as Command
+      const command = sendable(() => structuredClone(withId({ ...given, type })) as Command)
       return inOrder(() => post('/conversations/{id}/commands', of, command))
     } catch (error) {
       return Promise.reject(error)

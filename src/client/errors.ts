@@ -36,6 +36,17 @@ const withTag = (tag: string, message: string, data: object): Error =>
 export const emptyParameter = (name: string): Error =>
   withTag('InvalidInput', `${name}: has at least one character`, { path: name })
 
+/** What JSON cannot hold, or is nested too deeply. */
+export const unsendable = (cause: unknown): Error =>
+  withTag(
+    'InvalidInput',
+    `it cannot be sent as JSON (${cause instanceof Error ? cause.message : String(cause)})`,
+    {
+      path: '',
+      cause,
+    },
+  )
+
 /** Nobody answers, or not as a server of Palimpsest does. */
 export const unavailable = (store: string, message: string, cause?: unknown): Error =>
   withTag('StoreUnavailable', message, { store, cause })

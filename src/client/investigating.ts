@@ -2,7 +2,7 @@ import type { LedgerProof, LedgerStanding, LedgerStatus, ReceiptFinding, Verifie
 import type { BisectionView, Said } from '../investigate/by-hand.ts'
 import type { CacheReport, CallName, Cost, Replayed, ReplayPolicy, Why } from '../investigate/index.ts'
 import type { BodyOf } from './api.ts'
-import type { Transport } from './transport.ts'
+import { textOf, type Transport } from './transport.ts'
 
 /** What the ledger has of a conversation. */
 export interface Standing {
@@ -78,7 +78,7 @@ export const investigating = ({ get, post, open, place }: Transport, id: string)
     verification: () => get('/conversations/{id}/verification', of),
     evidence: async (options = {}) => {
       const path = place('/conversations/{id}/evidence', of)
-      const body = JSON.stringify(options)
+      const body = textOf(options)
       const answer = await open({ method: 'POST', path, body, lastId: undefined, signal: undefined })
       return answer.blob()
     },

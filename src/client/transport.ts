@@ -1,5 +1,5 @@
 import type { BodyOf, PathOf, QueryOf } from './api.ts'
-import { emptyParameter, errorOf, unavailable } from './errors.ts'
+import { emptyParameter, errorOf, unavailable, unsendable } from './errors.ts'
 
 /** How a client reaches its server. */
 export interface ClientOptions {
@@ -133,7 +133,7 @@ export const transport = (given: string, options: ClientOptions): Transport => {
       json(place(path, params, query), { headers: own, ...(signal && { signal }) }),
     post: async (path, params, body, query) => {
       const headers = { ...writes, ...unlessFenced(body) }
-      const init = { method: 'POST', headers, body: JSON.stringify(body) }
+      const init = { method: 'POST', headers, body: textOf(body) }
       return json(place(path, params, query), init, 'commandId' in body)
     },
     open: ({ method, path, body, lastId, signal }) =>
@@ -147,6 +147,18 @@ export const transport = (given: string, options: ClientOptions): Transport => {
         ...(body !== undefined && { body }),
         ...(signal && { signal }),
       }),
+  }
+}
+
+/** A body to send. Throws `InvalidInput` for what JSON cannot hold, or is nested thousands of levels deep. */
+export const textOf = (body: unknown): string => sendable(() => JSON.stringify(body))
+
+/** What is made of a value to send. Throws `InvalidInput` where that fails. */
+export const sendable = <A>(make: () => A): A => {
+  try {
+    return make()
+  } catch (error) {
+    throw unsendable(error)
   }
 }
 

@@ -1,6 +1,6 @@
 import type { MessageInput, SearchPage } from '../index.ts'
 import { resumed } from './streams.ts'
-import { pause, type Transport, withId } from './transport.ts'
+import { pause, textOf, type Transport, withId } from './transport.ts'
 import type { AskOptions, ConversationClient, FindOptions, SearchHit, TurnMessage } from './types.ts'
 
 /** Asks for a turn, and again under the same command where the connection breaks. */
@@ -10,7 +10,7 @@ export const turning = (server: Transport, id: string): ConversationClient['turn
     { signal, ...options }: AskOptions = {},
   ): AsyncGenerator<TurnMessage, void> {
     const messages = message === undefined ? {} : { messages: [message].flat() }
-    const body = JSON.stringify(withId({ ...options, ...messages }))
+    const body = textOf(withId({ ...options, ...messages }))
     const path = server.place('/conversations/{id}/turns', { id })
     let isAsked = false
     for await (const { id: position, event, data } of resumed(server, {

@@ -26,6 +26,31 @@ export const pathText = (path: readonly PropertyKey[]): string =>
   )
 
 const maxDepth = 1_000
+/** Levels of a JSON text: more than a line or a body around a value that can be stored has. */
+export const mostLevels = 1_400
+
+/**
+ * The value of a JSON text from outside. Throws a `SyntaxError` if it is not JSON, or nested more deeply than what can be stored: the
+ * parser takes a million levels, but whatever walks through such a value, as `JSON.stringify` does, ends in a `RangeError`.
+ */
+export const parsedJson = (text: string, levels: number = mostLevels): unknown => {
+  const value: unknown = JSON.parse(text)
+  // A level takes two characters.
+  if (text.length > 2 * levels && isDeeper(value, levels))
+    throw new SyntaxError(`nested deeper than ${levels} levels`)
+  return value
+}
+
+/** The complaint about a text of too many levels. */
+export const tooDeep = /^nested deeper than/
+
+const isDeeper = (value: unknown, levels: number): boolean => {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  if (Array.isArray(value)) return value.some((inner) => isDeeper(inner, levels - 1))
+  for (const key in value) if (isDeeper((value as Fields)[key], levels - 1)) return true
+  return false
+}
 
 /** Thrown inside this file only, where a value holds what JSON cannot. */
 class NotJson {

@@ -1,5 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { mostLevels } from '../events/json.ts'
 
 // Checks stop at the first thing that is not as it was written. What they throw stays in this folder.
 
@@ -30,14 +31,12 @@ const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
 export const textFrom = (bytes: Uint8Array): string => decoder.decode(bytes)
 
-/** Not every parser has the same limit: both verifiers have this one, above that of what stores write and below that of Python 3.12 (1,497). */
-const mostLevels = 1_400
-
 export const parse = (bytes: Uint8Array): unknown => {
   const text = textFrom(bytes)
   let levels = 0
   for (const bracket of text.replace(/\\[^\n]/g, '').replace(/"[^"]*"|[^\][{}"]+/g, '')) {
     levels += bracket === '[' || bracket === '{' ? 1 : -1
+    // Not every parser has the same limit: both verifiers have this one, which is below that of Python 3.12 (1,497).
     need(levels <= mostLevels, 'a value is nested more than 1,400 levels deep')
   }
   return JSON.parse(text)

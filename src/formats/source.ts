@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { NewMessage } from '../commands/command.ts'
 import { checkJson } from '../events/check.ts'
 import { dataSchemas } from '../events/events.ts'
-import { type Fields, isFields } from '../events/json.ts'
+import { type Fields, isFields, parsedJson, tooDeep } from '../events/json.ts'
 import type { BadLineNote, ImportReport, Tally } from './plan.ts'
 
 /** The value, if it is a non-empty string. */
@@ -131,7 +131,8 @@ export const valuesOfLine = ({ line, text, isOpen }: Line, notes: Notes): readon
     for (const value of found.values) values.push(value)
     const { problem } = found
     if (problem === undefined) break
-    const whole = wholeIn(found.rest)
+    // What is too deep is whole, and there is nothing after it.
+    const whole = tooDeep.test(problem) ? undefined : wholeIn(found.rest)
     if (nulls === '' || found.rest.trim() !== '')
       notes.bad(
         line,
@@ -184,7 +185,7 @@ export const valuesOf = (
 /** The value of a JSON text, or the parser's complaint. */
 export const parseJson = (text: string): E.Either<string, unknown> =>
   E.tryCatch(
-    () => JSON.parse(text),
+    () => parsedJson(text),
     (error) => (error instanceof Error ? error.message : String(error)),
   )
 

@@ -2,6 +2,7 @@ import type { Context } from 'hono'
 import * as E from 'fp-ts/lib/Either.js'
 import type { z } from 'zod'
 import { parsed } from '../events/check.ts'
+import { parsedJson } from '../events/json.ts'
 import { isTyped, toError } from '../result/typed.ts'
 import { refused } from './problem.ts'
 
@@ -18,7 +19,7 @@ export const jsonIn = (type: string | undefined, text: string): unknown => {
   if (type?.split(';')[0]?.trim().toLowerCase() !== 'application/json')
     throw refused('UnsupportedMediaType', 'send JSON: Content-Type: application/json')
   try {
-    return JSON.parse(text)
+    return parsedJson(text)
   } catch (error) {
     throw refused('InvalidRequest', `the body is not JSON: ${(error as Error).message}`)
   }

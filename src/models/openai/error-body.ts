@@ -1,4 +1,4 @@
-import { type Fields, isFields } from '../../events/json.ts'
+import { type Fields, isFields, parsedJson } from '../../events/json.ts'
 import type { OpenAiClient } from './client.ts'
 
 /**
@@ -42,7 +42,7 @@ const withError = async (response: Response): Promise<Response> => {
 
 const restored = (text: string): string => {
   try {
-    const error = errorIn(JSON.parse(text))
+    const error = errorIn(parsedJson(text))
     return error ? JSON.stringify({ error }) : text
   } catch {
     return text

@@ -1,4 +1,4 @@
-import { type Fields, isFields } from '../../events/json.ts'
+import { type Fields, isFields, parsedJson } from '../../events/json.ts'
 import type { Begun } from '../streaming/call.ts'
 import { errorIn } from './error-body.ts'
 
@@ -59,7 +59,7 @@ const choiceOf = ({ message, finish_reason: reason, ...choice }: Fields): Fields
 
 const jsonIn = (text: string): unknown => {
   try {
-    return JSON.parse(text) as unknown
+    return parsedJson(text)
   } catch {
     return undefined
   }

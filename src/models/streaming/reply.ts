@@ -1,4 +1,5 @@
 import { type Block, unknownBlock } from '../../events/blocks.ts'
+import { parsedJson } from '../../events/json.ts'
 import type { Reply, ReplyEvent } from '../model.ts'
 
 type Fields = { readonly [field: string]: unknown }
@@ -131,10 +132,13 @@ export const replyDraft = (requestId?: string | null): ReplyDraft => {
   }
 }
 
-/** The input of a call; the text itself if it is not JSON, because the reply was cut off inside it. */
+/** Levels of an input: with those of the message around it, it can be stored. */
+const mostInput = 900
+
+/** The input of a call; the text itself if it is not JSON, because the reply was cut off inside it, or nested too deeply. */
 const inputOf = (json: string): unknown => {
   try {
-    return JSON.parse(json)
+    return parsedJson(json, mostInput)
   } catch {
     return json
   }
