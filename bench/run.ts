@@ -1,4 +1,4 @@
-// npm run bench [-- [--quick] [PART…]]: measures, prints the results, and after a whole run writes them to RESULTS.md.
+// npm run bench [-- [--quick] [--megabytes=N] [PART…]]: measures, prints the results, and after a whole run writes them to RESULTS.md.
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { loadavg } from 'node:os'
 import { join } from 'node:path'
@@ -9,6 +9,7 @@ import { followers } from './parts/followers.ts'
 import { full } from './parts/full.ts'
 import { importing } from './parts/import.ts'
 import { load } from './parts/load.ts'
+import { longImport } from './parts/long-import.ts'
 import { memory } from './parts/memory.ts'
 import { besides } from './parts/notes.ts'
 import { pauses } from './parts/pauses.ts'
@@ -29,6 +30,7 @@ const parts = {
   full,
   notes: besides,
   import: importing,
+  longImport,
   memory,
   blob,
   pauses,
@@ -54,7 +56,10 @@ const builder = (folder: string): Setting['conversationOf'] => {
   }
 }
 
-const runParts = async (names: readonly (keyof typeof parts)[], isQuick: boolean): Promise<string> => {
+const runParts = async (
+  names: readonly (keyof typeof parts)[],
+  { isQuick, megabytes }: Pick<Setting, 'isQuick' | 'megabytes'>,
+): Promise<string> => {
   const loadBefore = loadavg()
   const noPeers = names.includes('peers') ? await installPeers(say) : undefined
   // On the project's own disk, as a temporary folder may be in memory.
@@ -66,7 +71,14 @@ const runParts = async (names: readonly (keyof typeof parts)[], isQuick: boolean
   try {
     for (const name of names) {
       say(`${name} …\n`)
-      const setting: Setting = { folder: join(folder, name), conversationOf, isQuick, noPeers, say }
+      const setting: Setting = {
+        folder: join(folder, name),
+        conversationOf,
+        isQuick,
+        megabytes,
+        noPeers,
+        say,
+      }
       await mkdir(setting.folder)
       texts.push(partText(await parts[name](setting)))
       await rm(setting.folder, { recursive: true })
@@ -81,11 +93,13 @@ const isPart = (name: string): name is keyof typeof parts => Object.hasOwn(parts
 
 const given = process.argv.slice(2)
 const isQuick = given.includes('--quick')
-const named = given.filter((argument) => argument !== '--quick')
+const sized = given.find((argument) => /^--megabytes=\d+$/.test(argument))
+const megabytes = sized === undefined ? undefined : Number(sized.split('=')[1])
+const named = given.filter((argument) => argument !== '--quick' && argument !== sized)
 const unknown = named.find((name) => !isPart(name))
 if (unknown === undefined) {
   const names = named.length > 0 ? named.filter(isPart) : Object.keys(parts).filter(isPart)
-  const text = await runParts(names, isQuick)
+  const text = await runParts(names, { isQuick, megabytes })
   process.stdout.write(text)
   if (!isQuick && named.length === 0) await writeFile(new URL('RESULTS.md', import.meta.url), text)
 } else {

@@ -6,6 +6,8 @@ export interface Setting {
   readonly conversationOf: (events: number) => Promise<string>
   /** Smaller sizes and fewer rounds: to see that all runs, not to quote. */
   readonly isQuick: boolean
+  /** The size of the session that is imported, if it was named. */
+  readonly megabytes: number | undefined
   /** Why the peers from npm could not be installed, undefined if they were. */
   readonly noPeers: string | undefined
   /** Tells the person who waits what goes on. */
