@@ -1,5 +1,6 @@
-import { readdirSync, statSync } from 'node:fs'
+import { type Dirent, readdirSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { type FileUnreadable, fileUnreadable, noFiles } from '../formats/errors.ts'
 import { ownFormats } from '../formats/registry.ts'
 
 /** A file to import. */
@@ -9,30 +10,57 @@ export interface SessionPath {
   readonly isFound: boolean
 }
 
-export const isFolder = (file: string): boolean =>
-  file !== '-' && statSync(file, { throwIfNoEntry: false })?.isDirectory() === true
+/** What cannot be looked at is no folder: whoever reads it says why. */
+export const isFolder = (file: string): boolean => file !== '-' && kindOf(file)?.isDirectory() === true
+
+/** What is at a path, if it can be looked at. */
+export const kindOf = (file: string): Stats | undefined => {
+  try {
+    return statSync(file)
+  } catch {
+    return undefined
+  }
+}
 
 /**
  * The files named, and in place of a folder all JSON files in it and in its folders, by name: sessions are followed by their subagents.
- * If formats are registered, whose files may have any name, it is all files. Hidden ones are left out, and no link is followed.
+ * If formats are registered, whose files may have any name, it is all files. Hidden ones are left out, and no link is followed. A folder
+ * without any stays in the list, and so does one that cannot be read.
  */
 export const sessionPaths = (files: readonly string[]): readonly SessionPath[] =>
-  files.flatMap((file): readonly SessionPath[] =>
-    isFolder(file)
-      ? filesIn(file).map((found) => ({ file: found, isFound: true }))
-      : [{ file, isFound: false }],
-  )
+  files.flatMap((file): readonly SessionPath[] => {
+    const found = isFolder(file) ? filesIn(file) : []
+    return found.length > 0 ? found : [{ file, isFound: false }]
+  })
 
-const filesIn = (folder: string): readonly string[] => {
+/** Why nothing is imported from a path that stands for a folder; undefined if it is a file. */
+export const folderProblem = (path: string): FileUnreadable | undefined => {
+  if (!isFolder(path)) return undefined
+  const entries = entriesOf(path)
+  return entries instanceof Error ? fileUnreadable(path, entries) : noFiles(path)
+}
+
+const entriesOf = (folder: string): readonly Dirent[] | Error => {
+  try {
+    return readdirSync(folder, { withFileTypes: true })
+  } catch (error) {
+    return error as Error
+  }
+}
+
+const filesIn = (folder: string): readonly SessionPath[] => {
   const isSession = ownFormats().size > 0 ? () => true : (name: string) => /\.jsonl?$/.test(name)
   const open = [folder]
-  const found: string[] = []
-  for (let next = open.pop(); next !== undefined; next = open.pop())
-    for (const entry of readdirSync(next, { withFileTypes: true })) {
-      const path = join(next, entry.name)
-      if (entry.name.startsWith('.')) continue
-      if (entry.isDirectory()) open.push(path)
-      else if (entry.isFile() && isSession(entry.name)) found.push(path)
-    }
-  return found.toSorted()
+  const found: SessionPath[] = []
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    const entries = entriesOf(next)
+    if (entries instanceof Error) found.push({ file: next, isFound: false })
+    else
+      for (const entry of entries.filter(({ name }) => !name.startsWith('.'))) {
+        const path = join(next, entry.name)
+        if (entry.isDirectory()) open.push(path)
+        else if (entry.isFile() && isSession(entry.name)) found.push({ file: path, isFound: true })
+      }
+  }
+  return found.toSorted((a, b) => (a.file < b.file ? -1 : 1))
 }

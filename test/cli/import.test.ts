@@ -1,4 +1,4 @@
-import { copyFile, mkdir, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { inDirectory, shell } from './palimpsest.ts'
@@ -98,6 +98,49 @@ describe('import', () => {
       expect(wrong.stderr).toContain('none contains no .json or .jsonl file')
       expect(wrong.stderr).toContain('--id names one conversation')
       expect(wrong.code).toBe(2)
+    }))
+
+  test('of what cannot be read says so of each, and takes the rest', () =>
+    inDirectory(async (directory) => {
+      await mkdir(join(directory, 'none'))
+      await sample(directory, 'pi.jsonl')
+      await symlink('self', join(directory, 'self'))
+      const files = 'none self pi.jsonl/x pi.jsonl pi.jsonl'
+      const ran = await shell(`palimpsest import ${files}`, directory)
+      expect(ran.code).toBe(1)
+      expect(ran.stderr.trimEnd().split('\n')).toEqual([
+        'error: none contains no .json or .jsonl file: check the path, or name the files',
+        'error: self cannot be read (ELOOP): check the path',
+        'error: pi.jsonl/x cannot be read (ENOTDIR): check the path',
+      ])
+      expect(ran.stdout).toMatch(/^5 files: 1 conversation, \d+ events added; 3 failed$/m)
+      const one = await shell('palimpsest import none pi.jsonl', directory)
+      expect(one.stdout).toMatch(/^2 files: 1 conversation, 0 events added; 1 failed$/m)
+    }))
+
+  test.skipIf(process.platform === 'win32')('of a folder says which of its folders cannot be read', () =>
+    inDirectory(async (directory) => {
+      await mkdir(join(directory, 'all'))
+      await sample(join(directory, 'all'), 'pi.jsonl')
+      // Paths of more than 4,096 bytes cannot be opened, whoever asks.
+      const deepen = 'for n in $(seq 25); do mkdir $name; cd $name; done'
+      await shell(`cd all; name=$(printf 'd%.0s' $(seq 200)); ${deepen}`, directory)
+      const ran = await shell('palimpsest import all', directory)
+      await shell('rm -r all', directory)
+      expect(ran.code).toBe(1)
+      expect(ran.stderr).toMatch(/^error: all\/d+[/d]+ cannot be read \(ENAMETOOLONG\): check the path$/m)
+      expect(ran.stdout).toMatch(/^2 files: 1 conversation, \d+ events added; 1 failed$/m)
+    }),
+  )
+
+  test('of a loop of links imports each file once', () =>
+    inDirectory(async (directory) => {
+      await mkdir(join(directory, 'all'))
+      await sample(join(directory, 'all'), 'pi.jsonl')
+      await symlink('..', join(directory, 'all/loop'))
+      const ran = await shell('palimpsest import all/loop', directory)
+      expect(ran).toMatchObject({ stderr: '', code: 0 })
+      expect(ran.stdout).toMatch(/^1 file: 1 conversation, \d+ events added$/m)
     }))
 
   test('of what is no session says what to do in the words of the command line', () =>

@@ -1,8 +1,8 @@
-import { accessSync, constants, createReadStream, statSync } from 'node:fs'
+import { accessSync, constants, createReadStream } from 'node:fs'
 import { SingleBar } from 'cli-progress'
 import type { Command } from 'commander'
 import { visible, visibleLines } from '../../formats/visible.ts'
-import { fileUnreadable, type ImportError, noFiles } from '../../formats/errors.ts'
+import { fileUnreadable, type ImportError } from '../../formats/errors.ts'
 import { formats } from '../../formats/plan.ts'
 import { formatNames } from '../../formats/registry.ts'
 import type { Format, Imported, SessionStream } from '../../index.ts'
@@ -12,7 +12,7 @@ import { type Failure, failureOf, usage } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { checkId } from '../options.ts'
 import type { Output } from '../output.ts'
-import { isFolder, sessionPaths, type SessionPath } from '../session-files.ts'
+import { folderProblem, isFolder, kindOf, sessionPaths, type SessionPath } from '../session-files.ts'
 import type { Session, Shell } from '../shell.ts'
 import { plural } from '../text.ts'
 
@@ -47,7 +47,6 @@ export const addImport = (program: Command, shell: Shell): void => {
           if (session.isJson) return session.out.json({ imported: [{ file: only.file, ...result }] })
           return writeImported(session.out, only.file, result)
         }
-        if (paths.length === 0) throw toError(noFiles(files.join(', ')))
         await importAll(session, paths, options)
       }),
     )
@@ -112,8 +111,10 @@ const summaryOf = ({ imported, failed, withoutMessages, noSessions }: Outcome): 
   const conversations = imported.flatMap((each) => each.conversations)
   const added = conversations.reduce((sum, each) => sum + each.added, 0)
   const files = imported.length + failed.length + withoutMessages.length + noSessions.length
+  // A file may be named twice.
+  const ids = new Set(conversations.map(({ id }) => id))
   return [
-    `${plural(files, 'file')}: ${plural(conversations.length, 'conversation')}, ${plural(added, 'event')} added`,
+    `${plural(files, 'file')}: ${plural(ids.size, 'conversation')}, ${plural(added, 'event')} added`,
     ...(failed.length > 0 ? [`${failed.length} failed`] : []),
     ...(withoutMessages.length > 0 ? [`${withoutMessages.length} without messages`] : []),
     ...(noSessions.length > 0 ? [`${noSessions.length} not a session`] : []),
@@ -147,6 +148,8 @@ export const importFile = async (
   file: string,
   options: Options,
 ): Promise<Imported> => {
+  const problem = folderProblem(file)
+  if (problem) throw toError(problem)
   const bar = new SingleBar({
     format: '{file}  {bar}  {value}/{total} events',
     clearOnComplete: true,
@@ -171,7 +174,7 @@ export const importFile = async (
 const bytesOf = (file: string, { stdin }: Host): SessionStream['bytes'] => {
   if (file === '-') return stdin
   const open = (): AsyncIterable<Uint8Array> => createReadStream(file, { highWaterMark: 256 * 1024 })
-  return statSync(file, { throwIfNoEntry: false })?.isFile() === true ? open : open()
+  return kindOf(file)?.isFile() === true ? open : open()
 }
 
 /** Reports what was imported from a file, and what was left out. */
