@@ -7,7 +7,7 @@ def need(is_so, problem, error=Broken):
 def parse(text):  # Python itself refuses long numbers and deep nesting, each version others.
     brackets, deep = re.sub(r'"[^"]*"|[^][{}"]+', '', re.sub(r'\\.', '', text := text.decode())), 0
     for it in brackets: need((deep := deep + (1 if it in '[{' else -1)) <= 1400, 'a value is nested more than 1,400 levels deep')
-    return json.loads(text, parse_constant=int, parse_int=float)
+    return json.loads(text, parse_constant=int, parse_int=lambda it: int(it) if len(it) < 16 else float(it))
 def there(path): return need(path.is_file(), f'there is no {path.name}: this is not a whole bundle') or path
 def look(folder):  # Mistakes are no forgeries.
     need(folder.exists(), 'there is no such folder', NotChecked)
@@ -22,8 +22,8 @@ def sha256(text): return hashlib.sha256(text).digest()
 def of(kind, value): return {kind: value}[type(value)]  # A value of another kind than in a bundle is a LookupError.
 def inner(value, name, missing): return missing if of(dict, value).get(name) is None else value[name]
 def number(value): return {True: int}[type(value) in (int, float) and 0 <= value < 2**53 and value % 1 == 0](value)
-TIME = r'[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z'
-FILES = 'events.txt parts.txt requests.jsonl checkpoint.txt keys.json bundle.json'.split()
+ID = r'(?!\.\.?$)[A-Za-z0-9._:-]{1,200}'
+FILES = 'events.txt turns.txt parts.txt requests.jsonl entries.jsonl checkpoint.txt keys.json bundle.json'.split()
 P, L = 2**255 - 19, 2**252 + 27742317777372353535851937790883648493  # Ed25519 (RFC 8032, 5.1)
 D, ROOT = -121665 * pow(121666, -1, P) % P, pow(2, (P - 1) // 4, P)
 def add(p, q):
@@ -72,28 +72,40 @@ def receipts_in(type, data):  # Digests of the requests that an event is the ans
     receipt = inner(inner(parse(data), 'origin', {}), 'context', {})
     parts = inner(inner(receipt, 'options', {}), 'parts', []) if type == b'Condensed' else []
     return [it for one in [*(inner(part, 'sent', {}) for part in of(list, parts)), receipt] if of(str, it := inner(one, 'digest', ''))]
+def is_time(text): return isinstance(text, str) and re.fullmatch(r'[0-9]{4}(-[0-9]{2}){2}T([0-9]{2}:){2}[0-9]{2}\.[0-9]{3}Z', text)
 def opened(four):
     metadata = parse(four[3])
-    time = metadata.get('time') if re.fullmatch(TIME, str(metadata.get('time'))) else None
-    return sha256(b''.join(four)[:-1]).hex(), metadata['prev'], time
-def check_chain(folder, manifest):
-    count, first, prev, sealed, left_out, receipts, times = 0, 0, None, None, [], {}, []
-    with open(there(folder / 'events.txt'), 'rb') as file:
+    return sha256(b''.join(four)[:-1]).hex(), metadata['prev'], metadata.get('time') if is_time(metadata.get('time')) else None
+def events_in(path, what):  # Each of them, with its hash, that of the one before it, which it names, and its time
+    count, prev = 0, None
+    with open(there(path), 'rb') as file:
         while four := [line for line in (file.readline() for _ in range(4)) if line]:
-            need(len(four) == 4 and four[3].endswith(b'\n'), 'events.txt ends in the middle of an event')
-            id, type, data, metadata = (line[:-1] for line in four)
-            found, before, time = opened(four) if id else (*withheld(b''.join(four[1:]).decode()), None)
-            need(before == prev, f'event {count} was not written after the one before it: changed, missing or added')
-            if not id: left_out.append(count)
-            elif type == b'Forked':
-                at, first, sealed = parse(data)['from'], count, None
-                need(count and (number(at['position']), at['hash']) == (count - 1, prev), f'event {count} was forked from something else')
-            elif digests := receipts_in(type, data): receipts[count] = digests
-            if inner(manifest, 'ledger', {}).get('revision') == count - first: sealed = found
-            count, prev, times = count + 1, found, [*times[:1], time] if time else times
-    for name, fact in {'first': first, 'last': count - 1, 'head': prev, 'withheld': left_out}.items():
+            need(len(four) == 4 and four[3].endswith(b'\n'), f'{path.name} ends in the middle of an event')
+            found, before, time = opened(four) if four[0] != b'\n' else (*withheld(b''.join(four[1:]).decode()), None)
+            need(before == prev, f'{what} {count} was not written after the one before it: changed, missing or added')
+            yield count, [line[:-1] for line in four], found, prev, time
+            count, prev = count + 1, found
+def check_chain(folder, manifest):
+    first, hashes, left_out, receipts, times = 0, [], [], {}, []
+    for count, (id, type, data, _), found, prev, time in events_in(folder / 'events.txt', 'event'):
+        if not id: left_out.append(count)
+        elif type == b'Forked':
+            at, first = parse(data)['from'], count
+            need(count and (number(at['position']), at['hash']) == (count - 1, prev), f'event {count} was forked from something else')
+        elif digests := receipts_in(type, data): receipts[count] = digests
+        hashes.append(found)
+        if time: times = [*times[:1], time]
+    head = hashes[-1] if hashes else None
+    for name, fact in {'first': first, 'last': len(hashes) - 1, 'head': head, 'withheld': left_out}.items():
         need(manifest[name] == fact, f'bundle.json says something else than events.txt: {name}')
-    return sealed, receipts, times
+    return hashes, receipts, times
+def check_turns(folder, turns):
+    hashes, left_out, decisions = [], [], 0
+    for count, (id, type, _, _), found, _, _ in events_in(folder / 'turns.txt', 'event of its turns'):
+        hashes.append(found), [] if id else left_out.append(count)
+        decisions += bool(id) and type == b'CallDecided'
+    need((turns['events'], turns['withheld']) == (len(hashes), left_out), 'bundle.json says something else than turns.txt: turns')
+    return hashes, decisions
 def lines_of(path):
     *lines, rest = there(path).read_bytes().split(b'\n')
     need(rest == b'', f'{path.name} ends in the middle of a line')
@@ -123,40 +135,87 @@ def check_note(checkpoint, key):  # The key has signed it (C2SP signed-note, tlo
     return int(size), root
 def check_leaf(leaf, tree, place):
     found = root_of(sha256(b'\0' + leaf.encode()), number(place['index']), tree[0], [*map(decoded, of(list, place['proof']))])
-    need(found == tree[1], 'the signed ledger does not hold this conversation as it is here')
-def check_ledger(folder, manifest, sealed, key):
-    if inner(manifest, 'ledger', None) is None: return 'there is no ledger: whoever can write to the store could have made all of this'
-    if not key: return 'no key was given: whoever can write to the store could have made all of this'
+    need(found == tree[1], f'entry {number(place["index"])} of the signed ledger is of something else than what is here')
+def check_entries(entries, first, chains, tree):  # How many events of each chain are sealed
+    (id, events), (turns, _), sealed, last = *chains.items(), {}, -1
+    for one in entries:
+        name, revision, position, index = of(str, one['name']), number(one['revision']), number(one['position']), number(one['index'])
+        is_of_parent = position < first and revision <= position and re.fullmatch(ID, name)
+        is_placed = position == revision + first if name == id else position == revision if name == turns else is_of_parent
+        need(is_placed and index > last, 'entries.jsonl has an entry in a wrong place')
+        chain = chains.get(name, events)
+        need(position < len(chain), f'entry {index} of the ledger is of an event that is not here')
+        check_leaf(f'{name}\n{revision}\n{chain[position]}\n', tree, one)
+        sealed[name], last = max(sealed.get(name, 0), revision + 1), index
+    return sealed.get(id, 0) and first + sealed[id], sealed.get(turns, 0)
+def check_ledger(folder, manifest, chains, key):  # Why it is not proven, if it is not; how many events of each chain are
+    if manifest['ledger'] is None: return 'there is no ledger: whoever can write to the store could have made all of this', (0, 0)
+    if not key: return 'no key was given: whoever can write to the store could have made all of this', (0, 0)
     for one in of(list, parse(there(folder / 'keys.json').read_bytes())['rotations']):
         try: check_leaf('key\n' + one['key'] + '\n', check_note(one['checkpoint'], key), one)
         except (Broken, NotChecked): continue  # It is of keys before the one that was given.
         key = key_from(one['key'])
-    tree = check_note(there(folder / 'checkpoint.txt').read_bytes().decode(), key)
-    need(sealed, 'the event that the ledger names is not here')
-    place = manifest['ledger']
-    check_leaf(f'{manifest["conversation"]}\n{place["revision"]}\n{sealed}\n', tree, place)
+    tree, place, first = check_note(there(folder / 'checkpoint.txt').read_bytes().decode(), key), manifest['ledger'], manifest['first']
+    if manifest['is_2']: entries = [*map(parse, lines_of(folder / 'entries.jsonl'))]
+    else: entries = [{**place, 'name': manifest['conversation'], 'position': first + place['revision']}]
+    need(not manifest['is_2'] or place['entries'] == len(entries), 'bundle.json says something else than entries.jsonl: entries')
+    proven = check_entries(entries, first, chains, tree)
     print(f'  sealed in the ledger {key[0]}, in a checkpoint of {tree[0]} entries that is signed with {key[3]}')
-    newer = manifest['last'] - manifest['first'] - place['revision']
-    return newer and f'the last {newer} events are newer than what the ledger holds'
-def check(folder, key):
-    look(folder)
-    manifest = parse(there(folder / 'bundle.json').read_bytes())
+    if manifest['is_2']: print(f'  entries for what is here: {len(entries)}; time of the checkpoint, as the store says: {place["sealed"]}')
+    newer, of_turns = manifest['last'] + 1 - max(proven[0], first), manifest['turns']['events'] - proven[1]
+    what = f'{newer} events' if newer else of_turns and f'{of_turns} events of its turns'
+    return what and f'the last {what} are newer than what the ledger holds', proven
+HIDDEN = '[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]'
+def clear(text): return re.sub(HIDDEN, '\ufffd', text)
+def texts_of(type, data):
+    blocks = inner(parse(data), 'content', None) if type == b'MessageAppended' else None
+    if not isinstance(blocks, list): return [blocks if isinstance(blocks, str) else data.decode(errors='replace')]
+    return [text if isinstance(text := isinstance(it, dict) and it.get('text'), str) else compact(it) for it in blocks]
+def compact(value): return (text := json.dumps(value, ensure_ascii=False, separators=(',', ':')))[:2000] + '\u2026' * (len(text) > 2000)
+def show(folder, chains, proven):  # What is proven, as a transcript
+    for file, mark, hashes, many in zip(('events.txt', 'turns.txt'), '#T', chains.values(), proven):
+        for count, (id, type, data, _), found, _, time in events_in(folder / file, 'event') if many else ():
+            if count == many: break
+            need(found == hashes[count], f'{file} was changed while it was read')
+            role = inner(parse(data), 'role', '') if id and type == b'MessageAppended' else ''
+            words = f'{mark}{count}', time, type.decode(errors='replace') if id else 'withheld', str(role)
+            print('  ' + clear(' '.join(filter(None, words))))
+            for text in texts_of(type, data) if id else (): print('      ' + clear(text).replace('\n', '\n      '))
+def manifest_in(text):  # Format 2 has what the turns of the conversation recorded, and each entry of the ledger.
+    manifest = parse(text)
     version = re.fullmatch(r'palimpsest evidence ([1-9][0-9]{0,8})', str(manifest['format']))
     need(version, 'bundle.json names a format that is not known here')
-    need(int(version[1]) == 1, f'this is {version[0]}: take a newer verify.py', NotChecked)
-    need(re.fullmatch(r'(?!\.\.?$)[A-Za-z0-9._:-]{1,200}', manifest['conversation']), 'bundle.json names what cannot be a conversation')
-    places = {('first', 'last', 'requests'): manifest, ('revision', 'index'): inner(manifest, 'ledger', {'revision': 0, 'index': 0})}
-    for names, place in places.items(): place.update({name: number(place[name]) for name in names})
-    manifest['withheld'] = [*map(number, of(list, manifest['withheld']))]
-    sealed, receipts, times = check_chain(folder, manifest)
+    need(int(version[1]) <= 2, f'this is {version[0]}: take a newer verify.py', NotChecked)
+    is_2 = manifest['is_2'] = version[1] == '2'
+    need(re.fullmatch(ID, manifest['conversation']), 'bundle.json names what cannot be a conversation')
+    place, turns = inner(manifest, 'ledger', None), of(dict, manifest['turns']) if is_2 else {'events': 0, 'withheld': []}
+    if place is not None:
+        place = {name: number(of(dict, place)[name]) for name in (('entries',) if is_2 else ('revision', 'index'))}
+        more = 'sealed' if is_2 else 'proof'
+        place[more] = manifest['ledger'].get(more)
+        need(not is_2 or is_time(place[more]), 'bundle.json does not say when the ledger was sealed')
+    facts = {name: number(manifest[name]) for name in ('first', 'last', 'requests')}
+    withheld = [[*map(number, of(list, one['withheld']))] for one in (manifest, turns)]
+    turns = {'events': number(turns['events']), 'withheld': withheld[1]}
+    return {**manifest, **facts, 'withheld': withheld[0], 'turns': turns, 'ledger': place}
+def check(folder, key, is_shown=False):
+    look(folder)
+    manifest = manifest_in(there(folder / 'bundle.json').read_bytes())
+    hashes, receipts, times = check_chain(folder, manifest)
     print(f'  {manifest["last"] + 1} events of {manifest["conversation"]}, each written after the one before it')
     if times: print(f'  recorded from {times[0]} to {times[-1]}')
-    missing = check_requests(folder, manifest, receipts)
+    turns, decisions = check_turns(folder, manifest['turns']) if manifest['is_2'] else ([], 0)
+    if turns: print(f'  {len(turns)} events of its turns, each written after the one before it, with {decisions} decisions on calls')
+    missing, left_out = check_requests(folder, manifest, receipts), (manifest['withheld'], manifest['turns']['withheld'])
     print(f'  {manifest["requests"]} requests, each what its receipt says was sent')
-    if manifest['withheld']: print(f'  left out: the events {manifest["withheld"]}')
+    if left_out[0]: print(f'  left out: the events {left_out[0]}')
+    if left_out[1]: print(f'  left out: the events of its turns {left_out[1]}')
     if missing: print(f'  left out: the requests that the receipts in the events {missing} are of')
-    doubt, partly = check_ledger(folder, manifest, sealed, key), missing or manifest['withheld']
-    return (4, f'NOT PROVEN: {doubt}') if doubt else (3, 'PROVEN, APART FROM WHAT IS LEFT OUT') if partly else (0, 'PROVEN')
+    chains = {manifest['conversation']: hashes, f'stream turns-{manifest["conversation"]}': turns}
+    doubt, proven = check_ledger(folder, manifest, chains, key)
+    if is_shown: show(folder, chains, proven)
+    if doubt: return 4, f'NOT PROVEN: {doubt}'
+    return (3, 'PROVEN, APART FROM WHAT IS LEFT OUT') if missing or any(left_out) else (0, 'PROVEN')
 if __name__ == '__main__':
     if hasattr(signal, 'SIGPIPE'): signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.setrecursionlimit(5000), sys.stdout.reconfigure(errors='backslashreplace')
@@ -164,12 +223,13 @@ if __name__ == '__main__':
     parser = argparse.ArgumentParser(description=__doc__, epilog=epilog)
     parser.add_argument('bundles', nargs='+', type=pathlib.Path)
     parser.add_argument('--key', help='verifier key of the ledger, or a file with it')
-    bundles, key = vars(parser.parse_args()).values()
+    parser.add_argument('--print', action='store_true', help='print what is proven, as a transcript')
+    bundles, key, is_shown = vars(parser.parse_args()).values()
     try: key = None if key is None else key_from((pathlib.Path(key).read_text('utf-8-sig') if pathlib.Path(key).is_file() else key).strip())
     except Exception: parser.error('KEY must be a verifier key, such as example.com/log+1a2b3c4d+AZ..., or a file with one')
     for bundle in bundles:
         print(bundle)
-        try: code, verdict = check(bundle, key)
+        try: code, verdict = check(bundle, key, is_shown)
         except Broken as problem: code, verdict = 1, f'BROKEN: {problem}'
         except NotChecked as problem: code, verdict = 2, f'NOT CHECKED: {problem}'
         except OSError: code, verdict = 2, 'NOT CHECKED: a file cannot be read'

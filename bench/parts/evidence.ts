@@ -30,7 +30,7 @@ export const evidence = async (folder: string, isQuick: boolean): Promise<PartRe
   await store.audit.seal({ signer })
   const exported = async (id: string) => {
     const where = join(folder, id)
-    const ledger = await store.audit.proof(id)
+    const ledger = await store.audit.proof(id, { entries: true })
     return { where, ...(await store.conversation(id).evidence({ folder: where, ledger })) }
   }
   let bundle = { where: '' }

@@ -35,7 +35,7 @@ export const make = async (folder: string): Promise<Made> => {
     await loadSample(store)
     await seal(store, signer, anchor)
     const bundle = join(folder, 'evidence')
-    const ledger = await store.audit.proof(conversation)
+    const ledger = await store.audit.proof(conversation, { compare: true })
     const { events, requests } = await store.conversation(conversation).evidence({ folder: bundle, ledger })
     return { folder, store: file, older, anchor, key, bundle, events, requests }
   } finally {

@@ -7,7 +7,7 @@ import type { Own } from '../history/lineage.ts'
 import { openAt } from '../history/log.ts'
 import { orNearest } from '../history/nearest-conversation.ts'
 import { pages, recordedAt } from '../history/reader.ts'
-import { type PlacedEvent, storedEvents, storedThrough } from '../history/stored.ts'
+import { type PlacedEvent, storedEvents, storedThrough, storedTurns } from '../history/stored.ts'
 import { orThrow } from '../result/steps.ts'
 import { checkedOptions, kinds } from '../store/options.ts'
 import type { EventStore } from '../store/port.ts'
@@ -22,6 +22,10 @@ export interface EventsOptions {
   readonly signal?: AbortSignal | undefined
 }
 
+export interface StoredOptions extends Pick<EventsOptions, 'to'> {
+  readonly turns?: boolean | undefined
+}
+
 /** What gives a conversation's events one by one. */
 export interface Following {
   /**
@@ -34,13 +38,13 @@ export interface Following {
   readonly events: (options?: EventsOptions) => AsyncIterable<ConversationEvent>
   /**
    * The events to the byte, for an export that another store can take in: this conversation's own, and before them those of the
-   * conversations that it was forked from, each with its notes. With `to`, only the events at the positions up to that one, in their order.
-   * Iteration throws a `ReadError`.
+   * conversations that it was forked from, each with its notes. With `to`, only the events at the positions up to that one, in their order;
+   * with `turns`, instead what the turns of this conversation recorded beside it. Iteration throws a `ReadError`.
    *
    * @example
    * for await (const { revision, type, data } of chat.stored()) console.log(revision, type, data.length)
    */
-  readonly stored: (options?: Pick<EventsOptions, 'to'>) => AsyncIterable<PlacedEvent>
+  readonly stored: (options?: StoredOptions) => AsyncIterable<PlacedEvent>
 }
 
 const eventsFields = { from: kinds.first, to: kinds.last, follow: kinds.flag, signal: kinds.signal }
@@ -90,9 +94,10 @@ export const following = (
   return {
     events,
     stored: async function* (options) {
-      const { to } = await orThrow(checkedOptions(options, { to: kinds.last }))
+      const { to, turns } = await orThrow(checkedOptions(options, { to: kinds.last, turns: kinds.flag }))
       await orThrow(checkedId)
-      yield* to === undefined ? storedEvents(store, id) : storedThrough(store, id, to)
+      if (turns) yield* storedTurns(store, id)
+      else yield* to === undefined ? storedEvents(store, id) : storedThrough(store, id, to)
     },
   }
 }

@@ -16,7 +16,8 @@ import {
 } from './broken.ts'
 import { isoTime } from '../events/events.ts'
 import { linesIn } from './lines.ts'
-import { files, type Manifest } from './manifest.ts'
+import { files } from './manifest.ts'
+import type { ReadManifest } from './read-manifest.ts'
 import { openWithheld } from './withheld.ts'
 
 /** The digests of the requests that events are the answers to, by position. */
@@ -27,52 +28,98 @@ export interface Span {
   readonly to: string
 }
 
+/** The events of a file, in order. */
 interface Chain {
-  /** When the first and the last event that says so were recorded. */
-  readonly span: Span | undefined
-  /** Hash of the event that the ledger names, if it is here. */
-  readonly sealed: string | undefined
-  readonly receipts: Digests
+  readonly hashes: readonly string[]
+  /** Positions of those that are withheld. */
+  readonly withheld: readonly number[]
 }
 
-/** Reads every event; each must name the hash of the one before it. */
-export const checkChain = async (folder: string, manifest: Manifest): Promise<Chain> => {
-  const withheld: number[] = []
-  const receipts = new Map<number, readonly unknown[]>()
-  let count = 0
-  let first = 0
-  let head: string | null = null
-  let sealed: string | undefined
-  let span: Span | undefined
-  for await (const lines of eventsIn(await fileIn(folder, files.events))) {
+interface ConversationChain extends Chain {
+  readonly receipts: Digests
+  /** When the first and the last event that says so were recorded. */
+  readonly span: Span | undefined
+}
+
+/** An event, and its hash, which the next one names. */
+export interface Chained extends Read {
+  readonly position: number
+  /** The hash of the event before it. */
+  readonly before: string | null
+}
+
+/** Reads every event; each must name the hash of the one before it. @param what one of them is called */
+export async function* chainIn(folder: string, name: string, what: string): AsyncGenerator<Chained, void> {
+  let position = 0
+  let before: string | null = null
+  const unfinished = `${name} ends in the middle of an event`
+  for await (const lines of eventsIn(await fileIn(folder, name), unfinished)) {
     const event = eventOf(lines)
     need(
-      event.prev === head,
-      `event ${count} was not written after the one before it: changed, missing or added`,
+      event.prev === before,
+      `${what} ${position} was not written after the one before it: changed, missing or added`,
     )
-    if (event.isWithheld) withheld.push(count)
-    else if (event.type === 'Forked') {
-      const from = field(parse(event.data), 'from')
-      const isSo =
-        count > 0 && numberIn(field(from, 'position')) === count - 1 && field(from, 'hash') === head
-      need(isSo, `event ${count} was forked from something else`)
-      first = count
-      sealed = undefined
-    } else {
-      const digests = receiptsIn(event.type, event.data)
-      if (digests.length > 0) receipts.set(count, digests)
-    }
-    if (manifest.ledger?.revision === count - first) sealed = event.hash
-    head = event.hash
-    if (event.time !== undefined) span = { from: span?.from ?? event.time, to: event.time }
-    count++
+    yield { ...event, position, before }
+    before = event.hash
+    position++
   }
-  for (const [name, fact] of Object.entries({ first, last: count - 1, head, withheld }))
+}
+
+export const checkChain = async (folder: string, manifest: ReadManifest): Promise<ConversationChain> => {
+  const hashes: string[] = []
+  const withheld: number[] = []
+  const receipts = new Map<number, readonly unknown[]>()
+  let first = 0
+  let span: Span | undefined
+  for await (const event of chainIn(folder, files.events, 'event')) {
+    const { position, before, hash: own, time, type, data } = event
+    if (event.isWithheld) withheld.push(position)
+    else if (type === 'Forked') {
+      const from = field(parse(data), 'from')
+      const isSo =
+        position > 0 && numberIn(field(from, 'position')) === position - 1 && field(from, 'hash') === before
+      need(isSo, `event ${position} was forked from something else`)
+      first = position
+    } else {
+      const digests = receiptsIn(type, data)
+      if (digests.length > 0) receipts.set(position, digests)
+    }
+    hashes.push(own)
+    if (time !== undefined) span = { from: span?.from ?? time, to: time }
+  }
+  const facts = { first, last: hashes.length - 1, head: hashes.at(-1) ?? null, withheld }
+  for (const [name, fact] of Object.entries(facts))
     need(
       isDeepStrictEqual(field(manifest, name), fact),
       `bundle.json says something else than events.txt: ${name}`,
     )
-  return { sealed, receipts, span }
+  return { hashes, withheld, receipts, span }
+}
+
+/** The events that the turns of the conversation recorded. */
+export interface TurnsChain extends Chain {
+  /** Decisions of people on calls. */
+  readonly decisions: number
+}
+
+export const checkTurns = async (folder: string, { turns }: ReadManifest): Promise<TurnsChain> => {
+  const hashes: string[] = []
+  const withheld: number[] = []
+  let decisions = 0
+  for await (const { position, hash: own, isWithheld, type } of chainIn(
+    folder,
+    files.turns,
+    'event of its turns',
+  )) {
+    hashes.push(own)
+    if (isWithheld) withheld.push(position)
+    if (type === 'CallDecided') decisions++
+  }
+  need(
+    isDeepStrictEqual(turns, { events: hashes.length, withheld }),
+    'bundle.json says something else than turns.txt: turns',
+  )
+  return { hashes, withheld, decisions }
 }
 
 interface Read {
@@ -121,9 +168,7 @@ const newline = Buffer.from('\n')
 const joined = (lines: readonly Buffer[]): Buffer =>
   Buffer.concat(lines.flatMap((line, index) => (index > 0 ? [newline, line] : [line])))
 
-const unfinished = 'events.txt ends in the middle of an event'
-
-async function* eventsIn(path: string): AsyncGenerator<Lines, void> {
+async function* eventsIn(path: string, unfinished: string): AsyncGenerator<Lines, void> {
   let lines: Buffer[] = []
   for await (const line of linesIn(path, unfinished)) {
     lines.push(line)

@@ -1,4 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { isConversationId, turnsStreamOf } from '../events/ids.ts'
+import { nameOf } from '../ledger/entries.ts'
 import { signersOf } from '../ledger/notes.ts'
 import { checkInclusion } from '../ledger/checks.ts'
 import { type Checkpoint, readCheckpoint } from '../ledger/checkpoints.ts'
@@ -17,7 +19,9 @@ import {
   textFrom,
   textIn,
 } from './broken.ts'
-import { files, type Manifest } from './manifest.ts'
+import { linesOf } from './lines.ts'
+import { files } from './manifest.ts'
+import type { FirstPlace, ReadManifest, SecondPlace } from './read-manifest.ts'
 
 /** The ledger that a bundle is sealed in, as far as it was verified. */
 export interface SealedIn {
@@ -26,33 +30,97 @@ export interface SealedIn {
   readonly key: string
   /** Entries at the checkpoint. */
   readonly size: number
+  /** Those of what is here. */
+  readonly entries: number
+  /** When the checkpoint was made, as the store says: it is not signed. Absent in the first format. */
+  readonly sealed?: string
 }
 
 export interface LedgerChecked {
   readonly ledger?: SealedIn
+  /** Up to there, the ledger proves them: how many events of the conversation, with those before a fork, and of its turns. */
+  readonly proven: { readonly events: number; readonly turns: number }
   /** Why the bundle is not proven, if it is not. */
   readonly problem?: string
 }
 
+/** The hashes of all events that are here. */
+export interface Hashes {
+  readonly events: readonly string[]
+  readonly turns: readonly string[]
+}
+
+const nothing = { events: 0, turns: 0 }
+
 export const checkLedger = async (
   folder: string,
-  manifest: Manifest,
-  { sealed, key }: { readonly sealed: string | undefined; readonly key: VerifierKey | undefined },
+  manifest: ReadManifest,
+  hashes: Hashes,
+  key: VerifierKey | undefined,
 ): Promise<LedgerChecked> => {
-  const place = manifest.ledger
-  if (place === undefined) return { problem: `there is no ledger: ${anybody}` }
-  if (!key) return { problem: `no key was given: ${anybody}` }
+  const { ledger: place, first, last } = manifest
+  if (place === undefined) return { proven: nothing, problem: `there is no ledger: ${anybody}` }
+  if (!key) return { proven: nothing, problem: `no key was given: ${anybody}` }
   const keys = listIn(field(parse(await bytesIn(folder, files.keys)), 'rotations'))
   const newest = keys.reduce<VerifierKey>(replaced, key)
   const tree = checkNote(textFrom(await bytesIn(folder, files.checkpoint)), newest)
-  if (sealed === undefined) throw new Broken('the event that the ledger names is not here')
-  const { conversation, first, last } = manifest
-  checkLeaf(`${conversation}\n${place.revision}\n${sealed}\n`, tree, place)
-  const newer = last - first - place.revision
-  const ledger = { origin: tree.origin, key: keyText(newest), size: tree.size }
-  return newer === 0
-    ? { ledger }
-    : { ledger, problem: `the last ${newer} events are newer than what the ledger holds` }
+  const entries = await entriesIn(folder, manifest, place)
+  const proven = checkEntries(entries, manifest, hashes, tree)
+  const { origin, size } = tree
+  const made = 'sealed' in place ? { entries: place.entries, sealed: place.sealed } : { entries: 1 }
+  const ledger = { origin, key: keyText(newest), size, ...made }
+  const newer = last + 1 - Math.max(proven.events, first)
+  const newerTurns = hashes.turns.length - proven.turns
+  const what =
+    newer > 0 ? `${newer} events` : newerTurns > 0 ? `${newerTurns} events of its turns` : undefined
+  return {
+    ledger,
+    proven,
+    ...(what !== undefined && { problem: `the last ${what} are newer than what the ledger holds` }),
+  }
+}
+
+/** The entries of a bundle; of the first format, the one that its manifest names. */
+const entriesIn = async (
+  folder: string,
+  { conversation, first }: ReadManifest,
+  place: FirstPlace | SecondPlace,
+): Promise<readonly unknown[]> => {
+  if ('revision' in place) return [{ ...place, name: conversation, position: first + place.revision }]
+  const entries = (await linesOf(folder, files.entries)).map((line) => parse(line))
+  need(entries.length === place.entries, 'bundle.json says something else than entries.jsonl: entries')
+  return entries
+}
+
+/** Each entry must be of what is here, and in the tree. */
+const checkEntries = (
+  entries: readonly unknown[],
+  { conversation, first }: ReadManifest,
+  { events, turns }: Hashes,
+  tree: Checkpoint,
+): LedgerChecked['proven'] => {
+  const ofTurns = nameOf(turnsStreamOf(conversation))
+  const sealed = new Map<string, number>()
+  let before = -1
+  for (const entry of entries) {
+    const name = textIn(field(entry, 'name'))
+    const [revision, position] = [numberIn(field(entry, 'revision')), numberIn(field(entry, 'position'))]
+    const index = numberIn(field(entry, 'index'))
+    const isPlaced =
+      name === conversation
+        ? position === revision + first
+        : name === ofTurns
+          ? position === revision
+          : position < first && revision <= position && isConversationId(name)
+    need(isPlaced && index > before, 'entries.jsonl has an entry in a wrong place')
+    const hash = (name === ofTurns ? turns : events)[position]
+    if (hash === undefined) throw new Broken(`entry ${index} of the ledger is of an event that is not here`)
+    checkLeaf(`${name}\n${revision}\n${hash}\n`, tree, entry)
+    sealed.set(name, Math.max(sealed.get(name) ?? 0, revision + 1))
+    before = index
+  }
+  const own = sealed.get(conversation)
+  return { events: own === undefined ? 0 : first + own, turns: sealed.get(ofTurns) ?? 0 }
 }
 
 const anybody = 'whoever can write to the store could have made all of this'
@@ -93,7 +161,7 @@ const checkLeaf = (leaf: string, { size, root }: Checkpoint, place: unknown): vo
   const index = numberIn(field(place, 'index'))
   const proof = listIn(field(place, 'proof'))
   const isIn = checkInclusion({ leaf: leafHash(leaf), index, size, root, proof: proof.map(decoded) })
-  need(isIn, 'the signed ledger does not hold this conversation as it is here')
+  need(isIn, `entry ${index} of the signed ledger is of something else than what is here`)
 }
 
 const decoded = (text: unknown): Buffer => {

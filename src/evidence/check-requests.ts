@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { field, fileIn, given, listIn, need, numberIn, parse } from './broken.ts'
+import { field, given, listIn, need, numberIn, parse } from './broken.ts'
 import type { Digests } from './check-chain.ts'
-import { linesIn } from './lines.ts'
+import { linesOf } from './lines.ts'
 import { files, type Manifest } from './manifest.ts'
 
 /**
@@ -42,11 +42,4 @@ export const checkRequests = async (
   need(used.size === parts.length, 'parts.txt has parts that are in no request')
   need(manifest.requests === shown.size, 'bundle.json says something else than requests.jsonl: requests')
   return [...receipts.keys()].filter((position) => !receipts.get(position)?.every((one) => digests.has(one)))
-}
-
-const linesOf = async (folder: string, name: string): Promise<readonly Buffer[]> => {
-  const path = await fileIn(folder, name)
-  const lines: Buffer[] = []
-  for await (const line of linesIn(path, `${name} ends in the middle of a line`)) lines.push(line)
-  return lines
 }

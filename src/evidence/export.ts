@@ -1,6 +1,8 @@
 import { join } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { invalidInput } from '../events/errors.ts'
+import { toError } from '../result/typed.ts'
 import { hashOf } from '../events/codec.ts'
 import { parseNote } from '../ledger/notes.ts'
 import { timestampLines } from '../ledger/timestamp.ts'
@@ -9,8 +11,9 @@ import { historyOf } from '../receipts/passing.ts'
 import { caught, ok, orThrow, run, type Steps, task } from '../result/steps.ts'
 import { checked, type Withheld } from './checked.ts'
 import { draftOf, emptyFolder, ended, orNothing, type Writing, writeWhole, writing } from './folder.ts'
-import { bundleFormat, files, type Manifest, rotationsIn } from './manifest.ts'
-import { type Chosen, chosenIn, type EvidenceOptions } from './options.ts'
+import { bundleFormat, type Ends, files, type Manifest, rotationsIn, type TurnsPart } from './manifest.ts'
+import { type Chosen, chosenIn, type EvidenceOptions, type WholeProof } from './options.ts'
+import { hiding } from './repeats.ts'
 import { readme, verifier } from './readme.ts'
 import { requestWriter } from './request-lines.ts'
 import { type Omission, shown } from './showing.ts'
@@ -30,6 +33,8 @@ export interface Evidence {
   readonly omitted: readonly { readonly call: number; readonly position: number; readonly why: Omission }[]
   /** Positions of the events that are withheld. */
   readonly withheld: readonly number[]
+  /** What its turns recorded, and the revisions of that which is withheld, as it tells of what is. */
+  readonly turns: TurnsPart
   /** Summaries in it that were made of what is withheld. */
   readonly tainted: readonly Tainted[]
   /** Events in it that say a text of what is withheld again, to the letter. */
@@ -73,6 +78,7 @@ const written = async (chat: Source, chosen: Chosen, ready: Ready): Promise<Evid
   const chain = await writeEvents(chat, ready)
   const { bytes, ...sent } = await writeRequests(chat, chosen, ready)
   const { requests, omitted } = sent
+  const turns = await writeTurns(chat, chosen, ready)
   const withheld = [...ready.withheld.instead.keys()]
   const { bytes: eventBytes, ...ends } = chain
   const manifest: Manifest = {
@@ -81,7 +87,8 @@ const written = async (chat: Source, chosen: Chosen, ready: Ready): Promise<Evid
     ...ends,
     withheld,
     requests,
-    ...(ledger && { ledger: { revision: ledger.revision, index: ledger.index, proof: ledger.proof } }),
+    turns,
+    ...(ledger && { ledger: { entries: ledger.entries.length, sealed: ledger.sealed } }),
   }
   // At once, as each waits for the disk; what makes a bundle of them comes last.
   await ended(
@@ -89,6 +96,7 @@ const written = async (chat: Source, chosen: Chosen, ready: Ready): Promise<Evid
       ...(ledger
         ? [
             [files.checkpoint, ledger.checkpoint] as const,
+            [files.entries, entryLines(ledger)] as const,
             [files.keys, `${JSON.stringify({ rotations: rotationsIn(ledger) })}\n`] as const,
           ]
         : []),
@@ -98,8 +106,14 @@ const written = async (chat: Source, chosen: Chosen, ready: Ready): Promise<Evid
   )
   await writeWhole(folder, files.manifest, `${JSON.stringify(manifest, undefined, 2)}\n`)
   const sizes = { events: eventBytes, requests: bytes }
-  return { conversation: chat.id, events: ready.last + 1, withheld, ...sent, bytes: sizes }
+  return { conversation: chat.id, events: ready.last + 1, withheld, turns, ...sent, bytes: sizes }
 }
+
+const entryLines = ({ entries }: WholeProof): string =>
+  entries
+    .map(({ name, revision, position, index, proof }) => ({ name, revision, position, index, proof }))
+    .map((entry) => `${JSON.stringify(entry)}\n`)
+    .join('')
 
 /** The names of those that have signed a time for the checkpoint, as far as they are fit for a line of a shell. */
 const authoritiesIn = (ledger: Chosen['ledger']): readonly string[] => {
@@ -108,7 +122,7 @@ const authoritiesIn = (ledger: Chosen['ledger']): readonly string[] => {
   return names.filter((name) => !/['`]/.test(name))
 }
 
-interface Chain extends Pick<Manifest, 'first' | 'last' | 'head'> {
+interface Chain extends Ends {
   readonly bytes: number
 }
 
@@ -126,6 +140,31 @@ const writeEvents = async (chat: Source, { events: file, withheld, last }: Ready
   await file.close()
   return { first, last, head, bytes: file.bytes() }
 }
+
+/**
+ * Writes what the turns of the conversation recorded. Withheld is what is about a call of a reply that is, and what says a text of what is
+ * withheld.
+ */
+const writeTurns = async (chat: Source, { folder, withheld }: Chosen, ready: Ready): Promise<TurnsPart> => {
+  const file = await writing(folder, files.turns)
+  const hides = hiding(withheld, ready.withheld.hidden)
+  const hidden: number[] = []
+  let count = 0
+  for await (const event of chat.stored({ turns: true })) {
+    const isHidden = hides(event)
+    const instead = isHidden ? withheldText(event) : undefined
+    if (isHidden && instead === undefined) throw toError(invalidInput('withhold', unhidden(count)))
+    if (isHidden) hidden.push(count)
+    const { id, type, data, metadata } = event
+    await file.write(instead ?? `${id}\n${type}\n${data}\n${metadata}\n`)
+    count++
+  }
+  await file.close()
+  return { events: count, withheld: hidden }
+}
+
+const unhidden = (revision: number): string =>
+  `event ${revision} of what its turns recorded tells of it, and was written by another program: its hash cannot be given without its text`
 
 interface Requests extends Pick<Evidence, 'requests' | 'omitted' | 'tainted' | 'repeated'> {
   readonly bytes: number

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { need } from './broken.ts'
+import { fileIn, need } from './broken.ts'
 
 /** Bytes that are read at once. */
 export const atOnce = 1024 * 1024
@@ -18,4 +18,12 @@ export async function* linesIn(path: string, problem: string): AsyncGenerator<Bu
     if (from < chunk.length) pieces.push(chunk.subarray(from))
   }
   need(pieces.length === 0, problem)
+}
+
+/** All lines of a file of a bundle. */
+export const linesOf = async (folder: string, name: string): Promise<readonly Buffer[]> => {
+  const path = await fileIn(folder, name)
+  const lines: Buffer[] = []
+  for await (const line of linesIn(path, `${name} ends in the middle of a line`)) lines.push(line)
+  return lines
 }

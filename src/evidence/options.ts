@@ -12,7 +12,10 @@ export interface EvidenceOptions {
   readonly calls?: { readonly first: number; readonly last: number } | undefined
   /** Positions of events that are not shown: only their hashes are. Default: none. */
   readonly withhold?: readonly number[] | undefined
-  /** What the ledger of the store says of the conversation. Without it, nothing is proven against those who can write to the store. */
+  /**
+   * What the ledger of the store says of the conversation, with all entries (`store.audit.proof(id, { compare: true })`). Without it, nothing
+   * is proven against those who can write to the store.
+   */
   readonly ledger?: LedgerProof | undefined
   /** Called once nothing is left to refuse, before anything of the conversation is written: to record the export. What it throws ends it. */
   readonly onReady?: OnReady | undefined
@@ -26,10 +29,15 @@ const fields = {
   onReady: kinds.call,
 }
 
+/** A proof with every entry. */
+export type WholeProof = LedgerProof & Required<Pick<LedgerProof, 'entries'>>
+
+const isWhole = (proof: LedgerProof): proof is WholeProof => Array.isArray(proof.entries)
+
 /** Options that were checked as far as they can be without the conversation. */
 export interface Chosen extends Choice {
   readonly folder: string
-  readonly ledger: LedgerProof | undefined
+  readonly ledger: WholeProof | undefined
   /** The number of the last call that is to be there. */
   readonly lastCall: number
   readonly onReady: OnReady | undefined
@@ -43,6 +51,11 @@ export async function* chosenIn(options: EvidenceOptions, last: number): Steps<I
     return yield invalidInput(
       'calls',
       'must be the numbers of the first and the last call, such as { first: 3, last: 7 }',
+    )
+  if (ledger && !isWhole(ledger))
+    return yield invalidInput(
+      'ledger',
+      'must have all entries of the conversation: ask for store.audit.proof(id, { compare: true })',
     )
   return {
     folder,

@@ -1,3 +1,4 @@
+import type { StoredEvent } from '../events/codec.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { blocksOf } from '../projections/clip.ts'
 
@@ -15,9 +16,11 @@ const shortest = 12
 const naming = new Set(['type', 'id', 'tool_use_id', 'name', 'signature', 'media_type', 'cache_control'])
 
 /** The texts in the blocks of an event, at any depth. */
-const textsIn = (event: ConversationEvent): readonly string[] => {
+const textsIn = (event: ConversationEvent): readonly string[] => textsOf(blocksOf(event))
+
+const textsOf = (values: readonly unknown[]): readonly string[] => {
   const texts: string[] = []
-  const waiting: unknown[] = [...blocksOf(event)]
+  const waiting: unknown[] = [...values]
   for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
     if (typeof value === 'string') texts.push(value)
     else if (Array.isArray(value)) waiting.push(...(value as readonly unknown[]))
@@ -27,16 +30,38 @@ const textsIn = (event: ConversationEvent): readonly string[] => {
   return texts
 }
 
+/** The texts of an event that are long enough to be told by. */
+const tellingIn = (event: ConversationEvent): readonly string[] =>
+  textsIn(event)
+    .map((text) => text.trim())
+    .filter((text) => text.length >= shortest)
+
+/**
+ * Finds what turns recorded about the calls of replies that are withheld, or with a text of what is.
+ *
+ * @param withheld positions, and the events there
+ */
+export const hiding = (
+  positions: ReadonlySet<number>,
+  withheld: readonly ConversationEvent[],
+): ((event: StoredEvent) => boolean) => {
+  const texts = withheld.flatMap(tellingIn)
+  return ({ data }) => {
+    if (positions.size === 0) return false
+    const value: unknown = JSON.parse(data)
+    const reply: unknown = Reflect.get(Object(value), 'reply')
+    return (
+      positions.has(Number(reply)) ||
+      textsOf([value]).some((said) => texts.some((text) => said.includes(text)))
+    )
+  }
+}
+
 /** Finds events that say again what others do. @param withheld those others */
 export const repeating = (
   withheld: readonly ConversationEvent[],
 ): ((event: ConversationEvent) => Repeated | undefined) => {
-  const texts = withheld.map((event) => ({
-    position: event.position,
-    texts: textsIn(event)
-      .map((text) => text.trim())
-      .filter((text) => text.length >= shortest),
-  }))
+  const texts = withheld.map((event) => ({ position: event.position, texts: tellingIn(event) }))
   const hidden = new Set(texts.map(({ position }) => position))
   return (event) => {
     if (hidden.size === 0 || hidden.has(event.position)) return undefined

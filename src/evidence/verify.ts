@@ -1,23 +1,11 @@
-import { isConversationId } from '../events/ids.ts'
 import type { VerifierKey } from '../ledger/keys.ts'
-import {
-  Broken,
-  bytesIn,
-  field,
-  listIn,
-  Malformed,
-  need,
-  NotChecked,
-  numberIn,
-  optional,
-  parse,
-  textIn,
-} from './broken.ts'
-import { checkChain, type Span } from './check-chain.ts'
-import { checkLedger, type SealedIn } from './check-ledger.ts'
+import { Broken, bytesIn, Malformed, NotChecked } from './broken.ts'
+import { checkChain, checkTurns, type Span, type TurnsChain } from './check-chain.ts'
+import { checkLedger, type Hashes, type LedgerChecked, type SealedIn } from './check-ledger.ts'
 import { checkRequests } from './check-requests.ts'
 import { look } from './look.ts'
-import { bundleFormat, files, type Manifest } from './manifest.ts'
+import { files } from './manifest.ts'
+import { manifestFrom } from './read-manifest.ts'
 
 /**
  * `proven`: the signed ledger holds everything; `partly`: everything but what was left out; `unproven`: nothing contradicts the bundle, and
@@ -38,15 +26,25 @@ export interface EvidenceVerified {
   readonly problem?: string
 }
 
+/** The hashes of what is in a bundle, and how much of it the ledger proves. */
+export interface Proven extends Pick<LedgerChecked, 'proven'> {
+  readonly hashes: Hashes
+}
+
 /**
  * Checks a bundle as the program in it does, line by line the same.
  *
  * @param key the verifier key of the ledger, which must come from somewhere other than the bundle
+ * @param onProven called with what the ledger proves, where nothing contradicts the bundle
  */
-export const verifyEvidence = async (folder: string, key?: VerifierKey): Promise<EvidenceVerified> => {
+export const verifyEvidence = async (
+  folder: string,
+  key?: VerifierKey,
+  onProven?: (proven: Proven) => void,
+): Promise<EvidenceVerified> => {
   const found: string[] = []
   try {
-    return { ...(await verdictOn(folder, key, found)), found }
+    return { ...(await verdictOn(folder, key, found, onProven)), found }
   } catch (error) {
     return { ...refused(error), found }
   }
@@ -56,65 +54,48 @@ const verdictOn = async (
   folder: string,
   key: VerifierKey | undefined,
   found: string[],
+  onProven: ((proven: Proven) => void) | undefined,
 ): Promise<Omit<EvidenceVerified, 'found'>> => {
   await look(folder)
-  const manifest = manifestIn(parse(await bytesIn(folder, files.manifest)))
-  const { sealed, receipts, span } = await checkChain(folder, manifest)
-  const { conversation, last, requests, withheld } = manifest
-  found.push(`${last + 1} events of ${conversation}, each written after the one before it`)
+  const manifest = manifestFrom(await bytesIn(folder, files.manifest))
+  const { conversation, requests, isSecond } = manifest
+  const { hashes: events, withheld, receipts, span } = await checkChain(folder, manifest)
+  found.push(`${events.length} events of ${conversation}, each written after the one before it`)
   if (span) found.push(`recorded from ${span.from} to ${span.to}`)
+  const turns = isSecond ? await checkTurns(folder, manifest) : noTurns
+  if (turns.hashes.length > 0)
+    found.push(
+      `${turns.hashes.length} events of its turns, each written after the one before it, with ${turns.decisions} decisions on calls`,
+    )
   const missing = await checkRequests(folder, manifest, receipts)
   found.push(`${requests} requests, each what its receipt says was sent`)
   if (withheld.length > 0) found.push(`left out: the events ${listOf(withheld)}`)
+  if (turns.withheld.length > 0) found.push(`left out: the events of its turns ${listOf(turns.withheld)}`)
   if (missing.length > 0)
     found.push(`left out: the requests that the receipts in the events ${listOf(missing)} are of`)
-  const { ledger, problem } = await checkLedger(folder, manifest, { sealed, key })
-  if (ledger)
-    found.push(
-      `sealed in the ledger ${ledger.origin}, in a checkpoint of ${ledger.size} entries that is signed with ${ledger.key}`,
-    )
+  const hashes = { events, turns: turns.hashes }
+  const { ledger, proven, problem } = await checkLedger(folder, manifest, hashes, key)
+  if (ledger) found.push(...ledgerLines(ledger))
   const known = { ...(span && { span }), ...(ledger && { ledger }) }
+  onProven?.({ hashes, proven })
   if (problem !== undefined) return { verdict: 'unproven', ...known, problem }
-  return { verdict: withheld.length > 0 || missing.length > 0 ? 'partly' : 'proven', ...known }
+  const isPart = withheld.length > 0 || turns.withheld.length > 0 || missing.length > 0
+  return { verdict: isPart ? 'partly' : 'proven', ...known }
 }
 
-/** A manifest in which every value is of the kind that it should be. */
-const manifestIn = (value: unknown): Manifest => {
-  const format = field(value, 'format')
-  const [named, version] =
-    (typeof format === 'string' && /^palimpsest evidence ([1-9][0-9]{0,8})$/.exec(format)) || []
-  need(named !== undefined, 'bundle.json names a format that is not known here')
-  need(Number(version) === 1, `this is ${named}: take a newer verify.py`, NotChecked)
-  const conversation = textIn(field(value, 'conversation'))
-  need(isConversationId(conversation), 'bundle.json names what cannot be a conversation')
-  const [first, last, requests] = (['first', 'last', 'requests'] as const).map((name) =>
-    numberIn(field(value, name)),
-  ) as [number, number, number]
-  const place = optional(value, 'ledger')
-  const ledger = place !== undefined && {
-    revision: numberIn(field(place, 'revision')),
-    index: numberIn(field(place, 'index')),
-    proof: optional(place, 'proof') as readonly string[],
-  }
-  const withheld = listIn(field(value, 'withheld')).map(numberIn)
-  // What the events and the checkpoint say of these two is compared with them, whatever they are.
-  const head = field(value, 'head') as string
-  return {
-    format: bundleFormat,
-    conversation,
-    first,
-    last,
-    head,
-    withheld,
-    requests,
-    ...(ledger && { ledger }),
-  }
-}
+const noTurns: TurnsChain = { hashes: [], withheld: [], decisions: 0 }
+
+const ledgerLines = ({ origin, key, size, entries, sealed }: SealedIn): readonly string[] => [
+  `sealed in the ledger ${origin}, in a checkpoint of ${size} entries that is signed with ${key}`,
+  ...(sealed === undefined
+    ? []
+    : [`entries for what is here: ${entries}; time of the checkpoint, as the store says: ${sealed}`]),
+]
 
 const listOf = (positions: readonly number[]): string => `[${positions.join(', ')}]`
 
 /** Texts that are not JSON, or not UTF-8: a bundle has neither. */
-const refused = (error: unknown): Pick<EvidenceVerified, 'verdict' | 'problem'> => {
+export const refused = (error: unknown): Pick<EvidenceVerified, 'verdict' | 'problem'> => {
   if (error instanceof Broken) return { verdict: 'broken', problem: error.message }
   if (error instanceof NotChecked) return { verdict: 'unchecked', problem: error.message }
   if (isOf('syscall', error)) return { verdict: 'unchecked', problem: 'a file cannot be read' }

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { type ConversationNotFound, conversationNotFound } from '../commands/rejections.ts'
 import type { StoredEvent } from '../events/codec.ts'
-import { notesStreamOf, streamOf } from '../events/ids.ts'
+import { notesStreamOf, streamOf, turnsStreamOf } from '../events/ids.ts'
 import { orThrow, run } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
 import { eventMissing } from '../store/dense.ts'
@@ -14,7 +14,7 @@ import { extentOf } from '../store/whole/whole-writes.ts'
 /** An event to the byte, and where it is. */
 export interface PlacedEvent extends StoredEvent {
   readonly conversation: string
-  /** 0-based index in the conversation's own stream; of a `Noted` or `Linked`, in that of its notes. */
+  /** 0-based index in the conversation's own stream; of a `Noted` or `Linked`, in that of its notes; of what turns recorded, in theirs. */
   readonly revision: number
 }
 
@@ -51,6 +51,10 @@ export async function* storedThrough(
   for (const { conversation: id, stream, offset, last } of lineage.toReversed())
     yield* eventsOf(store, id, stream, conversationNotFound(id), Math.min(last, position) - offset)
 }
+
+/** What the turns of a conversation recorded, as it is stored. Iteration throws a `StoreError`. */
+export const storedTurns = (store: EventStore, conversation: string): AsyncGenerator<PlacedEvent, void> =>
+  eventsOf(store, conversation, turnsStreamOf(conversation))
 
 /**
  * @param missing what is wrong where the stream has no events, if it must have some

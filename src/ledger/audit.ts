@@ -278,7 +278,7 @@ export const auditOf = (audited: Audited): Audit<'task'> => {
     patrol: (options) => task(() => patrol(options)),
     proof: (conversation, options) =>
       task(async function* (): Steps<ProofError, LedgerProof> {
-        const checked = yield* ok(checkedOptions(options ?? {}, { compare: kinds.flag }))
+        const checked = yield* ok(checkedOptions(options ?? {}, { compare: kinds.flag, entries: kinds.flag }))
         return yield* proofOf({ store, nodes }, conversation, checked)
       }),
     standing: (conversation) => task(() => standingOf(store, conversation)),

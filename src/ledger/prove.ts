@@ -34,10 +34,30 @@ export interface LedgerProof {
   readonly size: number
   /** The inclusion proof (RFC 9162), each hash in base64. */
   readonly proof: readonly string[]
-  /** A signed note with all cosignatures: the newest that an anchor has, if the entry is in it. */
+  /** A signed note with all cosignatures: the newest that an anchor has, if the entries are in it. */
   readonly checkpoint: string
+  /** When the checkpoint was made, by the clock of the store (ISO 8601, UTC): it is not signed. */
+  readonly sealed: string
+  /**
+   * Every entry for the conversation, for what its turns recorded, and for those that it was forked from as far as it has them, in the order
+   * of the ledger. Only with `entries` or `compare`.
+   */
+  readonly entries?: readonly ProofEntry[]
   /** The keys of the ledger, in order. */
   readonly keys: readonly ProofKey[]
+}
+
+/** An entry of the ledger, and that it is in it. */
+export interface ProofEntry {
+  /** The first line of the leaf: a conversation, or `stream turns-` and the conversation. */
+  readonly name: string
+  /** Of the event in its own stream. */
+  readonly revision: number
+  /** Of the event in the conversation; of what its turns recorded, the revision. */
+  readonly position: number
+  readonly index: number
+  /** As `proof`. */
+  readonly proof: readonly string[]
 }
 
 /** A key of a ledger. */
@@ -65,16 +85,25 @@ export interface ProofOptions {
    * the whole ledger. Without it, only what was sealed last is looked up, and nothing is compared.
    */
   readonly compare?: boolean | undefined
+  /** Whether all entries are in the proof, as `exportEvidence` needs: reads the whole ledger. `compare` implies it. */
+  readonly entries?: boolean | undefined
+}
+
+/** An entry, and where its event is in the conversation. */
+interface PlacedEntry extends HeadEntry {
+  readonly name: string
+  readonly position: number
 }
 
 /** The proof that a conversation is in the ledger, as far as it was sealed last. */
 export async function* proofOf(
   { store, nodes }: { readonly store: EventStore; readonly nodes: Nodes },
   conversation: string,
-  { compare = false }: ProofOptions = {},
+  { compare = false, entries: isAll = compare }: ProofOptions = {},
 ): Steps<ProofError, LedgerProof> {
   const ledger = yield* loadLedger(store)
-  if (compare) yield* compareAll(store, ledger, conversation)
+  const all = isAll ? yield* allEntries(store, ledger, conversation) : []
+  if (compare) yield* compareAll(store, all)
   const latest = yield* caught<LedgerError, HeadEntry | undefined>(async () => {
     for await (const entry of headsOf(store, ledger, conversation)) return entry
     return undefined
@@ -82,34 +111,57 @@ export async function* proofOf(
   if (!latest) return yield notSealed(conversation)
   const { index, revision, head } = latest
   const text = yield* ok(entryText({ type: 'head', name: conversation, revision, head }))
-  const checkpoint = yield* bestCheckpoint(store, ledger, index)
+  const { checkpoint, sealed } = yield* bestCheckpoint(store, ledger, all.at(-1)?.index ?? index)
+  const entries: ProofEntry[] = []
+  for (const entry of all) {
+    const { name, revision: at, position } = entry
+    const entryLeaf = yield* ok(entryText({ type: 'head', name, revision: at, head: entry.head }))
+    const { proof } = yield* inclusionIn(nodes, ledger, { index: entry.index, text: entryLeaf, checkpoint })
+    entries.push({ name, revision: at, position, index: entry.index, proof })
+  }
   const proven = yield* inclusionIn(nodes, ledger, { index, text, checkpoint })
-  return { conversation, revision, head, ...proven, keys: yield* proofKeys(nodes, ledger) }
+  const keys = yield* proofKeys(nodes, ledger)
+  return { conversation, revision, head, ...proven, sealed, ...(isAll && { entries }), keys }
 }
 
-/** Ends with `SealContradicted` where the store is not what the ledger has of a conversation and of those that it was forked from. */
-async function* compareAll(store: EventStore, ledger: Ledger, id: string): Steps<ProofError, void> {
+/** Every entry for a conversation, for what its turns recorded, and for those that it was forked from, up to the fork. */
+async function* allEntries(
+  store: EventStore,
+  ledger: Ledger,
+  id: string,
+): Steps<LedgerError, readonly PlacedEntry[]> {
   const lineage = await loadLineage(store, id)
   // What is missing of it is told by whoever reads it.
-  if (E.isLeft(lineage)) return
-  const own = { name: nameOf(turnsStreamOf(id)), offset: 0, last: Infinity }
-  const stretches = (lineage.right ?? []).map(({ conversation, ...stretch }) => ({
-    ...stretch,
-    name: conversation,
-  }))
-  for (const { name, offset, last } of [...stretches, own]) {
-    const found = yield* caught<ProofError, SealContradicted | undefined>(async () => {
+  const stretches = E.isRight(lineage) ? (lineage.right ?? []) : []
+  const streams = [
+    ...stretches.map(({ conversation: name, offset, last }) => ({ name, offset, last })),
+    { name: nameOf(turnsStreamOf(id)), offset: 0, last: Infinity },
+  ]
+  return yield* caught<LedgerError, readonly PlacedEntry[]>(async () => {
+    const all: PlacedEntry[] = []
+    for (const { name, offset, last } of streams)
       for await (const entry of headsOf(store, ledger, name)) {
-        const { revision } = entry
-        const difference = offset + revision > last ? undefined : await differenceFrom(store, name, entry)
-        if (!difference) continue
-        const message = name === own.name ? ofTurns(difference.message) : difference.message
-        return sealContradicted(ownerOf(name), revision, message)
+        const position = offset + entry.revision
+        if (position <= last) all.push({ ...entry, name, position })
       }
-      return undefined
-    })
-    if (found) return yield found
-  }
+    return all.toSorted((a, b) => a.index - b.index)
+  })
+}
+
+/** Ends with `SealContradicted` where the store is not what the ledger has. */
+async function* compareAll(store: EventStore, entries: readonly PlacedEntry[]): Steps<ProofError, void> {
+  const found = yield* caught<ProofError, SealContradicted | undefined>(async () => {
+    for (const entry of entries.toReversed()) {
+      const { name, revision } = entry
+      const difference = await differenceFrom(store, name, entry)
+      if (!difference) continue
+      const owner = ownerOf(name)
+      const message = owner === name ? difference.message : ofTurns(difference.message)
+      return sealContradicted(owner, revision, message)
+    }
+    return undefined
+  })
+  if (found) return yield found
 }
 
 /** The keys of a ledger, each but the first with the proof that the one before made it known. */
@@ -141,19 +193,26 @@ async function* inclusionIn(
 }
 
 /** The newest checkpoint that an anchor has, if it covers the entry, with the signatures of all, of each signer the first; otherwise the newest. */
-async function* bestCheckpoint(store: EventStore, ledger: Ledger, index: number): Steps<LedgerError, string> {
+async function* bestCheckpoint(
+  store: EventStore,
+  ledger: Ledger,
+  index: number,
+): Steps<LedgerError, Pick<LedgerProof, 'checkpoint' | 'sealed'>> {
+  let sealed: string | undefined
   const notes = yield* caught<LedgerError, readonly Note[]>(async () => {
     const all: Note[] = []
     let newest = index + 1
-    for await (const { size, checkpoint } of anchoredIn(store, ledger)) {
+    for await (const { size, checkpoint, time } of anchoredIn(store, ledger)) {
       if (size < newest) break
       newest = size
+      sealed ??= time
       all.push(await orThrow(parseNote(checkpoint)))
     }
     return all
   })
   const [first] = notes
-  if (!first) return ledger.checkpoint ?? ''
+  if (!first || sealed === undefined)
+    return { checkpoint: ledger.checkpoint ?? '', sealed: ledger.sealed ?? ledger.begun }
   const lines = new Map<string, NoteSignature>()
   for (const { text, signatures } of notes.toReversed())
     if (text === first.text)
@@ -161,5 +220,5 @@ async function* bestCheckpoint(store: EventStore, ledger: Ledger, index: number)
         const key = `${each.name}\n${each.id}`
         if (!lines.has(key)) lines.set(key, each)
       }
-  return noteText({ text: first.text, signatures: [...lines.values()] })
+  return { checkpoint: noteText({ text: first.text, signatures: [...lines.values()] }), sealed }
 }

@@ -65,6 +65,7 @@ export const evidenceOf = async (
 const refuseLarge = async (chat: Conversation, command: string): Promise<void> => {
   const add = bytesOf(chat.id, command, largest)
   for await (const { data, metadata } of chat.stored({ to: await chat.position() })) add(data, metadata)
+  for await (const { data, metadata } of chat.stored({ turns: true })) add(data, metadata)
 }
 
 /** Undefined if nothing of it is sealed. */

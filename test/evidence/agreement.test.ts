@@ -1,5 +1,15 @@
-import { appendFileSync, cpSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { generateKeyPairSync, hash, sign } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
 import { blockBytes, stateAfter } from '../../src/evidence/sha256.ts'
@@ -18,10 +28,12 @@ const inFile =
   (name: string, from: string | RegExp, to: string): Change =>
   (folder) => {
     const file = join(folder, name)
-    writeFileSync(
-      file,
-      readFileSync(file, 'utf8').replace(from, () => to),
-    )
+    // The first format has fewer files.
+    if (existsSync(file))
+      writeFileSync(
+        file,
+        readFileSync(file, 'utf8').replace(from, () => to),
+      )
   }
 const manifest = (from: RegExp, to: string): Change => inFile('bundle.json', from, to)
 const requests = (text: string): Change => inFile('requests.jsonl', /^.*\n/, `${text}\n`)
@@ -65,13 +77,22 @@ const instead =
   (name: string, put: (path: string) => void): Change =>
   (folder) => {
     const path = join(folder, name)
-    rmSync(path)
+    rmSync(path, { force: true })
     put(path)
   }
 const pipe = (path: string): void => {
   runPython('import os, sys; os.mkfifo(sys.argv[1])', path)
 }
-const names = ['bundle.json', 'events.txt', 'parts.txt', 'requests.jsonl', 'keys.json', 'checkpoint.txt']
+const names = [
+  'bundle.json',
+  'events.txt',
+  'turns.txt',
+  'parts.txt',
+  'requests.jsonl',
+  'entries.jsonl',
+  'keys.json',
+  'checkpoint.txt',
+]
 
 /** A bundle of one event, withheld. @param from where what is shown of its text begins */
 const hidden =
@@ -91,12 +112,19 @@ const endOf = (text: string): number => text.lastIndexOf('"prev"') - 1
 const changes: Readonly<Record<string, Change>> = {
   ...Object.fromEntries(
     numbers.flatMap((text) => [
-      ...['first', 'last', 'requests', 'revision', 'index'].map(
+      ...['first', 'last', 'requests', 'revision', 'index', 'events', 'entries'].map(
         (name) => [`${name}: ${text}`, manifest(new RegExp(`(?<="${name}": )\\d+`), text)] as const,
       ),
       ...['position', 'keep'].map(
         (name) =>
           [`${name}: ${text}`, inFile('requests.jsonl', new RegExp(`(?<="${name}":)\\d+`), text)] as const,
+      ),
+      ...['revision', 'position', 'index'].map(
+        (name) =>
+          [
+            `an entry's ${name}: ${text}`,
+            inFile('entries.jsonl', new RegExp(`(?<="${name}":)\\d+`), text),
+          ] as const,
       ),
       [`add: ${text}`, inFile('requests.jsonl', /(?<="add":\[)\d+/, text)],
     ]),
@@ -104,7 +132,12 @@ const changes: Readonly<Record<string, Change>> = {
   ...Object.fromEntries(
     ['null', '[]', '{}', '0', '""', 'false'].flatMap((text) => [
       [`ledger: ${text}`, manifest(/(?<="ledger": )\{[^}]*\}/, text)],
+      [`turns: ${text}`, manifest(/(?<="turns": )\{[^}]*\}/, text)],
+      [`sealed: ${text}`, manifest(/(?<="sealed": )"[^"]*"/, text)],
       [`proof: ${text}`, manifest(/(?<="proof": )\[[^\]]*\]/, text)],
+      [`an entry's proof: ${text}`, inFile('entries.jsonl', /(?<="proof":)\[[^\]]*\]/, text)],
+      [`an entry's name: ${text}`, inFile('entries.jsonl', /(?<="name":)"[^"]*"/, text)],
+      [`an entry: ${text}`, inFile('entries.jsonl', /^.*/, text)],
       [`withheld: ${text}`, manifest(/(?<="withheld": )\[[^\]]*\]/, text)],
       [`rotations: ${text}`, inFile('keys.json', /(?<="rotations":)\[.*\]/, text)],
       [`add: ${text}`, inFile('requests.jsonl', /(?<="add":)\[[^\]]*\]/, text)],
@@ -144,6 +177,12 @@ const changes: Readonly<Record<string, Change>> = {
   'a request that is no object': requests('[1,2]'),
   'an empty line among requests': inFile('requests.jsonl', /$/, '\n'),
   'the last newline missing': inFile('requests.jsonl', /\n$/, ''),
+  'a line of another program after the entries': inFile('entries.jsonl', /$/, '{}\n'),
+  'an entry of another stream': inFile('entries.jsonl', /(?<="name":")[^"]*/, 'stream notes-a'),
+  'an entry of a name in two lines': inFile('entries.jsonl', /(?<="name":")[^"]*/, 'a\\n1'),
+  'the first format with what only the second has': inFile('bundle.json', /evidence 2/, 'evidence 1'),
+  'the second format without what it has': inFile('bundle.json', /evidence 1/, 'evidence 2'),
+  'a time that is none': manifest(/(?<="sealed": )"[^"]*"/, '"2026-11-28T12:00:00.000Z\\n  PROVEN"'),
   'an event without a type': madeUp('', '{}'),
   'a fork of nothing': madeUp('Forked', '{"from":{"position":true,"hash":null}}'),
   'bytes that are no UTF-8': (folder) => appendFileSync(join(folder, 'bundle.json'), Buffer.from([0xff])),
@@ -180,19 +219,26 @@ describe(`what is not in the form of a bundle${onlyPython}`, () => {
       const whole = folders.find((each) =>
         readFileSync(join(each, 'requests.jsonl'), 'utf8').includes('"keep"'),
       )
-      const done = Object.entries(changes).map(([what, change], n) => {
-        const copy = join(folder, `n${n}`)
-        cpSync(whole as string, copy, { recursive: true })
-        change(copy)
-        return [copy, what] as const
-      })
-      const { said } = judged(
-        done.map(([copy]) => copy),
-        key,
-      )
-      for (const [copy, what] of done) {
-        const ours = await verifyEvidence(copy, right(parseKey(key))).then(verdictLines, String)
-        expect({ what, lines: ours }).toEqual({ what, lines: said.get(copy) })
+      const golden = fileURLToPath(new URL('../golden/bundles/1/', import.meta.url))
+      const known = readFileSync(join(golden, 'ledger.pub'), 'utf8').trim()
+      for (const [from, by] of [
+        [whole as string, key],
+        [join(golden, 'fork'), known],
+      ] as const) {
+        const done = Object.entries(changes).map(([what, change], n) => {
+          const copy = join(folder, `${basename(from)}-${n}`)
+          cpSync(from, copy, { recursive: true })
+          change(copy)
+          return [copy, what] as const
+        })
+        const { said } = judged(
+          done.map(([copy]) => copy),
+          by,
+        )
+        for (const [copy, what] of done) {
+          const ours = await verifyEvidence(copy, right(parseKey(by))).then(verdictLines, String)
+          expect({ what, from, lines: ours }).toEqual({ what, from, lines: said.get(copy) })
+        }
       }
     },
   )

@@ -183,8 +183,8 @@ describe('a bundle', () => {
     const watched = { ...chat, events: counting(chat.events), stored: counting(chat.stored) }
     const folder = join(temporaryFolder(), 'evidence')
     right(await exportEvidence(watched, { folder, withhold: [2, 5], calls: { first: 1, last: 2 } })())
-    // What is checked, the events, and the requests.
-    expect(counts).toEqual([6, 49, 49])
+    // What is checked, the events, the requests, and what turns recorded.
+    expect(counts).toEqual([6, 49, 49, 4])
   })
 
   it('that was not written to its end is no bundle, whichever file was the last', async () => {
@@ -225,9 +225,9 @@ describe('a bundle', () => {
     await chat.append([said('one'), said('two')])
     let head = ''
     for await (const event of chat.stored({ to: 1 })) head = hashOf(event)
-    const sealed = { conversation: 'a', revision: 1, head }
+    const sealed = { name: 'a', revision: 1, position: 1, head }
     const ledger = await ledgerOf([sealed])
-    const proof = await ledger.proofOf(sealed)
+    const proof = ledger.proofOf([sealed])
     const key = right(parseKey(ledger.pinned))
     const then = join(temporaryFolder(), 'evidence')
     await chat.evidence({ folder: then, ledger: proof })

@@ -8,6 +8,9 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs'
+import { spawnSync } from 'node:child_process'
+import { openStore } from '../../src/index.ts'
+import { newKeyFile } from '../../src/audit.ts'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -18,7 +21,7 @@ import { keyText, parseKey, publicBytes, verifierKey } from '../../src/ledger/ke
 import { shell } from '../cli/palimpsest.ts'
 import { right } from '../support/either.ts'
 import { exportAll, sealedConversations } from '../support/evidence/bundles.ts'
-import { judged, onlyPython, python } from '../support/evidence/python.ts'
+import { judged, onlyPython, python, script } from '../support/evidence/python.ts'
 import { temporaryFolder } from '../support/stores.ts'
 
 let made = ''
@@ -156,6 +159,55 @@ describe(`what somebody got wrong is not checked, and never called broken${onlyP
       expect(ours).toMatchObject({ verdict: 'broken' })
       if (python) expect(judged([folder]).said.get(folder)).toEqual(verdictLines(ours))
     }
+  })
+})
+
+describe(`what is proven can be read${onlyPython}`, () => {
+  const printed = (of: string, known: string): string => {
+    const args = ['-I', '-B', script, of, '--print', '--key', known]
+    return spawnSync(python as string, args, { encoding: 'utf8' }).stdout
+  }
+  const shown = async (of: string, known?: string) =>
+    shell(`palimpsest audit show ${of}${known === undefined ? '' : ` --key ${known}`}`, outer)
+
+  it('by the command line, and by the program in the bundle, in the same lines', async () => {
+    const { key: known, folders } = await exportAll(await sealedConversations(12, 7), join(outer, 'shown'))
+    let decisions = 0
+    for (const of of folders) {
+      const { code, stdout } = await shown(of, known)
+      expect(code).toBe(0)
+      expect(stdout).toMatch(/^ {2}#0 /m)
+      expect(stdout).toMatch(/\n {2}PROVEN\n$/)
+      decisions += stdout.split(' CallDecided\n').length - 1
+      if (python) expect(printed(of, known)).toBe(stdout)
+    }
+    expect(decisions).toBe(8)
+  })
+
+  it('but for what is newer than the ledger, or withheld, and nothing without a key', async () => {
+    const store = await openStore('memory:')
+    const signer = await newKeyFile(join(outer, 'key.pem'))
+    const { key: known } = await store.audit.init({ signer, origin: 'example.com/shown' })
+    const chat = store.conversation('a')
+    await chat.append([
+      { role: 'user', content: 'One.\n\u001b[2J\u202eTwo.' },
+      { role: 'assistant', content: 'HIDDEN words of mine' },
+    ])
+    await store.audit.seal({ signer })
+    await chat.append({ role: 'user', content: 'NEWER' })
+    const of = join(outer, 'newer')
+    const ledger = await store.audit.proof('a', { compare: true })
+    await chat.evidence({ folder: of, ledger, withhold: [1] })
+    await store.close()
+    const { code, stdout } = await shown(of, known)
+    expect(code).toBe(1)
+    expect(stdout).toMatch(
+      / {2}#0 \S+ MessageAppended user\n {6}One\.\n {6}\ufffd\[2J\ufffdTwo\.\n {2}#1 withheld\n {2}NOT PROVEN/,
+    )
+    expect(stdout).not.toMatch(/HIDDEN|NEWER/)
+    if (python) expect(printed(of, known)).toBe(stdout)
+    expect((await shown(of)).stdout).not.toContain('One.')
+    expect(await shown(join(outer, 'none'), known)).toMatchObject({ code: 2 })
   })
 })
 

@@ -8,7 +8,7 @@ import { fileAnchor, keyFile, newKeyFile } from '../../src/audit.ts'
 import { hashOf } from '../../src/events/codec.ts'
 import { checkpointText } from '../../src/ledger/checkpoints.ts'
 import { leafHash } from '../../src/ledger/hashes.ts'
-import { keyText, verifierKey } from '../../src/ledger/keys.ts'
+import { keyText, parseKey, verifierKey } from '../../src/ledger/keys.ts'
 import { noteText, signed } from '../../src/ledger/notes.ts'
 import { edgeRoot, emptyEdge, grown } from '../../src/ledger/tiles.ts'
 import { openStore, type Signer, type Store } from '../../src/index.ts'
@@ -16,6 +16,9 @@ import { atEnd } from '../support/at-end.ts'
 import { wiper } from '../support/server/wiper.ts'
 import { temporaryFolder } from '../support/stores.ts'
 import { shell } from '../cli/palimpsest.ts'
+import { verdictLines, verifyEvidence } from '../../src/evidence/verify.ts'
+import { right } from '../support/either.ts'
+import { judged, python } from '../support/evidence/python.ts'
 import { exportsOf, problemsIn, say } from './scene.ts'
 
 // What somebody who can write to the database can do, with every hash computed again, so that the chain shows nothing.
@@ -387,6 +390,44 @@ describe('what people decide is sealed', () => {
     expect(await problemsIn(await open(), { anchors })).toContainEqual(gone)
   })
 
+  it('and is in the bundle of its conversation, with each entry of the ledger', async () => {
+    const { key, store, chat, folder, anchors } = await decided()
+    await store.audit.seal({ signer: key, anchors })
+    await chat.append({ role: 'user', content: 'Once more.' })
+    await chat.withdraw('call_1', { by: 'bob' }).catch(() => undefined)
+    await store.audit.seal({ signer: key, anchors })
+    const { key: known } = await store.audit.status()
+    const bundleOf = async (name: string, withhold: readonly number[] = []) => {
+      const out = join(folder, name)
+      const ledger = await store.audit.proof('asked', { compare: true })
+      const written = await chat.evidence({ folder: out, ledger, withhold })
+      const verified = await verifyEvidence(out, right(parseKey(known)))
+      if (python) expect(judged([out], known).said.get(out)).toEqual(verdictLines(verified))
+      return { ...written, verified, told: readFileSync(join(out, 'turns.txt'), 'utf8'), out }
+    }
+    const { verified, told, out } = await bundleOf('whole')
+    expect(verified).toMatchObject({ verdict: 'proven', ledger: { key: known } })
+    expect(told).toContain('"by":"ann","note":"It is a test machine."')
+    const entries = readFileSync(join(out, 'entries.jsonl'), 'utf8').trimEnd().split('\n')
+    const named = entries.map((line) => {
+      const { name, revision } = JSON.parse(line) as { name: string; revision: number }
+      return `${name} ${revision}`
+    })
+    expect(named.filter((name) => name.startsWith('asked'))).toEqual(['asked 2', 'asked 3'])
+    expect(named.filter((name) => name.startsWith(`stream ${turns}`)).length).toBeGreaterThan(0)
+    // What is withheld of the conversation is not told by its turns.
+    const redacted = await bundleOf('redacted', [2])
+    expect(redacted.verified.verdict).toBe('partly')
+    expect(redacted.told).not.toMatch(/wipe|call_1|ann/)
+    expect(redacted.turns.withheld.length).toBeGreaterThan(0)
+    // A proof of the newest entry only is not enough.
+    const newest = await store.audit.proof('asked')
+    await expect(chat.evidence({ folder: join(folder, 'less'), ledger: newest })).rejects.toMatchObject({
+      _tag: 'InvalidInput',
+      path: 'ledger',
+    })
+  })
+
   it('also what was there when a version sealed that knew conversations only', async () => {
     const { key, store, file, anchors, open } = await decided()
     let end = ''
@@ -467,6 +508,31 @@ describe('what contradicts the ledger is not exported as evidence', () => {
       folder,
     )
     expect(forced.code).toBe(0)
+  })
+
+  it('and what a sealer vouched for all the same is broken for whoever gets the bundle', async () => {
+    const { file, folder, open } = sealed()
+    const before = await open()
+    const { key } = await before.audit.status()
+    await before.close()
+    rewritten(file, (rows) => [...inData(10, (data) => ({ ...data, content: text('I did nothing.') }))(rows)])
+    // As a sealer of 0.1.0 would, which compared nothing.
+    const store = await open()
+    let head = ''
+    for await (const event of store.conversation('parser').stored({ to: 10 })) head = hashOf(event)
+    await addEntries(file, await keyFile(join(folder, 'key.pem')), [`parser\n10\n${head}\n`])
+    const out = join(folder, 'bundle')
+    const forced = await shell(
+      `palimpsest audit export parser --out ${out} --force --store sqlite:${file}`,
+      folder,
+    )
+    expect(forced.code).toBe(0)
+    const verified = await verifyEvidence(out, right(parseKey(key)))
+    expect(verified).toMatchObject({
+      verdict: 'broken',
+      problem: 'entry 1 of the signed ledger is of something else than what is here',
+    })
+    if (python) expect(judged([out], key).said.get(out)).toEqual(verdictLines(verified))
   })
 
   it('but a fork from before what was changed is', async () => {

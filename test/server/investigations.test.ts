@@ -80,7 +80,7 @@ describe('the standing of a conversation', () => {
     expect((await ask(`${of}/audit`)).json).toMatchObject({ ledger: { heads: [], anchors: [], size: 0 } })
     await store.audit.seal({ signer })
     const sealed = await remote.standing()
-    expect(sealed.ledger).toMatchObject({ key, size: 3, heads: [{ position: 48, state: 'same' }] })
+    expect(sealed.ledger).toMatchObject({ key, size: 4, heads: [{ position: 48, state: 'same' }] })
     expect(sealed.ledger?.proof).toEqual(await store.audit.proof(id))
     await store.conversation(id).rewind({ to: 40 })
     expect(await remote.standing()).toMatchObject({ last: 49, ledger: { heads: [{ position: 48 }] } })
@@ -170,7 +170,9 @@ describe('an archive of evidence', () => {
       writeFileSync(join(folder, name.replace(`${id}-evidence/`, '')), content)
     expect(await verifyEvidence(folder, right(parseKey(key)))).toMatchObject({ verdict: 'proven' })
     const again = join(temporaryFolder(), 'again')
-    await store.conversation(id).evidence({ folder: again, ledger: await store.audit.proof(id) })
+    await store
+      .conversation(id)
+      .evidence({ folder: again, ledger: await store.audit.proof(id, { entries: true }) })
     const texts = (from: string) =>
       readdirSync(from).map((name) => [name, readFileSync(join(from, name), 'utf8')])
     expect(texts(folder)).toEqual(texts(again))

@@ -1,3 +1,5 @@
+import type { EvidenceVerified, Proven } from '../../evidence/verify.ts'
+import { visible } from '../../formats/visible.ts'
 import type { Surroundings } from '../shell.ts'
 import { knownKey, witnessKeys } from './known-key.ts'
 
@@ -5,6 +7,44 @@ interface Options {
   readonly key?: string
   readonly witness?: readonly string[]
   readonly tsa?: readonly string[]
+}
+
+const judge = ({ verdict }: EvidenceVerified, fail: Surroundings['fail']): void => {
+  if (verdict === 'unchecked') fail(2)
+  else if (verdict === 'broken' || verdict === 'unproven') fail()
+}
+
+/** Checks a bundle and prints what the ledger proves of it, as a transcript, before the verdict. */
+export const showFolder = async (
+  { out, isJson, fail }: Surroundings,
+  folder: string,
+  options: Pick<Options, 'key'>,
+): Promise<void> => {
+  const [{ refused, verdictLines, verifyEvidence }, { transcriptOf }] = await Promise.all([
+    import('../../evidence/verify.ts'),
+    import('../../evidence/transcript.ts'),
+  ])
+  let proven: Proven | undefined
+  const checked = await verifyEvidence(folder, await knownKey(options.key), (told) => (proven = told))
+  const { found } = checked
+  let verified = checked
+  const transcript: string[] = []
+  if (!isJson) {
+    await out.line([folder, 'bold'])
+    for (const line of found) await out.text(`  ${visible(line)}\n`)
+  }
+  try {
+    if (proven)
+      for await (const line of transcriptOf(folder, proven))
+        if (isJson) transcript.push(line)
+        else await out.text(`  ${line}\n`)
+  } catch (error) {
+    verified = { ...refused(error), found }
+  }
+  judge(verified, fail)
+  if (isJson) return out.json({ folder, ...verified, transcript })
+  const [verdict = ''] = verdictLines({ ...verified, found: [] })
+  await out.text(`  ${visible(verdict)}\n`)
 }
 
 /** Checks bundles and prints what was found. */
@@ -32,11 +72,12 @@ export const verifyFolders = async (
       ...(timestamped.length > 0 && { timestamped }),
     })
     const isSigned = [...cosigned, ...timestamped].every(({ time }) => time !== undefined)
-    if (verified.verdict === 'unchecked') fail(2)
-    else if (verified.verdict === 'broken' || verified.verdict === 'unproven' || !isSigned) fail()
+    judge(verified, fail)
+    if (!isSigned) fail()
     if (isJson) continue
     await out.line([folder, 'bold'])
-    for (const line of verdictLines(verified)) await out.line([`  ${line}`])
+    // Keys are to be copied: nothing is cut.
+    for (const line of verdictLines(verified)) await out.text(`  ${visible(line)}\n`)
     for (const { witness, time } of cosigned)
       await out.line([
         time === undefined ? `  NOT COSIGNED by ${witness}` : `  cosigned by ${witness} at ${time}`,

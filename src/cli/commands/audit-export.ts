@@ -93,10 +93,12 @@ const written = async (
     })
   if (format !== 'bundle')
     return { file: out, ...(await chat.document({ file: out, format, withhold, onReady })) }
-  const ledger = await store.audit.proof(id, { compare: force !== true }).catch((error: unknown) => {
-    if (isError(error, 'NotSealed') || isError(error, 'LedgerNotFound')) return undefined
-    throw error
-  })
+  const ledger = await store.audit
+    .proof(id, { compare: force !== true, entries: true })
+    .catch((error: unknown) => {
+      if (isError(error, 'NotSealed') || isError(error, 'LedgerNotFound')) return undefined
+      throw error
+    })
   const evidence = await chat.evidence({ folder: out, calls: chosen, withhold, ledger, onReady })
   return { folder: out, isSealed: ledger !== undefined, ...evidence }
 }

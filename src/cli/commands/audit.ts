@@ -1,6 +1,6 @@
 import { unlink } from 'node:fs/promises'
 import type { Command } from 'commander'
-import { verifyFolders } from '../audit/folders.ts'
+import { showFolder, verifyFolders } from '../audit/folders.ts'
 import { openAnchors } from '../audit/anchors.ts'
 import { knownKey } from '../audit/known-key.ts'
 import { writeDone, writeProblem, writeSealed, writeStatus } from '../audit/written.ts'
@@ -43,6 +43,7 @@ Examples:
     addSeal,
     addStatus,
     addVerifyAll,
+    addShowBundle,
     addRotateKey,
     addAuditExport,
     addAuditExports,
@@ -221,6 +222,27 @@ const jsonOf = ({ type: _type, ...counts }: AuditDone, problems: readonly AuditP
   ...counts,
   problems,
 })
+
+const addShowBundle = (audit: Command, shell: Shell): void => {
+  audit
+    .command('show <folder>')
+    .description('print what a bundle proves, as a transcript')
+    .option('--key <key>', 'the verifier key of the ledger that you know from elsewhere, or a file of it')
+    .addHelpText(
+      'after',
+      `
+Checks a folder that \`audit export\` wrote, as \`audit verify\` does, and prints
+the events that the ledger proves, then what turns recorded beside them, such as
+who decided on a call and why, and at last the verdict. Without a key nothing is
+proven, nor printed. The verify.py in the folder does the same with --print.
+
+Examples:
+  palimpsest audit show evidence --key example.com/support+1a2b3c4d+AZ…`,
+    )
+    .action((folder: string, options: { readonly key?: string }) =>
+      showFolder(shell.surroundings(), folder, options),
+    )
+}
 
 const addRotateKey = (audit: Command, shell: Shell): void => {
   audit

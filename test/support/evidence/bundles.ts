@@ -12,6 +12,10 @@ import { right } from '../either.ts'
 import { writeForked } from '../forked.ts'
 import { histories } from '../histories.ts'
 import { withReceipts } from '../receipts.ts'
+import { run } from '../../../src/result/steps.ts'
+import { turnLog } from '../../../src/history/turn-log.ts'
+import type { TurnFact } from '../../../src/events/turn-events.ts'
+import type { EventStore } from '../../../src/store/port.ts'
 import { type Head, ledgerOf } from './ledger.ts'
 
 // Random conversations, forked and with receipts, sealed in one ledger.
@@ -19,7 +23,8 @@ import { type Head, ledgerOf } from './ledger.ts'
 export interface Sealed {
   readonly chat: Conversation
   readonly log: Log
-  readonly head: Head
+  /** What is sealed of it: its end, one of its events before that, one of each that it was forked from, and its turns. */
+  readonly heads: readonly Head[]
 }
 
 const options = fc.constantFrom<RequestOptions>(
@@ -45,16 +50,45 @@ export const sealedConversations = async (count: number, seed: number): Promise<
     const change = (log: Log): Log => withReceipts(log, chosen)
     const { id, log } = await writeForked(events, history, places, { name: `talk-${n}-`, change })
     const chat = store.conversation(id)
-    all.push({ chat, log, head: await headOf(chat) })
+    if (n % 3 > 0) await recordTurns(events, id, log)
+    all.push({ chat, log, heads: await headsOf(chat) })
   }
   return all
 }
 
-const headOf = async (chat: Conversation): Promise<Head> => {
-  let head: Head | undefined
+/** Somebody decides on a call, and a worker does what is to be done. */
+const recordTurns = async (store: EventStore, id: string, log: Log): Promise<void> => {
+  const at = log.length - 1
+  const facts: readonly TurnFact[] = [
+    { type: 'TurnsBegun', data: { at: 0 } },
+    { type: 'CallsWaiting', data: { reply: at, calls: ['call_1'], why: 'approval', at } },
+    {
+      type: 'CallDecided',
+      data: { reply: at, call: 'call_1', wait: 1, decision: 'approved', by: 'ann', note: 'It may.', at },
+    },
+    { type: 'ToolStarted', data: { reply: at, call: 'call_1', tool: 'wipe', effect: 'unsafe', at } },
+  ]
+  right(await run(turnLog(store, { kind: 'test' }, id).append(facts, -1)))
+}
+
+const headsOf = async (chat: Conversation): Promise<readonly Head[]> => {
+  const events: Head[] = []
+  let position = 0
   for await (const event of chat.stored({ to: right(await chat.position()()) }))
-    head = { conversation: chat.id, revision: event.revision, head: hashOf(event) }
-  return head as Head
+    events.push({
+      name: event.conversation,
+      revision: event.revision,
+      head: hashOf(event),
+      position: position++,
+    })
+  const turns: Head[] = []
+  for await (const event of chat.stored({ turns: true })) {
+    const { revision } = event
+    turns.push({ name: `stream turns-${chat.id}`, revision, head: hashOf(event), position: revision })
+  }
+  const own = events.filter(({ name }) => name === chat.id)
+  const parents = events.filter(({ name }) => name !== chat.id)
+  return [...parents.slice(-1), ...own.slice(0, -1).slice(0, 1), ...own.slice(-1), ...turns.slice(-1)]
 }
 
 /** Writes the bundle of each, and answers their folders and the key. */
@@ -67,8 +101,12 @@ export const exportAll = async (
   readonly folders: readonly string[]
   readonly written: readonly Evidence[]
 }> => {
-  const heads = sealed.map(({ head }) => head)
-  const ledger = await ledgerOf(heads.slice(0, 250), Math.floor(heads.length / 2))
+  const all = sealed.flatMap(({ heads }) => heads)
+  // Two forks may have an event of the same parent.
+  const heads = all.filter(
+    ({ name, revision }, n) => all.findIndex((one) => one.name === name && one.revision === revision) === n,
+  )
+  const ledger = await ledgerOf(heads, Math.floor(heads.length / 2))
   const folders = sealed.map((_, n) => join(folder, `b${n}`))
   const written: Evidence[] = []
   // Several at once, as each waits for the disk.
@@ -77,7 +115,7 @@ export const exportAll = async (
       ...(await Promise.all(
         sealed.slice(from, from + 8).map(async (one, index) => {
           const n = from + index
-          const proof = await ledger.proofOf(one.head)
+          const proof = ledger.proofOf(one.heads)
           const wanted = { folder: folders[n] as string, ledger: proof, ...choose(one, n) }
           return right(await exportEvidence(one.chat, wanted)())
         }),

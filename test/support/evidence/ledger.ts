@@ -12,15 +12,19 @@ import { right } from '../either.ts'
 // A ledger in memory, of fewer leaves than fill a tile.
 
 export interface Head {
-  readonly conversation: string
+  /** As a leaf names its stream. */
+  readonly name: string
   readonly revision: number
   readonly head: string
+  /** In the conversation. */
+  readonly position: number
 }
 
 export interface SmallLedger {
   /** The key that an auditor had from the beginning. */
   readonly pinned: string
-  readonly proofOf: (head: Head) => Promise<LedgerProof>
+  /** The proof of what has these heads. */
+  readonly proofOf: (heads: readonly Head[]) => LedgerProof
 }
 
 const origin = 'example.com/ledger'
@@ -34,9 +38,7 @@ const signerOf = (key: KeyObject): Signer => ({
 export const ledgerOf = async (heads: readonly Head[], rotated?: number): Promise<SmallLedger> => {
   const [first, second] = [signerOf(newKey()), signerOf(newKey())]
   const [old, next] = [first, second].map(({ publicKey }) => keyText(verifierKey(origin, publicKey)))
-  const entries = heads.map((head) =>
-    right(entryText({ type: 'head', name: head.conversation, revision: head.revision, head: head.head })),
-  )
+  const entries = heads.map(textOf)
   if (rotated !== undefined)
     entries.splice(rotated, 0, right(entryText({ type: 'key', key: next as string })))
   const leaves = entries.map((text) => leafHash(text))
@@ -65,12 +67,16 @@ export const ledgerOf = async (heads: readonly Head[], rotated?: number): Promis
   const newest = await checkpoint(leaves.length, rotated === undefined ? first : second)
   return {
     pinned: old as string,
-    proofOf: async (head) => {
-      const index = entries.indexOf(
-        right(entryText({ type: 'head', name: head.conversation, revision: head.revision, head: head.head })),
-      )
-      const proof = proofIn(leaves.length, index)
-      return { revision: head.revision, index, size: leaves.length, proof, checkpoint: newest, keys }
+    proofOf: (own) => {
+      const placed = own
+        .map(({ head: _head, ...place }, n) => ({ ...place, index: entries.indexOf(textOf(own[n] as Head)) }))
+        .map((entry) => ({ ...entry, proof: proofIn(leaves.length, entry.index) }))
+        .toSorted((a, b) => a.index - b.index)
+      const sealed = '2026-11-28T12:00:00.000Z'
+      return { entries: placed, sealed, size: leaves.length, checkpoint: newest, keys }
     },
   }
 }
+
+const textOf = ({ name, revision, head }: Head): string =>
+  right(entryText({ type: 'head', name, revision, head }))

@@ -13,12 +13,16 @@ import { type Head, ledgerOf } from './ledger.ts'
 interface Bundle {
   /** Four lines each. */
   events: string[][]
+  turns: string[][]
+  entries: Entry[]
   requests: string[]
   parts: string[]
   manifest: Record<string, unknown>
   checkpoint: string
   keys: string
 }
+
+type Entry = { name: string; revision: number; position: number; index: number; proof: string[] }
 
 /** A number from 0 to below `below`. */
 type Pick = (below: number) => number
@@ -29,9 +33,14 @@ const linesIn = (text: string): string[] => text.split('\n').slice(0, -1)
 
 const open = (folder: string): Bundle => {
   const read = (name: string): string => readFileSync(join(folder, name), 'latin1')
-  const lines = linesIn(read('events.txt'))
+  const eventsIn = (name: string): string[][] => {
+    const lines = linesIn(read(name))
+    return Array.from({ length: lines.length / 4 }, (_, n) => lines.slice(4 * n, 4 * n + 4))
+  }
   return {
-    events: Array.from({ length: lines.length / 4 }, (_, n) => lines.slice(4 * n, 4 * n + 4)),
+    events: eventsIn('events.txt'),
+    turns: eventsIn('turns.txt'),
+    entries: linesIn(read('entries.jsonl')).map((line) => JSON.parse(line) as Entry),
     requests: linesIn(read('requests.jsonl')),
     parts: linesIn(read('parts.txt')),
     manifest: JSON.parse(read('bundle.json')) as Record<string, unknown>,
@@ -44,6 +53,11 @@ const save = (folder: string, bundle: Bundle): void => {
   const write = (name: string, lines: readonly string[]): void =>
     writeFileSync(join(folder, name), lines.map((line) => `${line}\n`).join(''), 'latin1')
   write('events.txt', bundle.events.flat())
+  write('turns.txt', bundle.turns.flat())
+  write(
+    'entries.jsonl',
+    bundle.entries.map((entry) => JSON.stringify(entry)),
+  )
   write('requests.jsonl', bundle.requests)
   write('parts.txt', bundle.parts)
   write('bundle.json', [JSON.stringify(bundle.manifest)])
@@ -84,8 +98,24 @@ const chained = (bundle: Bundle, from = 0): void => {
   manifest['withheld'] = events.flatMap((event, n) => (isWithheld(event) ? [n] : []))
 }
 
-const ledgerIn = ({ manifest }: Bundle) =>
-  manifest['ledger'] as { revision: number; index: number; proof: string[] }
+const ledgerIn = ({ manifest }: Bundle) => manifest['ledger'] as { entries: number; sealed: string }
+const turnsIn = ({ manifest }: Bundle) => manifest['turns'] as { events: number; withheld: number[] }
+
+/** Writes every `prev` of what the turns recorded again, and what the manifest says of it. */
+const turnsChained = (bundle: Bundle): void => {
+  for (const [n, event] of bundle.turns.entries()) {
+    const before = bundle.turns[n - 1]
+    if (isWithheld(event)) continue
+    const prev = before ? `"${hashOf(before)}"` : 'null'
+    event[3] = (event[3] as string).replace(/"prev":(null|"[0-9a-f]*")\}$/, `"prev":${prev}}`)
+  }
+  const withheld = bundle.turns.flatMap((event, n) => (isWithheld(event) ? [n] : []))
+  Object.assign(turnsIn(bundle), { events: bundle.turns.length, withheld })
+}
+
+/** What somebody decided, if it is there. */
+const decisionIn = ({ turns }: Bundle): string[] | undefined =>
+  turns.find((event) => !isWithheld(event) && event[1] === 'CallDecided')
 
 const alterData = (bundle: Bundle, pick: Pick): boolean => {
   const shown = bundle.events.filter((event) => !isWithheld(event) && /[a-z0-9]/.test(event[2] as string))
@@ -106,17 +136,22 @@ const receiptAt = (bundle: Bundle, pick: Pick): string[] | undefined => {
 
 /** The same ledger again, with one's own key. */
 const resealed = async (bundle: Bundle): Promise<void> => {
-  const { events, manifest } = bundle
-  const head: Head = {
-    conversation: manifest['conversation'] as string,
-    revision: events.length - 1 - (manifest['first'] as number),
-    head: manifest['head'] as string,
-  }
-  const others = Array.from({ length: 5 }, (_, n) => ({ ...head, conversation: `other-${n}` }))
-  const ledger = await ledgerOf([...others, head])
-  const { checkpoint, revision, index, proof } = await ledger.proofOf(head)
-  Object.assign(bundle, { checkpoint, keys: '{"rotations":[]}\n' })
-  manifest['ledger'] = { revision, index, proof }
+  const { events, turns, manifest } = bundle
+  const name = manifest['conversation'] as string
+  const first = manifest['first'] as number
+  const position = events.length - 1
+  const own: Head = { name, revision: position - first, position, head: manifest['head'] as string }
+  const beside = turns.slice(-1).map((event) => ({
+    name: `stream turns-${name}`,
+    revision: turns.length - 1,
+    position: turns.length - 1,
+    head: hashOf(event),
+  }))
+  const others = Array.from({ length: 5 }, (_, n) => ({ ...own, name: `other-${n}` }))
+  const ledger = await ledgerOf([...others, own, ...beside])
+  const { checkpoint, entries = [] } = ledger.proofOf([own, ...beside])
+  Object.assign(bundle, { checkpoint, keys: '{"rotations":[]}\n', entries })
+  ledgerIn(bundle).entries = entries.length
 }
 
 export const tamperings: Readonly<Record<string, Tampering>> = {
@@ -243,7 +278,7 @@ export const tamperings: Readonly<Record<string, Tampering>> = {
     return true
   },
   'a value of the manifest': ({ manifest }, pick) => {
-    const names = Object.keys(manifest).filter((name) => name !== 'ledger')
+    const names = Object.keys(manifest).filter((name) => name !== 'ledger' && name !== 'turns')
     const name = names[pick(names.length)] as string
     const value = manifest[name]
     manifest[name] =
@@ -260,13 +295,77 @@ export const tamperings: Readonly<Record<string, Tampering>> = {
     delete manifest[name]
     return true
   },
-  'the place in the ledger': (bundle, pick) => {
-    const place = ledgerIn(bundle)
-    const which = pick(3)
+  'a place in the ledger': ({ entries }, pick) => {
+    const place = entries[pick(entries.length)] as Entry
+    const which = pick(5)
     if (which === 0) place.revision++
     else if (which === 1) place.index++
+    else if (which === 2) place.position++
+    else if (which === 3) place.name = `${place.name}-2`
     else if (place.proof.length > 0) place.proof[0] = altered(place.proof[0] as string, pick)
     else return false
+    return true
+  },
+  'the entry for the end of the conversation dropped': (bundle) => {
+    const { entries, manifest } = bundle
+    const own = entries.filter(({ name }) => name === manifest['conversation'])
+    const newest = own.toSorted((a, b) => a.revision - b.revision).at(-1)
+    bundle.entries = entries.filter((entry) => entry !== newest)
+    ledgerIn(bundle).entries = bundle.entries.length
+    return true
+  },
+  'an entry of the ledger twice': (bundle, pick) => {
+    const { entries } = bundle
+    entries.push({ ...(entries[pick(entries.length)] as Entry) })
+    ledgerIn(bundle).entries = entries.length
+    return true
+  },
+  'the number of entries': (bundle) => ledgerIn(bundle).entries++ > 0,
+  'when the ledger was sealed, in another form': (bundle) => {
+    ledgerIn(bundle).sealed = '28 November'
+    return true
+  },
+  'who decided on a call': (bundle) => {
+    const event = decisionIn(bundle)
+    if (!event) return false
+    event[2] = (event[2] as string).replace('"by":"ann"', '"by":"eve"')
+    return true
+  },
+  'why somebody decided so, the chain hashed again': (bundle) => {
+    const event = decisionIn(bundle)
+    if (!event) return false
+    event[2] = (event[2] as string).replace('It may.', 'It must.')
+    turnsChained(bundle)
+    return true
+  },
+  'what the turns recorded, cut off': (bundle, pick) => {
+    if (bundle.turns.length < 2) return false
+    bundle.turns.splice(1 + pick(bundle.turns.length - 1))
+    turnsChained(bundle)
+    return true
+  },
+  'what the turns recorded, all of it dropped': (bundle) => {
+    if (bundle.turns.length === 0) return false
+    bundle.turns = []
+    turnsChained(bundle)
+    return true
+  },
+  'something put in that no turn recorded': (bundle) => {
+    const copy = bundle.turns.findLast((event) => !isWithheld(event))
+    if (!copy) return false
+    bundle.turns.push([`${copy[0]}0`, ...copy.slice(1)])
+    turnsChained(bundle)
+    return true
+  },
+  'the entry for the turns dropped': (bundle) => {
+    const entries = bundle.entries.filter(({ name }) => !name.startsWith('stream '))
+    if (entries.length === bundle.entries.length) return false
+    bundle.entries = entries
+    ledgerIn(bundle).entries = entries.length
+    return true
+  },
+  'how much the turns recorded': (bundle) => {
+    turnsIn(bundle).events++
     return true
   },
   'the name of the conversation': ({ manifest }) => {
@@ -328,7 +427,16 @@ export const tamperings: Readonly<Record<string, Tampering>> = {
   },
 }
 
-const allFiles = ['events.txt', 'requests.jsonl', 'parts.txt', 'bundle.json', 'checkpoint.txt', 'keys.json']
+const allFiles = [
+  'events.txt',
+  'turns.txt',
+  'entries.jsonl',
+  'requests.jsonl',
+  'parts.txt',
+  'bundle.json',
+  'checkpoint.txt',
+  'keys.json',
+]
 
 /** Does something to the bundle in a folder: the kind of that number, or the next one that it has something for. */
 export const tamper = async (folder: string, kind: number, pick: Pick): Promise<string> => {

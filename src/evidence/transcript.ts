@@ -1,0 +1,69 @@
+import { need, optional, parse } from './broken.ts'
+import { type Chained, chainIn } from './check-chain.ts'
+import { files } from './manifest.ts'
+import type { Proven } from './verify.ts'
+
+// What a bundle proves, as a transcript. The program in the bundle prints the same lines.
+
+/** Control characters, and those that reorder or hide what a terminal shows; lines and tabs are kept. */
+const controls =
+  // oxlint-disable-next-line no-control-regex -- it matches control characters
+  /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
+const clear = (text: string): string => text.replace(controls, '\ufffd').toWellFormed()
+
+/** Characters of a block that is no text. */
+const longest = 2_000
+
+/**
+ * The events that the ledger proves, in order, and after them what the turns recorded: a line for each, and what it says, indented. Each is
+ * read again, and must be the one that was checked. Throws what `verifyEvidence` answers as broken.
+ */
+export async function* transcriptOf(
+  folder: string,
+  { hashes, proven }: Proven,
+): AsyncGenerator<string, void> {
+  for (const [name, mark, known, count] of [
+    [files.events, '#', hashes.events, proven.events],
+    [files.turns, 'T', hashes.turns, proven.turns],
+  ] as const) {
+    if (count === 0) continue
+    for await (const event of chainIn(folder, name, 'event')) {
+      if (event.position === count) break
+      need(event.hash === known[event.position], `${name} was changed while it was read`)
+      yield* linesOf(event, mark)
+    }
+  }
+}
+
+function* linesOf(event: Chained, mark: string): Generator<string, void> {
+  const { position, time, type, data, isWithheld } = event
+  const role = isWithheld || type !== 'MessageAppended' ? undefined : optional(parse(data), 'role')
+  const words = [`${mark}${position}`, time, isWithheld ? 'withheld' : type, role]
+  yield clear(
+    words
+      .filter((word) => word !== undefined && word !== '')
+      .map(String)
+      .join(' '),
+  )
+  if (isWithheld) return
+  for (const text of textsIn(type, data)) for (const line of clear(text).split('\n')) yield `    ${line}`
+}
+
+/** The texts of a message; of anything else, what it is as JSON. */
+const textsIn = (type: string, data: Buffer): readonly string[] => {
+  const content = type === 'MessageAppended' ? optional(parse(data), 'content') : undefined
+  if (typeof content === 'string') return [content]
+  if (!Array.isArray(content)) return [data.toString()]
+  return content.map((block: unknown) => {
+    const text = typeof block === 'object' && block !== null && 'text' in block ? block.text : undefined
+    return typeof text === 'string' ? text : cut(JSON.stringify(block, wellFormed))
+  })
+}
+
+const wellFormed = (_: string, value: unknown): unknown =>
+  typeof value === 'string' ? value.toWellFormed() : value
+
+const cut = (text: string): string => {
+  const characters = Array.from(text)
+  return characters.length > longest ? `${characters.slice(0, longest).join('')}…` : text
+}
