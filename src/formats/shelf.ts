@@ -3,12 +3,16 @@ export interface Shelf {
   /** Stores a JSON value; returns the place from which to get it. */
   readonly put: (value: unknown) => number
   readonly get: (place: number) => unknown
+  /** As `put`, of a text, without making JSON of it. Lone surrogates are lost. */
+  readonly putText: (text: string) => number
+  readonly getText: (place: number) => string
 }
 
 /** Keeps the values in memory. */
 export const memoryShelf = (): Shelf => {
   const values: unknown[] = []
-  return { put: (value) => values.push(value) - 1, get: (place) => values[place] }
+  const put = (value: unknown): number => values.push(value) - 1
+  return { put, get: (place) => values[place], putText: put, getText: (place) => String(values[place]) }
 }
 
 /** Values in order, not necessarily in memory. An array is one. */

@@ -45,9 +45,24 @@ export async function* prepare(
   const log = yield* ok(loadLog(reader(store, end.lineage), lastPosition(end), lightEvents(shelf)))
   const encodings = encodePlanned(id, end.hash, planning(plan, format, log), format)
   const places: number[] = []
-  yield* checkAll(store, encodings, { id, end }, (event) => places.push(shelf.put(event)))
-  const events = listOn(places, (place) => shelf.get(place) as StoredEvent)
+  yield* checkAll(store, encodings, { id, end }, (event) => places.push(shelf.putText(textOf(event))))
+  const events = listOn(places, (place) => eventIn(shelf.getText(place)))
   return { id, stream: streamOf(id), end, open, events }
+}
+
+/** An event on the shelf: its fields, a line each. They are JSON, an id and a type, so no line but the last could have an end in it. */
+const textOf = ({ id, type, metadata, data }: StoredEvent): string => `${id}\n${type}\n${metadata}\n${data}`
+
+const eventIn = (text: string): StoredEvent => {
+  const first = text.indexOf('\n')
+  const second = text.indexOf('\n', first + 1)
+  const third = text.indexOf('\n', second + 1)
+  return {
+    id: text.slice(0, first),
+    type: text.slice(first + 1, second),
+    metadata: text.slice(second + 1, third),
+    data: text.slice(third + 1),
+  }
 }
 
 /** Undefined where others may be given their turn. */

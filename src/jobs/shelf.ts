@@ -55,8 +55,7 @@ export const fileShelf = (inMemory: number = room, lent?: Lent): FileShelf => {
     buffer.copy(larger, 0, 0, filled)
     buffer = larger
   }
-  const put = (value: unknown): number => {
-    const text = JSON.stringify(value)
+  const put = (text: string): number => {
     const length = Buffer.byteLength(text)
     reserve(headBytes + length)
     const place = written + filled
@@ -65,15 +64,17 @@ export const fileShelf = (inMemory: number = room, lent?: Lent): FileShelf => {
     filled += headBytes + length
     return place
   }
-  const get = (place: number): unknown => {
+  const get = (place: number): string => {
     const bytes = (at: number, length: number): Buffer =>
       at < written && file ? file.read(at, length) : buffer.subarray(at - written, at - written + length)
     const length = bytes(place, headBytes).readUInt32LE()
-    return JSON.parse(bytes(place + headBytes, length).toString())
+    return bytes(place + headBytes, length).toString()
   }
   return {
-    put: (value) => attempt(() => put(value)),
-    get: (place) => attempt(() => get(place)),
+    put: (value) => attempt(() => put(JSON.stringify(value))),
+    get: (place) => attempt(() => JSON.parse(get(place)) as unknown),
+    putText: (text) => attempt(() => put(text)),
+    getText: (place) => attempt(() => get(place)),
     lend: () => attempt(() => ({ file: flush().descriptor, written })),
     takeBack: (back) => {
       written = back.written
