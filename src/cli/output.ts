@@ -6,13 +6,13 @@ import { paintLine, type Part } from './text.ts'
 
 /** Where a command prints. */
 export interface Output {
-  /** A terminal gets colours, tables, headings, and lines cut to its width. */
+  /** A terminal gets colours, tables, headings, and content cut to its width. */
   readonly isTerminal: boolean
-  /** Columns of the terminal; Infinity for a pipe or a file. */
+  /** Columns of the terminal; Infinity for a pipe or a file, and where nobody knows them. */
   readonly columns: number
-  /** Writes a line; an empty one without parts. */
+  /** Writes a whole line, from which somebody may copy; an empty one without parts. */
   readonly line: (...parts: readonly Part[]) => Promise<void>
-  /** As `line`, for parts that may be too many to be arguments of a call: a message has any number of blocks. */
+  /** Writes a line of content, of any number of parts, cut to the width of a terminal. */
   readonly parts: (parts: readonly Part[]) => Promise<void>
   /** Writes a line that only a terminal gets: headings, hints. */
   readonly aside: (...parts: readonly Part[]) => Promise<void>
@@ -37,11 +37,20 @@ export type Screen = Writable & {
  * The output on a stream. What nobody reads any more goes nowhere.
  *
  * @param isAll there is nothing to do but to write: once nobody reads it, the next write throws the reason of `unread`
+ * @param env its `COLUMNS` is the width of the terminal, whatever that says
  */
-export const outputOn = (stream: Screen, isAll = false): Output => {
+export const outputOn = (
+  stream: Screen,
+  isAll = false,
+  env: Readonly<Record<string, string | undefined>> = {},
+): Output => {
   const { isTTY: isTerminal = false } = stream
   const colors = pc.createColors(isTerminal && pc.isColorSupported)
-  const columns = isTerminal ? Math.max(narrowest, stream.columns ?? 80) : Infinity
+  // A terminal without a size says 0.
+  const known = [env['COLUMNS'], stream.columns]
+    .map(Number)
+    .find((each) => Number.isInteger(each) && each > 0)
+  const columns = isTerminal && known !== undefined ? Math.max(narrowest, known) : Infinity
 
   const closed = new AbortController()
   const unread = closed.signal
@@ -54,12 +63,13 @@ export const outputOn = (stream: Screen, isAll = false): Output => {
       if (!unread.aborted) throw error
     })
   }
-  const line = (parts: readonly Part[]): Promise<void> => text(`${paintLine(parts, columns, colors)}\n`)
+  const line = (parts: readonly Part[], width = Infinity): Promise<void> =>
+    text(`${paintLine(parts, width, colors)}\n`)
   return {
     isTerminal,
     columns,
     line: (...parts) => line(parts),
-    parts: line,
+    parts: (parts) => line(parts, columns),
     aside: async (...parts) => {
       if (isTerminal) await line(parts)
     },

@@ -56,7 +56,7 @@ const actor: Actor = { kind: 'user' }
 export const shellOf = (program: Command, host: Host, fail: Surroundings['fail']): Shell => {
   const surroundings = (isAll = false): Surroundings => {
     const { json: isJson = false } = program.opts<GlobalOptions>()
-    return { out: outputOn(host.stdout, isAll), isJson, host, fail }
+    return { out: outputOn(host.stdout, isAll, host.env), isJson, host, fail }
   }
   const acting =
     (isAll: boolean): Shell['action'] =>

@@ -3,8 +3,8 @@ import { visible } from '../formats/visible.ts'
 
 type Colors = ReturnType<typeof pc.createColors>
 
-/** A stretch of a line, and how it is painted on a terminal. */
-export type Part = readonly [text: string, paint?: Paint]
+/** A stretch of a line, and how it is painted on a terminal. What somebody copies is `whole`: it is never cut. */
+export type Part = readonly [text: string, paint?: Paint, isWhole?: 'whole']
 /** What a stretch of a line is, by which its colour is chosen. */
 export type Paint =
   | 'position'
@@ -64,26 +64,10 @@ export const cut = (text: string, columns: number): string => {
   return columns > 0 ? `${kept.replace(/[\s…]+$/, '')}…` : ''
 }
 
-/** The text cut to a number of columns in its middle: names that begin alike, as those of subagents, are told apart by their ends. */
-export const cutInside = (text: string, columns: number): string => {
-  if (widthOf(text) <= columns) return text
-  const start = cut(text, Math.ceil(columns / 2))
-  let end = ''
-  let width = widthOf(start)
-  for (const { segment } of [...segmentsOf(text)].toReversed()) {
-    width += wide.test(segment) ? 2 : 1
-    if (width > columns) break
-    end = segment + end
-  }
-  return start + end
-}
-
-/** A text wrapped at its spaces into lines of at most so many columns; longer words are broken too. */
+/** A text wrapped at its spaces into lines of at most so many columns. A longer word, as a path, is a line of its own: somebody may copy it. */
 export const linesOf = (text: string, columns: number): readonly string[] => {
   const lines: string[] = []
-  for (const word of visible(text)
-    .split(' ')
-    .flatMap((whole) => piecesOf(whole, columns))) {
+  for (const word of visible(text).split(' ')) {
     const line = lines.at(-1)
     if (line !== undefined && widthOf(line) + 1 + widthOf(word) <= columns)
       lines[lines.length - 1] = `${line} ${word}`
@@ -92,28 +76,20 @@ export const linesOf = (text: string, columns: number): readonly string[] => {
   return lines
 }
 
-/** A word in pieces of at most so many columns. */
-const piecesOf = (word: string, columns: number): readonly string[] => {
-  if (widthOf(word) <= columns) return [word]
-  const pieces: string[] = []
-  for (const { segment } of segmentsOf(word)) {
-    const longer = (pieces.at(-1) ?? '') + segment
-    if (pieces.length > 0 && widthOf(longer) <= columns) pieces[pieces.length - 1] = longer
-    else pieces.push(segment)
-  }
-  return pieces
-}
-
-/** The parts as one line of at most `columns`, made visible and painted. */
+/** The parts as one line of at most `columns`, if what is whole leaves room for the rest, made visible and painted. */
 export const paintLine = (parts: readonly Part[], columns: number, colors: Colors): string => {
-  let left = columns
+  const texts = parts.map(([text]) => visible(text))
+  const isWhole = (index: number): boolean => parts[index]?.[2] === 'whole'
+  let left = texts.reduce((room, text, index) => (isWhole(index) ? room - widthOf(text) : room), columns)
+  let isCut = false
   let line = ''
-  for (const [text, paint] of parts) {
-    const whole = visible(text)
-    const shown = cut(whole, left)
+  for (const [index, text] of texts.entries()) {
+    if (isCut && !isWhole(index)) continue
+    const shown = isWhole(index) ? text : cut(text, left)
+    const paint = parts[index]?.[1]
     line += paint && shown.trim() !== '' ? colors[paints[paint]](shown) : shown
-    if (shown !== whole) break
-    if (left !== Infinity) left -= widthOf(shown)
+    if (!isWhole(index) && left !== Infinity) left -= widthOf(shown)
+    isCut ||= shown !== text
   }
   return line.trimEnd()
 }

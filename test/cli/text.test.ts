@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { outputOn } from '../../src/cli/output.ts'
 import { writeTable } from '../../src/cli/views/table.ts'
 import { visible, visibleDocument, visibleJson, visibleLines } from '../../src/formats/visible.ts'
-import { cut, cutInside, rangesText, widthOf } from '../../src/cli/text.ts'
+import { cut, rangesText, widthOf } from '../../src/cli/text.ts'
 
 const forbidden =
   // oxlint-disable-next-line no-control-regex -- these characters are what it is about
@@ -78,11 +78,9 @@ describe('text on a terminal', () => {
     expect(cut('parser', 6)).toBe('parser')
     expect(cut('parsers', 6)).toBe('parse…')
     expect(cut('解析器解析器', 6)).toBe('解析…')
-    expect(cutInside('task-42:explore', 9)).toBe('task…lore')
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.nat(60), (given, columns) => {
         expect(widthOf(cut(given, columns))).toBeLessThanOrEqual(columns)
-        expect(widthOf(cutInside(given, columns))).toBeLessThanOrEqual(columns)
       }),
     )
   })
@@ -97,13 +95,13 @@ describe('output', () => {
     const stream = Object.assign(new PassThrough(), properties)
     const out = outputOn(stream)
     await out.aside(['a heading'])
-    await out.line(['x'.repeat(50), 'marker'], ['y'.repeat(50)])
+    await out.parts([['x'.repeat(50), 'marker'], ['y'.repeat(50)]])
     await out.json({ a: 1 })
     stream.end()
     return text(stream)
   }
 
-  test('on a terminal lines are cut to its width, and there are headings', async () => {
+  test('on a terminal content is cut to its width, and there are headings', async () => {
     const lines = (await written({ isTTY: true, columns: 60 })).split('\n')
     expect(lines[0]).toContain('a heading')
     // oxlint-disable-next-line no-control-regex -- colours
@@ -111,21 +109,53 @@ describe('output', () => {
     expect(lines.slice(2).join('')).toBe('{  "a": 1}')
   })
 
-  test('of a table the last column is cut, but the first if the last one has numbers, so that its end tells names apart', async () => {
-    const table = async (
-      rightAligned: readonly number[],
-      name = 'a'.repeat(25),
-    ): Promise<readonly string[]> => {
-      const stream = Object.assign(new PassThrough(), { isTTY: true, columns: 40 })
-      const row = [name, '12', '0.1374 (≥)']
-      await writeTable(outputOn(stream), ['name', 'calls', 'usd'], [row], rightAligned)
+  const terminal = (columns: number) => Object.assign(new PassThrough(), { isTTY: true, columns })
+  // oxlint-disable-next-line no-control-regex -- colours
+  const plain = (painted: string): string => painted.replaceAll(/\u001b\[\d+m/g, '')
+
+  test('what one copies is whole, however narrow the terminal; its width is what COLUMNS says', async () => {
+    const id = 'i'.repeat(70)
+    const linesAt = async (columns: number, env = {}): Promise<readonly string[]> => {
+      const stream = terminal(columns)
+      const out = outputOn(stream, false, env)
+      await out.line(['the token is ', 'dim'], [id])
+      await out.parts([
+        ['call  '],
+        [`${id}  `, 'bold', 'whole'],
+        ['what it says '.repeat(9)],
+        [id, 'dim', 'whole'],
+      ])
+      await out.parts([['what it says '.repeat(9)]])
       stream.end()
-      return (await text(stream)).split('\n')
+      return plain(await text(stream)).split('\n')
     }
-    expect((await table([1]))[1]).toBe(`${'a'.repeat(25)}     12  0.137…`)
-    expect((await table([1, 2], 'session-42:explore-agent-seven'))[1]).toBe(
-      `session-42…gent-seven     12  0.1374 (≥)`,
-    )
+    for (const columns of [40, 60, 1_000]) {
+      const [token, call = ''] = await linesAt(columns)
+      expect(token).toBe(`the token is ${id}`)
+      expect(call.split(id)).toHaveLength(3)
+      expect(call.startsWith('call')).toBe(columns === 1_000)
+    }
+    const cutAt = async (columns: number, env = {}): Promise<number> =>
+      (await linesAt(columns, env))[2]?.length ?? 0
+    expect(await cutAt(60)).toBeLessThanOrEqual(60)
+    expect(await cutAt(60, { COLUMNS: '50' })).toBeLessThanOrEqual(50)
+    expect(await cutAt(60, { COLUMNS: '200' })).toBe('what it says '.repeat(9).length - 1)
+    // A terminal of which nobody knows the width.
+    expect(await cutAt(0)).toBe('what it says '.repeat(9).length - 1)
+    for (const COLUMNS of ['', '0', '-5', 'wide'])
+      expect(await cutAt(60, { COLUMNS })).toBeLessThanOrEqual(60)
+  })
+
+  test('of a table only a last column of prose is cut', async () => {
+    const table = async (prose?: 'last is prose'): Promise<string | undefined> => {
+      const stream = terminal(40)
+      const row = ['a'.repeat(25), '12', 'leaves a string open']
+      await writeTable(outputOn(stream), ['name', 'calls', 'title'], [row], [1], prose)
+      stream.end()
+      return plain(await text(stream)).split('\n')[1]
+    }
+    expect(await table('last is prose')).toBe(`${'a'.repeat(25)}     12  leave…`)
+    expect(await table()).toBe(`${'a'.repeat(25)}    12 leaves a string open`)
   })
 
   test('of a table of numbers that would not fit the columns come closer to each other', async () => {

@@ -70,8 +70,8 @@ is searched if it does not say good of one and bad of the other.
 
 Without --run and --ask, it says which position to look at (show ID --at N);
 answer with --mark. Every verdict is kept as a note with its evidence: the same
-command line continues with those that were kept, and says so. Markers, rewinds, configurations and repairs are
-suspected first.
+command line continues with those that were kept, and says so. Markers,
+rewinds, configurations and repairs are suspected first.
 
 With --ask, the model is first asked five times at each end, to find out how
 often it is right. Exit code 1 if the search ends without a result.

@@ -13,7 +13,7 @@ const byOption = ['--by <name>', 'who decides (default: $USER)'] as const
 const awaitedParts = ({ reply, call, tool, input, why, until, started }: Awaited): readonly Part[] => [
   positionPart(reply),
   labelPart(why === 'approval' ? 'approve?' : 'result?', 'marker'),
-  [`${call}  `, 'assistant'],
+  [`${call}  `, 'assistant', 'whole'],
   [
     `${tool} ${firstLine(JSON.stringify(input))}${until ? `  until ${until}` : ''}${started ? `  started before, ${started}` : ''}`,
   ],

@@ -38,7 +38,8 @@ Examples:
         if (isJson) return out.json({ conversations })
         if (conversations.length === 0)
           return out.aside(['no conversations yet: import a session, or append a message', 'dim'])
-        if (out.isTerminal) return writeTable(out, headings, inTree(conversations).map(shownRow), [1])
+        if (out.isTerminal)
+          return writeTable(out, headings, inTree(conversations).map(shownRow), [1], 'last is prose')
         return writeTable(out, [], conversations.map(plainRow))
       }),
     )

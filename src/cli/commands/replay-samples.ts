@@ -39,7 +39,7 @@ export const printCounterfactual = async (
   })
   if (found.samples.length === 0) return
   if (isJson) return out.json(found)
-  await writeTable(out, headings, found.samples.map(rowOf), [5, 6, 7])
+  await writeTable(out, headings, found.samples.map(rowOf), [5, 6, 7], 'last is prose')
   for (const line of sums(found)) host.stderr.write(`${line}\n`)
 }
 

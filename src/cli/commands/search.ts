@@ -46,9 +46,9 @@ Examples:
           })
         if (titles.length + items.length === 0) await out.aside(['nothing was found', 'dim'])
         for (const hit of titles)
-          await (out.isTerminal ? out.line(...titleParts(hit)) : out.line([plainTitle(hit)]))
+          await (out.isTerminal ? out.parts(titleParts(hit)) : out.line([plainTitle(hit)]))
         for (const hit of items)
-          await (out.isTerminal ? out.line(...shownParts(hit)) : out.line([plainLine(hit)]))
+          await (out.isTerminal ? out.parts(shownParts(hit)) : out.line([plainLine(hit)]))
         if (next !== undefined) await out.aside([`there may be more: --limit ${options.limit * 2}`, 'dim'])
         if (problem !== undefined) host.stderr.write(`${visibleLines(problem)}\n`)
       }),
@@ -91,7 +91,7 @@ const lineOf = (text: string): string => text.replaceAll(/\s+/g, ' ')
 const shownParts = (hit: Hit): readonly Part[] => {
   const { conversation, position, kind, excerpt, now } = hit
   return [
-    [`${conversation} `, 'bold'],
+    [`${conversation} `, 'bold', 'whole'],
     positionPart(position),
     labelPart(
       kinds[kind] ?? kind,
@@ -110,7 +110,7 @@ const plainLine = (hit: Hit): string => {
 const wholeOf = ({ before, match, after }: Hit['excerpt']): string => lineOf(`${before}${match}${after}`)
 
 const titleParts = ({ conversation, excerpt }: TitleHit): readonly Part[] => [
-  [`${conversation} `, 'bold'],
+  [`${conversation} `, 'bold', 'whole'],
   labelPart('title', 'marker'),
   ...excerptParts(excerpt),
 ]

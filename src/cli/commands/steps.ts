@@ -42,7 +42,13 @@ Examples:
         for await (const step of store.steps({ state, policy })) steps.push(step)
         if (isJson) return out.json({ steps })
         if (steps.length === 0) return out.aside([`no ${state ?? 'open'} steps`, 'dim'])
-        await writeTable(out, headings, steps.map(out.isTerminal ? shownRow : plainRow), [2, 3])
+        await writeTable(
+          out,
+          headings,
+          steps.map(out.isTerminal ? shownRow : plainRow),
+          [2, 3],
+          'last is prose',
+        )
       }),
     )
   for (const state of states) {

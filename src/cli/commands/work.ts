@@ -171,7 +171,7 @@ const newsParts = (news: News): readonly Part[] => {
     const { conversation, outcome, attempt, ms, error } = news
     const text = `  attempt ${attempt}  ${Math.round(ms)} ms`
     return [
-      [conversation, 'bold'],
+      [conversation, 'bold', 'whole'],
       [`  ${outcome}`, outcome === 'failed' || outcome === 'parked' ? 'warning' : 'assistant'],
       [text],
       [error ? `  ${error}` : ''],

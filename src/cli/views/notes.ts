@@ -28,5 +28,6 @@ const toldBy = ({ relation, conversation, ref, position, call }: Link): readonly
     ...(call === undefined ? [] : [`call ${call}`]),
     ...(ref === undefined ? [] : [`ref ${firstLine(ref)}`]),
   ]
-  return [[`${relation}${other}`, 'marker'], [where.length > 0 ? `  ${where.join(', ')}` : '']]
+  const told: Part = [`${relation}${other}`, 'marker', 'whole']
+  return where.length > 0 ? [told, [`  ${where.join(', ')}`, 'dim', 'whole']] : [told]
 }

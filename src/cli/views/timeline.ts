@@ -140,7 +140,7 @@ const said = (event: Event, parent: number): readonly Part[] => {
     case 'Configured':
       return [[configured(event)]]
     case 'Forked':
-      return [[`from ${event.data.from.conversation} at ${event.data.from.position}`, 'marker']]
+      return [[`from ${event.data.from.conversation} at ${event.data.from.position}`, 'marker', 'whole']]
   }
 }
 
