@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
 import type { NewMessage } from '../commands/command.ts'
+import { acceptsData } from '../events/accept.ts'
 import { checkJson } from '../events/check.ts'
 import { dataSchemas } from '../events/events.ts'
-import { type Fields, isFields, parsedJson, tooDeep } from '../events/json.ts'
+import { copyJson, type Fields, isFields, parsedJson, tooDeep } from '../events/json.ts'
 import type { BadLineNote, ImportReport, Tally } from './plan.ts'
 
 /** The value, if it is a non-empty string. */
@@ -192,6 +193,8 @@ export const parseJson = (text: string): E.Either<string, unknown> =>
 /** Why a message cannot be stored; undefined if it can. */
 export const messageProblem = ({ role, content, messageId, origin }: NewMessage): string | undefined => {
   const data = { role, content: typeof content === 'string' ? [] : content, messageId, origin }
+  const copied = copyJson(data)
+  if (E.isRight(copied) && acceptsData('MessageAppended', copied.right)) return undefined
   const checked = checkJson(dataSchemas.MessageAppended, data)
   return E.isLeft(checked) ? checked.left.message : undefined
 }
