@@ -74,8 +74,8 @@ def receipts_in(type, data):  # Digests of the requests that an event is the ans
     return [it for one in [*(inner(part, 'sent', {}) for part in of(list, parts)), receipt] if of(str, it := inner(one, 'digest', ''))]
 def is_time(text): return isinstance(text, str) and re.fullmatch(r'[0-9]{4}(-[0-9]{2}){2}T([0-9]{2}:){2}[0-9]{2}\.[0-9]{3}Z', text)
 def opened(four):
-    metadata = parse(four[3])
-    return sha256(b''.join(four)[:-1]).hex(), metadata['prev'], metadata.get('time') if is_time(metadata.get('time')) else None
+    time = (metadata := parse(four[3])).get('time')
+    return sha256(b''.join(four)[:-1]).hex(), metadata['prev'], time if is_time(time) else None
 def events_in(path, what):  # Each of them, with its hash, that of the one before it, which it names, and its time
     count, prev = 0, None
     with open(there(path), 'rb') as file:
@@ -205,7 +205,7 @@ def check(folder, key, is_shown=False):
     print(f'  {manifest["last"] + 1} events of {manifest["conversation"]}, each written after the one before it')
     if times: print(f'  recorded from {times[0]} to {times[-1]}')
     turns, decisions = check_turns(folder, manifest['turns']) if manifest['is_2'] else ([], 0)
-    if turns: print(f'  {len(turns)} events of its turns, each written after the one before it, with {decisions} decisions on calls')
+    if turns: print(f'  {len(turns)} events of its turns, each written after the one before it; decisions on calls: {decisions}')
     missing, left_out = check_requests(folder, manifest, receipts), (manifest['withheld'], manifest['turns']['withheld'])
     print(f'  {manifest["requests"]} requests, each what its receipt says was sent')
     if left_out[0]: print(f'  left out: the events {left_out[0]}')

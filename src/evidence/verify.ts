@@ -65,7 +65,7 @@ const verdictOn = async (
   const turns = isSecond ? await checkTurns(folder, manifest) : noTurns
   if (turns.hashes.length > 0)
     found.push(
-      `${turns.hashes.length} events of its turns, each written after the one before it, with ${turns.decisions} decisions on calls`,
+      `${turns.hashes.length} events of its turns, each written after the one before it; decisions on calls: ${turns.decisions}`,
     )
   const missing = await checkRequests(folder, manifest, receipts)
   found.push(`${requests} requests, each what its receipt says was sent`)

@@ -331,6 +331,21 @@ describe('what people decide is sealed', () => {
     expect(await problemsIn(store, { anchors })).toEqual([])
   })
 
+  it('which the command line says, and exports', async () => {
+    const { store, folder, file } = await decided()
+    const { key } = await store.audit.status()
+    await store.close()
+    const run = (words: string) => shell(`palimpsest audit ${words} --store sqlite:${file}`, folder)
+    expect((await run(`seal --key ${join(folder, 'key.pem')}`)).stdout).toBe(
+      '1 conversation, and the turns of 1, sealed, 4 entries in the ledger\n',
+    )
+    expect((await run('export asked --out evidence')).code).toBe(0)
+    const { stdout } = await shell(`palimpsest audit show evidence --key ${key}`, folder)
+    expect(stdout).toMatch(/^ {2}T\d+ \S+ CallDecided\n {6}.*"by":"ann","note":"It is a test machine\."/m)
+    expect(stdout).toMatch(/decisions on calls: 1\n/)
+    expect(stdout.endsWith('\n  PROVEN\n')).toBe(true)
+  })
+
   it('by a sealer that follows the store as well', async () => {
     const { key, store } = await decided()
     const stop = new AbortController()
