@@ -35,6 +35,7 @@ import { pausing } from '../workers/pausing.ts'
 import { programOn } from '../workers/program.ts'
 import { rosters } from '../workers/roster.ts'
 import { serving } from '../workers/serving.ts'
+import { withActivity } from './by-activity.ts'
 import type { Store } from './store.ts'
 
 export interface StoreOptions {
@@ -172,7 +173,7 @@ export const storeOn = (
     ...pausing(adapter, actor),
     steps: (options) => listSteps(adapter, options),
     workers: (options) => rosters(adapter, options),
-    conversations: overviewer(events, notes.index),
+    conversations: withActivity(overviewer(events, notes.index), catalogue),
     importSession: (session, options) => importing(events, session, options),
     ...readers(events),
     check: () => events.integrity?.() ?? TE.right(undefined),

@@ -57,7 +57,7 @@ export interface StoreOf<W extends Way, Chat> {
    */
   readonly conversation: (id: string) => Chat
   /**
-   * All conversations, newest first; `problem` says why one cannot be read. Iteration throws a `StoreError`, or `InvalidInput`.
+   * All conversations, by default those begun last in this store first; `problem` says why one cannot be read. Iteration throws a `StoreError`, or `InvalidInput`.
    *
    * @example
    * for await (const { id, title, events } of store.conversations({ beginning: 'task-' })) console.log(id, title, events)

@@ -150,7 +150,7 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
   }
 
   async function* find(options?: FindFilter): Steps<ReadError, FindPage> {
-    const { order = 'newest', limit = 50, cursor, ...rest } = yield* ok(checkedOptions(options, findFields))
+    const { order = 'activity', limit = 50, cursor, ...rest } = yield* ok(checkedOptions(options, findFields))
     const progress = yield* feed.catchUp(patience)
     return { ...progress, ...(yield* listed(store, feed, { ...rest, order, limit, cursor })) }
   }
@@ -223,7 +223,7 @@ const findFields = {
   actor: kinds.text,
   model: kinds.text,
   beginning: kinds.text,
-  order: oneOf(['newest', 'updated', 'tokens', 'id']),
+  order: oneOf(['activity', 'begun', 'tokens', 'id', 'updated', 'newest']),
   limit,
   cursor: kinds.text,
 }

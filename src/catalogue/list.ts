@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
-import { type InvalidInput } from '../events/errors.ts'
+import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { fold } from '../projections/found.ts'
 import { ok, type Steps } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
@@ -16,8 +16,8 @@ import type { ThreadRow } from './thread.ts'
 import { titledWith } from './titles.ts'
 import { type Trait, traits, traitsIn } from './traits.ts'
 
-/** `newest`: begun last; `updated`: written to last; `tokens`: the most; `id`: by id. */
-export type ListOrder = 'newest' | 'updated' | 'tokens' | 'id'
+/** `activity` or `updated`: those first whose last event has the latest time; `begun` or `newest`: begun last in this store; `tokens`: the most; `id`: by id. */
+export type ListOrder = 'activity' | 'begun' | 'tokens' | 'id' | 'updated' | 'newest'
 
 /** Which conversations, in what order. */
 export interface Filter {
@@ -58,8 +58,10 @@ export interface ThreadList {
 }
 
 const orders: Readonly<Record<ListOrder, readonly [key: string, direction: 'ASC' | 'DESC']>> = {
-  newest: ['n', 'DESC'],
+  activity: ['updated', 'DESC'],
   updated: ['updated', 'DESC'],
+  begun: ['n', 'DESC'],
+  newest: ['n', 'DESC'],
   tokens: ['tokens', 'DESC'],
   id: ['id', 'ASC'],
 }
@@ -75,7 +77,10 @@ export async function* listed(
 ): Steps<StoreError | InvalidInput, ThreadList> {
   const { q, order, limit, cursor } = filter
   const build = feed.read((indexed) => `${indexed.build} ${order}`)
-  const [value, n] = cursor === undefined ? [] : yield* ok(cursorOf(cursor, build, 2))
+  const [value, n, given] = cursor === undefined ? [] : yield* ok(cursorOf(cursor, build, 3))
+  const moves = feed.read((_, { db }) => movesIn(db))
+  const since = given === undefined ? moves.last : Number(given)
+  if (since < moves.first - 1) return yield forgotten
   let after: After | undefined = value === undefined || n === undefined ? undefined : { value, n }
   const mayHave = q === undefined ? undefined : feed.read((_, { db }) => textsOf(db, q))
   const rows: ThreadRow[] = []
@@ -83,7 +88,7 @@ export async function* listed(
   let isMore = true
   while (isMore && rows.length < limit && performance.now() - began < patience) {
     const wanted = mayHave ? atOnce : limit + 1
-    const page = feed.read((_, { db }) => rowsOf(db, filter, mayHave, after, wanted))
+    const page = feed.read((_, { db }) => rowsSince(db, filter, mayHave, { after, limit: wanted, since }))
     isMore = page.length === wanted
     for (const row of page) {
       if (rows.length === limit) {
@@ -104,7 +109,7 @@ export async function* listed(
       messages: row.messages,
       has: traitsIn(row.has),
     })),
-    ...(isMore && after && { next: cursorText({ build, after: [after.value, after.n] }) }),
+    ...(isMore && after && { next: cursorText({ build, after: [after.value, after.n, since] }) }),
     total: countOf(db, { order, limit, cursor }),
     ...(mayHave
       ? !isMore && cursor === undefined && { matching: rows.length }
@@ -120,8 +125,10 @@ interface After {
 
 const valueOf = (row: ThreadRow, order: ListOrder): string | number => {
   switch (order) {
+    case 'begun':
     case 'newest':
       return row.n
+    case 'activity':
     case 'updated':
       return row.updated
     case 'tokens':
@@ -176,15 +183,66 @@ const selected = (db: DatabaseSync, what: string, conditions: readonly Condition
 const countOf = (db: DatabaseSync, filter: Filter): number =>
   Number(selected(db, 'count(*) AS count', conditionsOf(filter))[0]?.['count'])
 
+/** The first and the last move that is kept. */
+const movesIn = (db: DatabaseSync): { readonly first: number; readonly last: number } => {
+  const { first, last } = db
+    .prepare(
+      `SELECT (SELECT min(number) FROM moves) AS first, (SELECT seq FROM sqlite_sequence WHERE name = 'moves') AS last`,
+    )
+    .get() ?? { first: null, last: null }
+  return { first: Number(first ?? 0), last: Number(last ?? 0) }
+}
+
+const forgotten = invalidInput(
+  'cursor',
+  'was given too long ago, and too much has changed since: begin the list again',
+)
+
+interface Wanted {
+  readonly after: After | undefined
+  readonly limit: number
+  /** The last move when the list was begun. */
+  readonly since: number
+}
+
+/** The rows as they were ordered when the list was begun: who pages through it meets each conversation once, wherever it moves meanwhile. */
+const rowsSince = (
+  db: DatabaseSync,
+  filter: Filter,
+  mayHave: MayHave | undefined,
+  { after, limit, since }: Wanted,
+): readonly ThreadRow[] => {
+  if (orders[filter.order][0] !== 'updated') return rowsOf(db, filter, mayHave, { after, limit })
+  // Of several moves of a conversation, the first one: the other columns of a row with min() are those of that row.
+  const moved = db
+    .prepare('SELECT thread, was, min(number) FROM moves WHERE number > ? GROUP BY thread')
+    .all(since)
+  if (moved.length === 0) return rowsOf(db, filter, mayHave, { after, limit })
+  const was = new Map(moved.map((one) => [Number(one['thread']), Number(one['was'])]))
+  const threads = JSON.stringify([...was.keys()])
+  const stayed: Condition = ['n NOT IN (SELECT value FROM json_each(?))', threads]
+  const others = rowsOf(db, filter, mayHave, { after, limit }, stayed)
+  const back = rowsOf(db, filter, mayHave, { after: undefined, limit: -1 }, [
+    'n IN (SELECT value FROM json_each(?))',
+    threads,
+  ])
+    .map((row) => ({ ...row, updated: was.get(row.n) ?? row.updated }))
+    .filter(
+      ({ updated, n }) =>
+        !after || updated < Number(after.value) || (updated === after.value && n < Number(after.n)),
+    )
+  return [...others, ...back].toSorted((a, b) => b.updated - a.updated || b.n - a.n).slice(0, limit)
+}
+
 const rowsOf = (
   db: DatabaseSync,
   filter: Filter,
   mayHave: MayHave | undefined,
-  after: After | undefined,
-  limit: number,
+  { after, limit }: Omit<Wanted, 'since'>,
+  ...more: readonly Condition[]
 ): readonly ThreadRow[] => {
   const [key, direction] = orders[filter.order]
-  const conditions: Condition[] = [...conditionsOf(filter)]
+  const conditions: Condition[] = [...conditionsOf(filter), ...more]
   if (after) conditions.push([`(${key}, n) ${direction === 'ASC' ? '>' : '<'} (?, ?)`, after.value, after.n])
   if (mayHave)
     conditions.push([

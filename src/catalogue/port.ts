@@ -97,10 +97,11 @@ export interface Catalogue<W extends Way> {
    */
   readonly search: (text: string, options?: SearchOptions) => Answer<W, ReadError, SearchPage>
   /**
-   * The conversations that something is true of, in one of several orders, a page at a time. Errors: `InvalidInput`.
+   * The conversations that something is true of, in one of several orders, a page at a time. By activity, the pages have each of them where
+   * it was when the first page was asked for, once, whatever is written meanwhile. Errors: `InvalidInput`.
    *
    * @example
-   * const { items, total, matching } = await store.catalogue.find({ has: ['condensed'], order: 'updated' })
+   * const { items, total, matching } = await store.catalogue.find({ has: ['condensed'], order: 'tokens' })
    */
   readonly find: (options?: FindFilter) => Answer<W, ReadError, FindPage>
   /**
@@ -167,7 +168,7 @@ export interface SearchPage extends Hits {
 
 /** Which conversations to list. */
 export interface FindFilter extends Omit<Filter, 'limit' | 'order' | 'cursor'> {
-  /** `newest` (default): begun last; `updated`: written to last; `tokens`: the most; `id`: by id. */
+  /** `activity` (default): those first whose last event has the latest time; `begun`: begun last in this store; `tokens`: the most; `id`: by id. */
   readonly order?: ListOrder | undefined
   /** `next` of the page before. */
   readonly cursor?: string | undefined

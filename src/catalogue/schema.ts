@@ -1,5 +1,8 @@
+/** So many moves are kept, some two megabytes; a list that was begun before them has to be begun again. */
+export const keptMoves = 100_000
+
 /** Of the tables, and of what is in them: a file of another one is built again. */
-export const formatVersion = 7
+export const formatVersion = 8
 
 /**
  * `threads` are conversations, `n` in the order in which they were begun; `from` is the position of the first own event, after which a
@@ -8,6 +11,8 @@ export const formatVersion = 7
  * `chunks` are columns of own events (columns.ts), each with the number of its replies that have a receipt, `marks` what changes more than the end of what is shown. Of a summary
  * they tell which answer of a model it is, and how many calls that took. `docs` are stretches of own
  * events with their words; their texts are nowhere: what is found is read in the store. `titles` are the title notes of conversations.
+ *
+ * `moves` are the last changes of `updated`, with what it was: a list that is being paged has each conversation where it was when that began.
  */
 export const schema = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
@@ -27,6 +32,11 @@ export const schema = `
   CREATE INDEX threads_by_time ON threads (updated, n);
   CREATE INDEX threads_by_tokens ON threads (tokens, n);
   CREATE INDEX threads_by_parent ON threads (parent, n);
+  CREATE TABLE moves (number INTEGER PRIMARY KEY AUTOINCREMENT, thread INTEGER NOT NULL, was INTEGER NOT NULL) STRICT;
+  CREATE TRIGGER moved AFTER UPDATE OF updated ON threads WHEN OLD.updated <> NEW.updated BEGIN
+    INSERT INTO moves (thread, was) VALUES (OLD.n, OLD.updated);
+    DELETE FROM moves WHERE number <= last_insert_rowid() - ${keptMoves};
+  END;
   CREATE TABLE chunks (
     thread INTEGER NOT NULL,
     number INTEGER NOT NULL,

@@ -41,10 +41,10 @@ export const openClient = (url: string, options: ClientOptions = {}): Client => 
         readonly problem?: string
         readonly items: readonly Overview[]
       }
-      const query = { order: sort, beginning, limit: 200, cursor }
+      const query = { order: sort ?? 'begun', beginning, limit: 200, cursor }
       const ask = (): Promise<Page> => get('/conversations', {}, query)
       // In any other order than the store's own, the server lists only what is indexed.
-      const page: Page = await (isFirst && sort !== undefined && sort !== 'newest' ? whole(ask) : ask())
+      const page: Page = await (isFirst && (sort === 'id' || sort === 'activity') ? whole(ask) : ask())
       yield* page.items
       cursor = page.next
     }

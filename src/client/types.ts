@@ -196,7 +196,7 @@ export interface Client {
   readonly url: string
   /** The handle of a conversation, whether it exists yet or not. */
   readonly conversation: (id: string) => ConversationClient
-  /** All conversations, newest first. Throws `StoreUnavailable`. */
+  /** All conversations, by default those begun last first. Throws `StoreUnavailable`. */
   readonly conversations: (options?: Omit<ListOptions, 'ids'>) => AsyncIterable<Overview>
   /**
    * The conversations whose title has a text of three characters or more, at most `limit`, then where it was said in all. Throws

@@ -3,8 +3,12 @@ import { orThrow } from '../result/steps.ts'
 import { type EventStore, maxPage } from '../store/port.ts'
 
 export interface ListOptions {
-  /** `newest` (default): the conversation that was begun last comes first. `id`: by id; all ids are read before the first comes. */
-  readonly sort?: 'newest' | 'id' | undefined
+  /**
+   * `begun` (default; also `newest`): the conversation that was begun last in this store comes first. `activity`: the one whose last event
+   * has the latest time, by the index, for which it waits two seconds; what is not indexed by then comes last. `id`: by id; all ids are read
+   * before the first comes.
+   */
+  readonly sort?: 'begun' | 'activity' | 'id' | 'newest' | undefined
   /** Only conversations whose id begins with this. Default: all. */
   readonly beginning?: string | undefined
   /** Only these, in this order; those that there are not are left out. Default: all. */
@@ -29,7 +33,7 @@ const firstPage = 100
  */
 export const listedPages = (
   store: EventStore,
-  { sort = 'newest', beginning = '', ids }: ListOptions = {},
+  { sort = 'begun', beginning = '', ids }: ListOptions = {},
 ): Pages => {
   if (ids) return named(ids)
   return sort === 'id' ? byId(store, beginning) : newestFirst(store, beginning)

@@ -16,7 +16,7 @@ import type { Checkpoint, EventStore, RecordedEvent } from '../store/port.ts'
 type Result<A> = Promise<E.Either<ReadError, A>>
 
 const listOptions = z.strictObject({
-  sort: z.enum(['newest', 'id']).optional(),
+  sort: z.enum(['begun', 'activity', 'id', 'newest']).optional(),
   beginning: z.string().optional(),
   ids: z.array(z.string()).optional(),
 })

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import { openStore } from '../../src/index.ts'
 import { catalogueOf, type OwnCatalogue } from '../../src/catalogue/catalogue.ts'
 import type { FindFilter } from '../../src/catalogue/port.ts'
 import { textsOf } from '../../src/projections/found.ts'
@@ -41,7 +42,7 @@ test('the list has of each conversation what its log says, under every filter an
       fc.array(histories(30), { minLength: 1, maxLength: 8 }),
       fc.subarray(traitNames, { maxLength: 2 }),
       fc.integer({ min: 1, max: 5 }),
-      fc.constantFrom('newest', 'tokens', 'id', 'updated'),
+      fc.constantFrom('begun', 'newest', 'tokens', 'id', 'updated', 'activity'),
       fc.tuple(fc.nat(), fc.nat()),
       async (logs, has, limit, order, [which, where]) => {
         const store = memoryStore()
@@ -128,4 +129,62 @@ describe('a conversation is found', () => {
       expect(left(await catalogue.find(options)())).toMatchObject({ _tag: 'InvalidInput', path: 'cursor' })
     expect(left(await catalogue.find({ has: ['erased' as 'forked'] })())).toMatchObject({ path: 'has' })
   })
+})
+
+test('by activity, each conversation is listed once where it was when paging began, whatever is written meanwhile', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.nat(5), { minLength: 1, maxLength: 9 }),
+      fc.integer({ min: 1, max: 4 }),
+      fc.array(fc.array(fc.tuple(fc.nat(11), fc.nat(9)), { maxLength: 4 }), { maxLength: 9 }),
+      async (times, limit, writes) => {
+        const store = await openStore('memory:')
+        const said = async (id: string, second: number): Promise<void> => {
+          const now = new Date(Date.UTC(2026, 0, 1, 0, 0, second))
+          await store.conversation(id).append({ role: 'user', content: 'Go on.' }, { now })
+        }
+        for (const [n, second] of times.entries()) await said(`c${n}`, second)
+        const expected = times
+          .map((second, n) => ({ id: `c${n}`, n, second }))
+          .toSorted((a, b) => b.second - a.second || b.n - a.n)
+          .map(({ id }) => id)
+        const ids: string[] = []
+        for (let cursor: string | undefined, pages = 0; ; pages++) {
+          const found = await store.catalogue.find({ limit, cursor })
+          ids.push(...found.items.map(({ id }) => id))
+          cursor = found.next
+          if (cursor === undefined) break
+          // Of those that are listed already and of others, earlier and later than what they had; some are new.
+          for (const [n, second] of writes[pages] ?? []) await said(`c${n}`, second)
+        }
+        expect(ids.filter((id) => expected.includes(id))).toEqual(expected)
+        expect(new Set(ids).size).toBe(ids.length)
+        await store.close()
+      },
+    ),
+    { numRuns: runs(150) },
+  )
+})
+
+test('of a store are listed by activity, which an import takes from its file, each once', async () => {
+  const store = await openStore('memory:')
+  atEnd(store.close)
+  const said = (id: string, now?: Date) =>
+    store.conversation(id).append({ role: 'user', content: 'Hi.' }, { now })
+  await said('first')
+  await said('old', new Date('2020-01-01T00:00:00Z'))
+  await said('older', new Date('2019-01-01T00:00:00Z'))
+  const idsBy = async (sort?: 'activity' | 'begun' | 'id'): Promise<readonly string[]> => {
+    const ids: string[] = []
+    for await (const { id } of store.conversations({ sort })) {
+      // It moves while the list is read.
+      if (sort === 'activity' && ids.push(id) === 1) await said('older')
+      else if (sort !== 'activity') ids.push(id)
+    }
+    return ids
+  }
+  expect(await idsBy('begun')).toEqual(['older', 'old', 'first'])
+  expect(await idsBy()).toEqual(await idsBy('begun'))
+  expect(await idsBy('activity')).toEqual(['first', 'old', 'older'])
+  expect(await idsBy('activity')).toEqual(['older', 'first', 'old'])
 })

@@ -189,6 +189,7 @@ describe('what the index answers over HTTP', () => {
     expect((await behind.ask('conversations?limit=1&cursor=:b')).json).toEqual({
       items: [expect.objectContaining({ id: 'a', title: 'Close the strings.' })],
       isComplete: false,
+      order: 'begun',
     })
     expect((await behind.ask('conversations?order=updated')).json).toEqual({
       items: [],

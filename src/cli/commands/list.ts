@@ -12,9 +12,11 @@ interface Options {
 export const addList = (program: Command, shell: Shell): void => {
   program
     .command('list')
-    .description('list the conversations, newest first')
+    .description('list the conversations, those first that were active last')
     .addOption(
-      new Option('--sort <order>', 'newest first, or by id').choices(['newest', 'id']).default('newest'),
+      new Option('--sort <order>', 'by last activity, when they were begun, or id')
+        .choices(['activity', 'begun', 'id', 'newest'])
+        .default('activity'),
     )
     .option('--limit <n>', 'list at most n conversations', several)
     .addHelpText(
@@ -26,22 +28,36 @@ time of the last event and title, separated by tabs. If a conversation cannot be
 read, the problem is shown instead of the title. EventStoreDB does not count
 messages.
 
+The last activity is the time of the last event, which an import takes from its
+file; \`begun\` is when a conversation began in this store. While the index does
+not know all of them yet, they are listed as they were begun, which standard
+error says.
+
 Examples:
   palimpsest list --limit 10
   palimpsest list --sort id | cut -f1`,
     )
     .action(
-      shell.action('existing', async ({ store, out, isJson }, { sort, limit = Infinity }: Options) => {
-        const conversations: Overview[] = []
-        for await (const overview of store.conversations({ sort }))
-          if (conversations.push(overview) >= limit) break
-        if (isJson) return out.json({ conversations })
-        if (conversations.length === 0)
-          return out.aside(['no conversations yet: import a session, or append a message', 'dim'])
-        if (out.isTerminal)
-          return writeTable(out, headings, inTree(conversations).map(shownRow), [1], 'last is prose')
-        return writeTable(out, [], conversations.map(plainRow))
-      }),
+      shell.action(
+        'existing',
+        async ({ store, out, isJson, host }, { sort: asked, limit = Infinity }: Options) => {
+          const isKnown = asked !== 'activity' || (await store.catalogue.find({ limit: 1 })).isComplete
+          const sort = isKnown ? asked : 'begun'
+          if (!isKnown)
+            host.stderr.write(
+              'those begun last come first: not all is indexed yet, by which the last activity is known\n',
+            )
+          const conversations: Overview[] = []
+          for await (const overview of store.conversations({ sort }))
+            if (conversations.push(overview) >= limit) break
+          if (isJson) return out.json({ conversations })
+          if (conversations.length === 0)
+            return out.aside(['no conversations yet: import a session, or append a message', 'dim'])
+          if (out.isTerminal)
+            return writeTable(out, headings, inTree(conversations).map(shownRow), [1], 'last is prose')
+          return writeTable(out, [], conversations.map(plainRow))
+        },
+      ),
     )
 }
 

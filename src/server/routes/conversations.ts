@@ -19,7 +19,7 @@ export const list = route({
   method: 'get',
   path: '/conversations',
   name: 'conversations',
-  summary: 'The conversations, those begun last first',
+  summary: 'The conversations, those first that were active last',
   scope: 'read',
   query: z.strictObject({
     q: z
@@ -37,9 +37,11 @@ export const list = route({
     model: z.string().max(300).optional().describe('Only those in which it answered, or was configured'),
     beginning: z.string().max(200).optional().describe('Only those whose id begins so'),
     order: z
-      .enum(['newest', 'updated', 'tokens', 'id'])
-      .default('newest')
-      .describe('Begun last, written to last, most tokens, or by id'),
+      .enum(['activity', 'begun', 'tokens', 'id', 'updated', 'newest'])
+      .default('activity')
+      .describe(
+        'By the time of the last event, begun last in this store (also `newest`), most tokens, or by id; `updated` is `activity` that waits for the index',
+      ),
     limit,
     cursor: z.string().max(400).optional().describe('`next` of the page before'),
   }),
@@ -49,6 +51,12 @@ export const list = route({
       total: z.int().optional().describe('All conversations; absent while the index catches up'),
       matching: z.int().optional().describe('Absent where counting would take reading what was said'),
       isComplete: z.boolean().describe('Whether everything was indexed that was there'),
+      order: z
+        .literal('begun')
+        .optional()
+        .describe(
+          'That of the items, if it is not the one asked for: nothing else is known until all is indexed',
+        ),
       problem: z.string().optional().describe('What keeps the index from continuing'),
       items: z.array(listedShape),
     }),
@@ -58,7 +66,7 @@ export const list = route({
     const isOwn = query.cursor === undefined || !query.cursor.startsWith(unindexed)
     const found = isOwn ? await store.catalogue.find(query) : undefined
     const { q, has, actor, model, order } = query
-    const isPlain = [q, has, actor, model].every((one) => one === undefined) && order === 'newest'
+    const isPlain = [q, has, actor, model].every((one) => one === undefined) && plainOrders.has(order)
     // Who only wants to see what there is need not wait until it is indexed.
     const isFound = found && (found.isComplete || !isPlain || query.cursor !== undefined)
     const { next, ...body } = isFound
@@ -80,10 +88,13 @@ const withOverviews = async (store: Store, { items, ...found }: FindPage) => {
   return { ...found, items: overviews }
 }
 
+/** In these, a list is shown at once, as conversations were begun. */
+const plainOrders: ReadonlySet<string> = new Set(['activity', 'begun', 'newest'])
+
 /** What the cursors of lists begin with that the index knows nothing of. */
 const unindexed = ':'
 
-const notIndexed = async (store: Store, { beginning, limit: most, cursor }: Unindexed) => {
+const notIndexed = async (store: Store, { beginning, order, limit: most, cursor }: Unindexed) => {
   const items = []
   const last = cursor?.slice(unindexed.length)
   let isAfter = last === undefined
@@ -94,9 +105,11 @@ const notIndexed = async (store: Store, { beginning, limit: most, cursor }: Unin
   }
   if (!isAfter) throw refused('NotFound', 'the cursor names no conversation of this list: begin it again')
   const next = items.length > most ? `${unindexed}${items[most - 1]?.id}` : undefined
-  return { next, isComplete: false, items: items.slice(0, most) }
+  const said = order === 'activity' ? { order: 'begun' as const } : {}
+  return { next, isComplete: false, ...said, items: items.slice(0, most) }
 }
 interface Unindexed {
+  readonly order: string
   readonly beginning?: string | undefined
   readonly limit: number
   readonly cursor?: string | undefined

@@ -14,8 +14,8 @@ interface FiltersProps {
 const rest = 250
 
 const orders = {
-  '': 'newest first',
-  updated: 'last active first',
+  '': 'last active first',
+  begun: 'begun last first',
   tokens: 'largest first',
   id: 'by id',
 } as const
