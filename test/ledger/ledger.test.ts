@@ -13,10 +13,12 @@ import {
   parseNote,
   signersOf,
 } from '../../src/audit.ts'
+import { storeOn } from '../../src/api/open.ts'
 import { openStore, type Store } from '../../src/index.ts'
 import { anchorFailed } from '../../src/ledger/errors.ts'
 import type { LedgerProof } from '../../src/ledger/prove.ts'
 import { batchSize } from '../../src/ledger/seal.ts'
+import { memoryStore } from '../../src/store/memory/store.ts'
 import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
 import { stores, temporaryFolder } from '../support/stores.ts'
@@ -378,4 +380,31 @@ it('is begun where an audit finds none: its problem says so', async () => {
   for await (const finding of store.audit.verify({ anchors: [fileAnchor(join(temporaryFolder(), 'a.txt'))] }))
     if (finding.type === 'problem') problems.push(finding.message)
   expect(problems).toEqual([expect.stringContaining('palimpsest audit init')])
+})
+
+it('a sealer that follows the store reads each entry of the ledger once when it starts', async () => {
+  const events = memoryStore()
+  const read = new Map<number, number>()
+  const counting: typeof events = {
+    ...events,
+    read: (range) => async () => {
+      const page = await events.read(range)()
+      if (range.stream === 'ledger-0')
+        for (const { revision } of right(page)) read.set(revision, (read.get(revision) ?? 0) + 1)
+      return page
+    },
+  }
+  const store = storeOn(counting, { kind: 'test' })
+  const signer = await newSigner()
+  right(await store.audit.init({ signer })())
+  for (let n = 0; n < 40; n++) {
+    right(await store.conversation(`c${n}`).append({ role: 'user', content: 'Hello.' })())
+    right(await store.audit.seal({ signer })())
+  }
+  right(await store.conversation('c0').append({ role: 'user', content: 'Once more.' })())
+  read.clear()
+  const stop = new AbortController()
+  const onEvent = (): void => stop.abort()
+  right(await store.audit.follow({ signer, quiet: 0, every: 1, signal: stop.signal, onEvent })())
+  expect([...read.values()]).toEqual(Array.from({ length: 40 }, () => 1))
 })
