@@ -6,19 +6,28 @@ interface Call {
   readonly id: string
   readonly use: number
   readonly result: number
+  readonly isLate: boolean
 }
 
 /** The tool calls in the items of a history, paired with their results as a request pairs them. */
 export const callsOf = (effective: Effective): readonly Call[] => {
   const indices = new Map(effective.items.map(({ position }, index) => [position, index]))
   const indexOf = (position: number | undefined): number => indices.get(position ?? Infinity) ?? Infinity
-  return toolCalls(effective).map(({ id, use, result }) => ({
+  return toolCalls(effective).map(({ id, use, result, isLate = false }) => ({
     id,
     use: indexOf(use),
     result: indexOf(result),
+    isLate,
   }))
 }
 
-/** The calls that a cut before the item at `index` would part from their results. */
-export const partedBy = (calls: readonly Call[], index: number): readonly string[] =>
-  calls.filter(({ use, result }) => use < index && index <= result).map(({ id }) => id)
+/**
+ * The calls that a cut before the item at `index` would part from their results. A result that came late stands by itself, but is not
+ * shown without its call.
+ *
+ * @param from the first item that would be hidden; default: this one
+ */
+export const partedBy = (calls: readonly Call[], index: number, from = index): readonly string[] =>
+  calls
+    .filter(({ use, result, isLate }) => use < index && index <= result && (!isLate || from <= use))
+    .map(({ id }) => id)

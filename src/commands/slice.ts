@@ -54,7 +54,7 @@ const explicitSlice = (
   // The API has already hidden what comes before its compaction, and what was open there has ended.
   if (summary.some(({ content }) => content.some(isCompaction))) return E.right({ from, to })
   const calls = callsOf(effective)
-  const parted = [...new Set([...partedBy(calls, from), ...partedBy(calls, to)])]
+  const parted = [...new Set([...partedBy(calls, from), ...partedBy(calls, to, from)])]
   const isEdit = (): boolean =>
     to === from + 1 && isDeepStrictEqual(callsOf(edited(effective, { from, to }, summary)), calls)
   return parted.length > 0 && !isEdit()
@@ -86,7 +86,7 @@ const partedInstead = (
 ): readonly string[] => {
   if (messages.length === 0 || messages.some(endsTurn)) return []
   const hidden = new Set(effective.items.slice(slice.from, slice.to).map(({ position }) => position))
-  const nameOf = ({ id, use, result }: ToolCall): string => JSON.stringify([id, use, result])
+  const nameOf = ({ id, use, result, isLate }: ToolCall): string => JSON.stringify([id, use, result, isLate])
   const left = new Set(toolCalls(edited(effective, slice, messages)).map(nameOf))
   return toolCalls(effective).flatMap((call) => {
     const { id, use, result } = call
@@ -106,7 +106,7 @@ const endsTurn = ({ role, content }: Message): boolean =>
 const settle = (effective: Effective, selection: Selection): Slice => {
   const { items } = effective
   const calls = callsOf(effective)
-  const isSafe = (index: number): boolean => partedBy(calls, index).length === 0
+  const isSafe = (index: number, first = index): boolean => partedBy(calls, index, first).length === 0
   const wished = wishedSlice(items, selection)
   const { keepLast = 1 } = selection
   let { from, to } = wished
@@ -114,8 +114,8 @@ const settle = (effective: Effective, selection: Selection): Slice => {
   if (from >= wished.to) return { from, to: from }
   // The last item stays, unless the caller keeps none.
   const end = keepLast > 0 ? items.length - 1 : items.length
-  while (to <= end && !isSafe(to)) to++
-  if (to > end) for (to = wished.to; to > from && !isSafe(to);) to--
+  while (to <= end && !isSafe(to, from)) to++
+  if (to > end) for (to = wished.to; to > from && !isSafe(to, from);) to--
   return { from, to }
 }
 

@@ -1,9 +1,10 @@
-import { isBlock } from '../events/blocks.ts'
+import { isBlock, type KnownBlock } from '../events/blocks.ts'
 import type { Effective } from './effective.ts'
 import {
   callersIn,
   clean,
   isCompaction,
+  isNews,
   isThinking,
   pairServerTools,
   type Utterance,
@@ -19,11 +20,13 @@ export interface ToolCall {
   readonly id: string
   readonly use: number
   readonly result?: number
+  /** The conversation continued without the result, which is shown as text where it came. */
+  readonly isLate?: true
 }
 
 /**
  * The tool calls of a history with their results, in the order of their ends. A call is left out if the conversation continued without
- * its result, and so is a result that came too late. No request is made to tell them, but every request pairs them so (ADR 11).
+ * its result and that never came. No request is made to tell them, but every request pairs them so (ADR 11).
  */
 export const toolCalls = (effective: Effective): readonly ToolCall[] => {
   const talk: Talk = {
@@ -31,6 +34,8 @@ export const toolCalls = (effective: Effective): readonly ToolCall[] => {
     made: 0,
     open: openCalls(),
     late: lateCalls(),
+    settled: new Map(),
+    isTold: false,
     servers: new Map(),
     ids: new Set(),
     last: undefined,
@@ -51,6 +56,10 @@ interface Talk {
   made: number
   readonly open: OpenCalls<WaitingCall>
   readonly late: LateCalls<WaitingCall & { readonly message: number }>
+  /** By id, the newest call that an error result stands for, or that the conversation continued without. */
+  readonly settled: Map<string, Settled>
+  /** Whether the result of such a call came, and is shown as soon as no call is open. */
+  isTold: boolean
   /** The positions of the server tool uses without a result so far, by id. */
   readonly servers: Map<string, number>
   /** All ids in use. */
@@ -60,6 +69,12 @@ interface Talk {
   reply: Utterance | undefined
 }
 
+/** The position of a call, and the error that stands for it if one is stored. */
+interface Settled {
+  readonly use: number
+  readonly error?: unknown
+}
+
 const ignore = (): void => undefined
 
 const hear = (talk: Talk, said: Utterance): void => {
@@ -67,7 +82,8 @@ const hear = (talk: Talk, said: Utterance): void => {
   const all = clean(said.content, role, position, ignore)
   const compaction = summary ? all.findLastIndex(isCompaction) : -1
   if (compaction >= 0) {
-    for (const past of [talk.open, talk.late, talk.servers, talk.ids]) past.clear()
+    for (const past of [talk.open, talk.late, talk.settled, talk.servers, talk.ids]) past.clear()
+    talk.isTold = false
     talk.last = undefined
   }
   const content = all.slice(Math.max(0, compaction)).filter((block) => summary || !isCompaction(block))
@@ -76,21 +92,42 @@ const hear = (talk: Talk, said: Utterance): void => {
 }
 
 const hearUser = (talk: Talk, position: number, content: Utterance['content']): void => {
-  for (const block of content) if (isBlock(block, 'tool_result')) answer(talk, block.tool_use_id, position)
-  if (content.every(({ type }) => type === 'tool_result')) return
-  // Somebody else than the model and its tools speaks, which ends the turn.
-  for (const past of [talk.open, talk.late]) past.clear()
+  for (const block of content) if (isBlock(block, 'tool_result')) answer(talk, block, position)
+  const isOver = talk.isTold && talk.open.size() === 0
+  if (!isOver && content.every(({ type }) => type === 'tool_result')) return
+  endTurn(talk)
+}
+
+/** Somebody else than the model and its tools speaks. */
+const endTurn = (talk: Talk): void => {
+  endRound(talk)
+  settleLate(talk)
   dropServers(talk, () => true)
+  talk.isTold = false
   talk.last = 'user'
 }
 
+/** The results of these calls are shown, if they come, but not beside the calls. */
+const settleLate = ({ late, settled }: Talk): void => {
+  for (const { storedId, position } of late.list()) settled.set(storedId, { use: position })
+  late.clear()
+}
+
 /** Pairs a result with the first call that it may be of: one that waits for it, else one that the assistant did not wait for. */
-const answer = (talk: Talk, id: string, result: number): void => {
-  const { open, late, paired } = talk
-  const missed = open.has(id) ? undefined : late.find(id)
-  if (missed) open.reopen(late.takeFrom(missed.message))
+const answer = (talk: Talk, block: KnownBlock<'tool_result'>, result: number): void => {
+  const { tool_use_id: id } = block
+  const { open, settled, paired } = talk
+  const missed = open.has(id) ? undefined : talk.late.find(id)
+  if (missed) open.reopen(talk.late.takeFrom(missed.message))
   const call = open.take(id)
+  const late = call ? undefined : settled.get(id)
+  if (late && isNews(late, block)) {
+    settled.delete(id)
+    talk.isTold = true
+    paired.push({ id, use: late.use, result, isLate: true })
+  }
   if (!call) return
+  if (block.is_error === true) settled.set(id, { use: call.position, error: block.content })
   paired.push({ id, use: call.position, result })
   talk.last = 'user'
 }
@@ -110,9 +147,9 @@ const hearAssistant = (talk: Talk, said: Utterance, all: Utterance['content']): 
   const callers = callersIn(content)
   if (!isJoined || !isSameReply || (!isPart && reply?.paused !== false))
     dropServers(talk, (id) => !served.has(id) && !callers.has(id))
-  if (talk.last !== 'assistant') late.clear()
+  if (talk.last !== 'assistant') settleLate(talk)
   if (!isJoined) endRound(talk)
-  if (late.wereSent(said)) late.clear()
+  if (late.wereSent(said)) settleLate(talk)
   for (const block of content)
     if (isBlock(block, 'tool_use')) {
       open.add({ storedId: block.id, position, nth: ++talk.made })

@@ -281,6 +281,26 @@ describe('an edit in place', () => {
         .then('UnsafeCut')
   })
 
+  it('of a call whose result came late takes the result along, or is refused; nothing else is', () => {
+    const late = [
+      user('m0'),
+      assistant([toolUse('a')]),
+      user('Stop.'),
+      assistant('m3'),
+      user([toolResult('a')]),
+    ]
+    const hidden = (first: number, last: number) => ({ type: 'truncate' as const, covers: { first, last } })
+    given(...late)
+      .when(hidden(1, 3))
+      .then('UnsafeCut')
+    given(...late)
+      .when(hidden(2, 3))
+      .shows('0 1 T5 4')
+    given(...late)
+      .when(hidden(1, 4))
+      .shows('0 T5')
+  })
+
   describe('of what ended a turn, where a call was left open whose id a later one has again', () => {
     const calls = assistant([toolUse('a'), toolUse('b')])
     const results = user([toolResult('a'), toolResult('a'), toolResult('b')])

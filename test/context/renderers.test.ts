@@ -57,6 +57,7 @@ const said = (index: number): Event => ({
 describe('the golden files', () => {
   const kinds: Readonly<Record<RepairKind, true>> = {
     'result-dropped': true,
+    'result-as-text': true,
     'call-answered': true,
     'results-moved': true,
     'id-replaced': true,

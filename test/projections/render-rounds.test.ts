@@ -293,6 +293,8 @@ describe('a reply that was recorded block by block', () => {
   })
 })
 
+const late = '[Result of tool call a, which came late:]'
+
 describe('calls in parallel that were recorded one by one', () => {
   const [a, b, c] = [assistant([toolUse('a')]), assistant([toolUse('b')]), assistant([toolUse('c')])]
   const [ra, rb, rc] = [user([toolResult('a')]), user([toolResult('b')]), user([toolResult('c')])]
@@ -360,7 +362,11 @@ describe('calls in parallel that were recorded one by one', () => {
     expect(toolCalls(effective(logOf(hello, a, assistant('It fails.'))))).toEqual([])
     expect(repairsOf(hello, a, assistant('It fails.'))).toEqual(['call-answered 1'])
     const events = [hello, a, assistant('It fails.'), user('Well?'), ra]
-    expect(script(events).slice(-3)).toEqual(['assistant: It fails.', 'user: Well?', 'model'])
+    expect(script(events).slice(-3)).toEqual([
+      'assistant: It fails.',
+      `user: Well? | ${late} | done`,
+      'model',
+    ])
   })
 
   it('are separate if a receipt says that the later one was the answer to an error result', () => {
@@ -369,7 +375,7 @@ describe('calls in parallel that were recorded one by one', () => {
       'assistant: use a',
       'user: error a',
       'assistant: use b',
-      'user: result b',
+      `user: result b | ${late} | done`,
       'model',
     ])
   })
@@ -386,6 +392,37 @@ describe('calls in parallel that were recorded one by one', () => {
     ])
   })
 
+  it('whose late results come one by one beside open calls do not close the round', () => {
+    const next = assistant([toolUse('d'), toolUse('e')])
+    const after = (...events: readonly Event[]): readonly string[] =>
+      script([hello, a, b, user('Well?'), next, ...events]).slice(4, -1)
+    const [rd, re] = [user([toolResult('d')]), user([toolResult('e')])]
+    expect(after(rd, ra, re, rb)).toEqual([
+      `user: result d | result e | ${late} | done | ${late.replace(' a,', ' b,')} | done`,
+    ])
+    expect(after(rd, ra)).toEqual(['user: result d | error e'])
+    expect(after(rd, ra, assistant('So.'), user('Well?'), re)).toEqual([
+      'user: result d | error e',
+      'assistant: So.',
+      `user: ${late} | done | Well? | ${late.replace(' a,', ' e,')} | done`,
+    ])
+    const fails = user([{ ...toolResult('a'), is_error: true, content: '' }])
+    expect(after(rd, re, fails, ra)).toEqual([
+      'user: result d | result e | [Error of tool call a, which came late, without content.]',
+    ])
+  })
+
+  it('that have an error result already are told the real one, once, if it says something else', () => {
+    const fails = user([{ ...toolResult('a'), is_error: true, content: 'Interrupted.' }])
+    const after = (...events: readonly Event[]): string | undefined =>
+      script([hello, a, fails, assistant('Hm.'), ...events]).at(-2)
+    expect(after(ra)).toBe(`user: ${late} | done`)
+    expect(after(ra, ra)).toBe(`user: ${late} | done`)
+    expect(after(fails)).toBe('assistant: Hm.')
+    expect(script([hello, a, ra, assistant('Hm.'), fails]).at(-2)).toBe('assistant: Hm.')
+    expect(repairsOf(hello, a, ra, assistant('Hm.'), fails)).toContain('result-dropped 4')
+  })
+
   it('have no thinking where more than one message has some, if they are not parts of one reply', () => {
     const first = assistant([thinking('t'), toolUse('a')], { requestId: 'r' })
     const parts = (requestId: string) => assistant([thinking('u'), toolUse('b')], { requestId })
@@ -394,9 +431,9 @@ describe('calls in parallel that were recorded one by one', () => {
     )
     expect(script([hello, first, parts('q'), ra, rb])[1]).toBe('assistant: use a | use b')
     expect(script([hello, first, b, ra, rb])[1]).toBe('assistant: thinking t | use a | use b')
-    const late = [hello, first, b, ra, assistant([thinking('u'), toolUse('c')]), rb, rc]
-    expect(script(late)[1]).toBe('assistant: use a | use b | use c')
-    expect(repairsOf(...late).filter((repair) => repair.startsWith('thinking'))).toEqual([
+    const joined = [hello, first, b, ra, assistant([thinking('u'), toolUse('c')]), rb, rc]
+    expect(script(joined)[1]).toBe('assistant: use a | use b | use c')
+    expect(repairsOf(...joined).filter((repair) => repair.startsWith('thinking'))).toEqual([
       'thinking-dropped 1',
       'thinking-dropped 4',
     ])

@@ -64,10 +64,14 @@ const rules: readonly Rule[] = [
     repairs: ['call-answered 1', 'roles-merged 2'],
   },
   {
-    rule: 'a late result is dropped: the request that went without it must not change',
+    rule: 'a late result is text: the request that went without it must not change',
     events: [hello, assistant([toolUse('a')]), user('Well?'), user([toolResult('a')])],
-    request: ['user: Hello.', 'assistant: tool_use a', 'user: tool_result a | Well?'],
-    repairs: ['call-answered 1', 'roles-merged 2', 'result-dropped 3', 'message-dropped 3'],
+    request: [
+      'user: Hello.',
+      'assistant: tool_use a',
+      'user: tool_result a | Well? | [Result of tool call a, which came late:] | done',
+    ],
+    repairs: ['call-answered 1', 'roles-merged 2', 'result-as-text 3'],
   },
   {
     rule: 'an assistant message after an open call, and what the user says, close the round',
@@ -77,9 +81,9 @@ const rules: readonly Rule[] = [
       'assistant: tool_use a',
       'user: tool_result a',
       'assistant: So?',
-      'user: Well?',
+      'user: Well? | [Result of tool call a, which came late:] | done',
     ],
-    repairs: ['call-answered 1', 'result-dropped 4', 'message-dropped 4'],
+    repairs: ['call-answered 1', 'result-as-text 4'],
   },
   {
     rule: 'parts of one reply are one message, and the round stays open',

@@ -134,7 +134,7 @@ describe('the repairs of every request', () => {
         if (kinds.size === 0) expect(messages.flatMap(({ content }) => content)).toEqual(stored)
         const shown = messages.flatMap(({ content }) => content).length
         const inserted = repairs.filter(
-          ({ kind }) => kind === 'call-answered' || kind === 'message-inserted',
+          ({ kind }) => kind === 'call-answered' || kind === 'message-inserted' || kind === 'result-as-text',
         ).length
         expect(shown - inserted).toBeLessThanOrEqual(stored.length)
       }),

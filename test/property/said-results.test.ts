@@ -56,6 +56,33 @@ const answers = fc
 const isOnlyResults = ({ content }: MessageInput): boolean =>
   Array.isArray(content) && content.every(({ type }) => type === 'tool_result')
 
+describe('results that come after the model has replied past their calls', () => {
+  it('reach the model once, as text, in any order and split', () =>
+    fc.assert(
+      fc.asyncProperty(answers, fc.nat(3), async ({ order, said }, from) => {
+        const { api, chat, turn } = await scene([
+          { content: calls.map((call) => ({ ...toolUse(call), name: call })) },
+          yes,
+          yes,
+        ])
+        await turn({ tools })
+        const early = said.slice(0, from)
+        for (const [, message] of [...early, ['append', user(text('Never mind.'))] as const])
+          await chat.append(message)
+        await turn({ tools })
+        const late = said.slice(from)
+        for (const [, message] of [...late, ['append', user(text('Well?'))] as const])
+          await chat.append(message)
+        await turn({ tools })
+        expect(api.requests.map(({ status }) => status)).toEqual([200, 200, 200])
+        const sent = JSON.stringify(api.requests[2]?.body?.messages)
+        for (const call of order) expect(sent.split(`result of ${call}`)).toHaveLength(2)
+        expect(await chat.verifyReceipts()).toMatchObject({ findings: [] })
+      }),
+      { numRuns: runs(60) },
+    ))
+})
+
 describe('whatever stands beside the results of calls that were handed back, or wait for an approval', () => {
   const approved = { run: () => 'it ran', approve: true }
 

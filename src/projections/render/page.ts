@@ -5,7 +5,7 @@ import { addTo, type Draft, joinedTo } from './drafts.ts'
 import { idsOfRequest, type RequestIds } from './ids.ts'
 import type { Report } from './repairs.ts'
 import type { Utterance } from './utterances.ts'
-import type { Call, Late, Waiting } from './waiting.ts'
+import type { Call, Late, Settled, Waiting } from './waiting.ts'
 
 /** The request so far, and all that decides how the next message is written. Changed in place. */
 export interface Page {
@@ -20,6 +20,10 @@ export interface Page {
   readonly ids: RequestIds
   readonly open: OpenCalls<Call>
   readonly late: LateCalls<Late>
+  /** The newest call of each stored id whose error result stays. */
+  readonly settled: Map<string, Settled>
+  /** Results of such calls, which are told with the next thing that is said to the model while no call is open. */
+  readonly told: Pick<Utterance, 'position' | 'content'>[]
   /** Server tool uses without a result so far, in the order of the uses. */
   readonly waiting: Map<string, Waiting>
   /** The last thing that the assistant said. */
@@ -45,6 +49,10 @@ export const fillers = {
   noReply: '(No reply.)',
 }
 
+/** Introduces a result that is shown as text: part of the rendered bytes, too. */
+export const lateResult = (id: string, isError: boolean, isEmpty: boolean): string =>
+  `[${isError ? 'Error' : 'Result'} of tool call ${id}, which came late${isEmpty ? ', without content.' : ':'}]`
+
 export const emptyPage = (report: Report): Page => ({
   report,
   messages: [],
@@ -54,6 +62,8 @@ export const emptyPage = (report: Report): Page => ({
   ids: idsOfRequest(),
   open: openCalls(),
   late: lateCalls(),
+  settled: new Map(),
+  told: [],
   waiting: new Map(),
   reply: undefined,
   isMuted: false,

@@ -2,6 +2,8 @@
 export type RepairKind =
   /** A tool_result without an open call of that id before it (its call is hidden, or already answered) left out. */
   | 'result-dropped'
+  /** A result whose call has an error result already, shown as text of a user message. */
+  | 'result-as-text'
   /** A call without a result given an error result. */
   | 'call-answered'
   /** Tool results moved before the other content of their message. */

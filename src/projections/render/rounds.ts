@@ -1,8 +1,11 @@
-import type { Block, KnownBlock } from '../../events/blocks.ts'
+import { type Block, type KnownBlock, textBlock } from '../../events/blocks.ts'
+import { clean } from './clean.ts'
 import { addTo, copyOf, type Draft, indexOf, joined, leaveOut } from './drafts.ts'
 import { dropUses, silence } from './omitting.ts'
-import { fillers, type Page } from './page.ts'
-import { type Call, type Late, reportAnswer } from './waiting.ts'
+import { add, fillers, insert, lateResult, type Page } from './page.ts'
+import type { Report } from './repairs.ts'
+import type { Utterance } from './utterances.ts'
+import { type Call, isNews, type Late, reportAnswer } from './waiting.ts'
 
 /** Answers the open calls with errors; their real results may still come, until the turn ends. */
 export const answerOpen = ({ messages, count, open, late }: Page): void => {
@@ -20,8 +23,11 @@ export const addError = (messages: Draft[], { id, position }: Call, nth: number)
 }
 
 /** The error results stay: no real ones can come any more. */
-export const settleLate = ({ late, report }: Page): void => {
-  for (const made of late.list()) reportAnswer(made, report)
+export const settleLate = ({ late, settled, report }: Page): void => {
+  for (const made of late.list()) {
+    reportAnswer(made, report)
+    settled.set(made.storedId, { call: made })
+  }
   late.clear()
 }
 
@@ -33,17 +39,36 @@ export const endTurn = (page: Page): void => {
   page.thoughts.clear()
 }
 
-/** A result as it is sent; empty if no call waits for it. */
+/** Somebody else speaks: results that came too late for their calls are told first, then this. */
+export const speak = (page: Page, said: Pick<Utterance, 'position' | 'content'>, isNote: boolean): void => {
+  endTurn(page)
+  if (page.messages.at(-1)?.role === 'system')
+    insert(page, 'assistant', page.told[0]?.position ?? said.position, fillers.noReply)
+  for (const { position, content } of page.told) add(page, { role: 'user', position, content })
+  page.told.length = 0
+  if (said.content.length > 0) add(page, { role: 'user', ...said }, isNote)
+}
+
+/** A result as it is sent; empty if no call waits for it. If its call has an error result, it is told as text later. */
 export const answered = (
   page: Page,
   result: KnownBlock<'tool_result'>,
   position: number,
 ): readonly Block[] => {
-  const { open, late, report } = page
+  const { open, late, settled, report } = page
   const { tool_use_id: id } = result
   const tooLate = open.has(id) ? undefined : late.find(id)
   if (tooLate) rejoin(page, tooLate)
   const found = open.take(id)
+  if (found && result.is_error === true) settled.set(id, { call: found, error: result.content })
+  const missed = found ? undefined : settled.get(id)
+  if (missed && isNews(missed, result)) {
+    settled.delete(id)
+    page.told.push({ position, content: asText(missed.call.id, result, position, report) })
+    const why = `an error result stands for the call of ${missed.call.position}`
+    report('result-as-text', position, `tool_result ${id} came late: ${why}`)
+    return []
+  }
   if (!found) {
     report('result-dropped', position, `tool_result ${id} has no open call before it`)
     return []
@@ -51,6 +76,18 @@ export const answered = (
   if (found.id === id) return [result]
   report('id-replaced', position, `tool_result ${id} is sent as that of ${found.id}`)
   return [{ ...result, tool_use_id: found.id }]
+}
+
+/** A result that no call waits for any more, as content of the user. */
+const asText = (
+  id: string,
+  { content = [], is_error: isError }: KnownBlock<'tool_result'>,
+  position: number,
+  report: Report,
+): readonly Block[] => {
+  const blocks = typeof content === 'string' ? (content === '' ? [] : [textBlock(content)]) : content
+  const shown = clean(blocks, 'user', position, report)
+  return [textBlock(lateResult(id, isError === true, shown.length === 0)), ...shown]
 }
 
 /** Takes back the error results of a call and of those after it: what was said since was said beside it. */

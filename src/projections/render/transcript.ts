@@ -3,9 +3,9 @@ import { writeAssistant } from './assistant.ts'
 import { clean, isCompaction, isThinking } from './clean.ts'
 import { copyOf, type Draft, leaveOut } from './drafts.ts'
 import { firstOf, leaveHeld } from './omitting.ts'
-import { add, emptyPage, fillers, insert, type Page, reportDropped } from './page.ts'
+import { add, emptyPage, type Page, reportDropped } from './page.ts'
 import type { Report } from './repairs.ts'
-import { addError, answered, endTurn } from './rounds.ts'
+import { addError, answered, endTurn, speak } from './rounds.ts'
 import type { Utterance } from './utterances.ts'
 import { blocksOf, reportAnswer, reportUse } from './waiting.ts'
 
@@ -60,7 +60,8 @@ const compacted = (page: Page, said: Utterance, content: readonly Block[]): read
   if (said.summary && (messages.length > 0 || at > 0)) {
     report('compaction-applied', position, `${messages.length} messages before the compaction are left out`)
     messages.length = page.given = 0
-    for (const all of [page.open, page.late, page.waiting, page.ids, page.thoughts]) all.clear()
+    for (const all of [page.open, page.late, page.settled, page.waiting, page.ids, page.thoughts]) all.clear()
+    page.told.length = 0
   }
   if (said.summary) return content.slice(at)
   return content.filter((block, index) => {
@@ -71,7 +72,7 @@ const compacted = (page: Page, said: Utterance, content: readonly Block[]): read
 }
 
 const writeUser = (page: Page, said: Utterance, content: readonly Block[]): void => {
-  const { messages, report } = page
+  const { report } = page
   const { position } = said
   const results = content.filter((block) => isBlock(block, 'tool_result'))
   const others = results.length > 0 ? content.filter((block) => !isResult(block)) : content
@@ -82,12 +83,10 @@ const writeUser = (page: Page, said: Utterance, content: readonly Block[]): void
       report('results-moved', position, 'tool results come first in their message')
     add(page, { role: 'user', position, content: answers }, said.note)
   }
-  if (others.length > 0) {
-    endTurn(page)
-    if (messages.at(-1)?.role === 'system') insert(page, 'assistant', position, fillers.noReply)
-    add(page, { role: 'user', position, content: others }, said.note || answers.length > 0)
-  }
-  if (answers.length === 0 && others.length === 0) reportDropped(report, position)
+  const isTold = page.told.at(-1)?.position === position
+  if (others.length > 0 || (page.told.length > 0 && page.open.size() === 0))
+    speak(page, { position, content: others }, said.note || answers.length > 0)
+  if (answers.length === 0 && others.length === 0 && !isTold) reportDropped(report, position)
 }
 
 const isResult = (block: Block): boolean => block.type === 'tool_result'

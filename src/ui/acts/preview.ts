@@ -55,6 +55,7 @@ const countedBy = (shown: readonly Shown[]): string => {
 const repairWords: Readonly<Record<string, readonly [one: string, many: string]>> = {
   'thinking-dropped': ['block of thinking is left out', 'blocks of thinking are left out'],
   'result-dropped': ['result without its call is left out', 'results without their calls are left out'],
+  'result-as-text': ['late result is shown as text', 'late results are shown as text'],
   'call-answered': ['call without a result is answered', 'calls without results are answered'],
   'roles-merged': ['message is joined to the one before it', 'messages are joined to the ones before them'],
   'message-inserted': ['message is inserted', 'messages are inserted'],
