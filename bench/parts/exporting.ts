@@ -1,3 +1,5 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { join } from 'node:path'
 import { openStore } from '../../src/index.ts'
 import { httpClient } from '../http-client.ts'
@@ -39,9 +41,10 @@ export const exporting = async (folder: string, isQuick: boolean): Promise<PartR
     return times.toSorted((one, other) => one - other)[Math.floor(times.length * 0.95)] ?? NaN
   }
   const exported = async (format: string): Promise<number> => {
-    let bytes = 0
-    const { body } = await fetch(`${server.api}/conversations/bench/export?format=${format}`)
-    for await (const piece of body ?? []) bytes += piece.length
+    // This process waits for answers of its own, and must not be kept from them.
+    const file = `${server.api}/conversations/bench/export?format=${format}`
+    const reader = fork(new URL('../children/reading.ts', import.meta.url).pathname, [file], { execArgv: [] })
+    const [bytes] = (await once(reader, 'message')) as [number]
     return bytes
   }
   await asked(() => true)

@@ -1,5 +1,5 @@
 /** How long the process may be kept from its timers and sockets, in milliseconds, not counting one step of work. */
-const longest = 8
+const longest = 3
 
 let since = -Infinity
 let turn: Promise<void> | undefined

@@ -55,11 +55,11 @@ describe('pages of an SQLite file', () => {
     expect(back.map(({ revision }) => revision)).toEqual(back.map((_event, index) => from - index))
   })
 
-  test('hold about a megabyte once it is known how long rows are', async () => {
+  test('hold about a quarter of a megabyte once it is known how long rows are', async () => {
     const store = await storeOf(long(100))
     const [first, ...others] = await forwards(store)
     expect(lengthOf(first ?? [])).toBeLessThan(2 * megabyte)
-    for (const page of others) expect(lengthOf(page)).toBeLessThan(1.1 * megabyte)
+    for (const page of others) expect(lengthOf(page)).toBeLessThan(0.4 * megabyte)
   })
 
   test('of short rows are as long as was asked for', async () => {

@@ -6,7 +6,7 @@ import type { Found, KeptEnd, Range, RecordedEvent } from '../port.ts'
 import { columns, recorded, rowReader } from './rows.ts'
 
 /** A page ends after so many characters of data. */
-const pageLength = 1024 * 1024
+const pageLength = 256 * 1024
 /** The most rows that are read at once: longer ones may follow short ones. */
 const mostRows = 256
 /** How long rows are taken to be until some were read. */

@@ -1,0 +1,7 @@
+// Reads what is at a URL, as fast as it comes, in a process of its own, and tells how many bytes it was.
+
+const [url = ''] = process.argv.slice(2)
+let bytes = 0
+const { body } = await fetch(url)
+for await (const piece of body ?? []) bytes += piece.length
+process.send?.(bytes)
