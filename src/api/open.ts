@@ -19,7 +19,7 @@ import { run, type Steps, task } from '../result/steps.ts'
 import { toError } from '../result/typed.ts'
 import { lateAudit } from '../ledger/late.ts'
 import { type LargeContentStore, withLargeContent } from '../store/blobs/large-content.ts'
-import { asNow, unknownOption } from '../store/options.ts'
+import { asNow, checkedOptions, unknownOption } from '../store/options.ts'
 import { ownStore } from '../store/own-store.ts'
 import type { EventStore } from '../store/port.ts'
 import { withWholeWrites } from '../store/whole/whole-writes.ts'
@@ -165,9 +165,12 @@ export const storeOn = (
     url: events.url,
     conversation: conversationOf,
     worker: (options) => serving(surroundings, options, (chat) => chat),
-    workerStopped: (worker, { reason } = {}) =>
+    workerStopped: (worker, options) =>
       task(async function* (): Steps<WriteError, void> {
         if (!isConversationId(worker)) return yield noWorkerId
+        const checked = checkedOptions(options, { reason: { is: isString, needed: 'is a text' } })
+        if (E.isLeft(checked)) return yield checked.left
+        const { reason } = checked.right
         yield* tell(adapter, actor, worker, { type: 'WorkerStopped', data: { ...(reason && { reason }) } })
       }),
     ...pausing(adapter, actor),
@@ -194,6 +197,8 @@ async function* blobOf({ blobs }: EventStore, sha256: string): AsyncGenerator<Ui
     throw toError(invalidInput('sha256', 'is a SHA-256 in hex: 64 characters of 0–9 a–f'))
   yield* blobs.get(sha256)
 }
+
+const isString = (value: unknown): boolean => typeof value === 'string'
 
 const noWorkerId = invalidInput(
   'worker',

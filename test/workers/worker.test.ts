@@ -199,5 +199,7 @@ describe('a worker', () => {
     const { store } = await scene()
     for (const id of ['a b', '', 'x'.repeat(201)])
       await expect(store.workerStopped(id)).rejects.toMatchObject({ _tag: 'InvalidInput', path: 'worker' })
+    for (const options of [null, 'x', { reason: 3 }, { why: 'x' }] as never[])
+      await expect(store.workerStopped('x', options)).rejects.toMatchObject({ _tag: 'InvalidInput' })
   })
 })
