@@ -238,6 +238,14 @@ describe('a store that is created late', () => {
   })
 })
 
+test('a path may have a question mark and a percent sign in it, written as %3F and %25', async () => {
+  const folder = dirname(file())
+  const store = await openStore(`sqlite:${folder}/what%3F 100%25 %41.db?timeout=1000`)
+  await store.conversation('c').append(hello)
+  await store.close()
+  expect(readdirSync(folder)).toContain('what? 100% %41.db')
+})
+
 describe('what cannot be a store is a typed error', () => {
   test.each([
     ['sqlite::memory:', 'memory:'],

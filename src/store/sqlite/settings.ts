@@ -19,7 +19,7 @@ const defaultTimeout = 5_000
 const longestTimeout = 2 ** 31 - 1
 
 /**
- * Reads `sqlite:path/to/file.db?synchronous=full|normal|off&timeout=5000`. The error does not repeat what a mistaken
+ * Reads `sqlite:path/to/file.db?synchronous=full|normal|off&timeout=5000`. In the path, `%3F` is a question mark and `%25` a percent sign. The error does not repeat what a mistaken
  * URL contains: it may be a password.
  */
 export const sqliteSettings = (url: string): E.Either<InvalidInput, SqliteSettings> => {
@@ -40,11 +40,14 @@ export const sqliteSettings = (url: string): E.Either<InvalidInput, SqliteSettin
     )
   return E.right({
     url: `sqlite:${name}`,
-    path: resolve(name),
+    path: resolve(decoded(name)),
     synchronous,
     timeout: Number(timeout),
   })
 }
+
+/** A question mark ends the path of a URL; all other characters stand for themselves. */
+const decoded = (name: string): string => name.replaceAll(/%3f/gi, '?').replaceAll('%25', '%')
 
 const problemOf = (name: string): string | undefined => {
   if (name === '') return 'name a file: sqlite:path/to/file.db'
