@@ -5,6 +5,7 @@ import {
   readFileSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
@@ -149,6 +150,27 @@ describe('a backup', () => {
     const [store, path] = await written()
     await expect(backup(store, path)).rejects.toMatchObject({ _tag })
     expect(readdirSync(dirname(path)).filter((name) => !name.startsWith('store.db'))).toEqual([])
+  })
+
+  test('removes what was left a day ago by one that was killed, and nothing else', async () => {
+    const [store, path] = await written()
+    const folder = dirname(path)
+    const names = [
+      'old.palimpsest-backup.tmp',
+      'old.palimpsest-backup.tmp-wal',
+      'new.palimpsest-backup.tmp',
+      'old.tmp',
+    ]
+    for (const name of names) {
+      writeFileSync(join(folder, name), '')
+      const time = new Date(Date.now() - (name.startsWith('old') ? 25 : 1) * 60 * 60 * 1000)
+      utimesSync(join(folder, name), time, time)
+    }
+    await store.backup(join(folder, 'backup.db'))
+    expect(readdirSync(folder).filter((name) => names.includes(name))).toEqual([
+      'new.palimpsest-backup.tmp',
+      'old.tmp',
+    ])
   })
 
   test('of a store that is no file says what to do instead', async () => {

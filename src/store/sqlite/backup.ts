@@ -4,12 +4,13 @@ import {
   existsSync,
   fsyncSync,
   openSync,
+  readdirSync,
   realpathSync,
   renameSync,
   rmSync,
   statSync,
 } from 'node:fs'
-import { basename, dirname, resolve } from 'node:path'
+import { basename, dirname, join, resolve } from 'node:path'
 import { backup, DatabaseSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
@@ -32,10 +33,11 @@ export const backupSqlite = async (
 ): Promise<E.Either<Failure, BackedUp>> => {
   const target = resolve(file)
   const store = `sqlite:${file}`
-  const temporary = `${target}.${randomUUID()}.tmp`
+  const temporary = `${target}.${randomUUID()}${unfinished}`
   try {
     const obstacle = obstacleTo(path, target, force)
     if (obstacle) return E.left(obstacle)
+    removeAbandoned(dirname(target))
     closeSync(openSync(temporary, 'wx', 0o600))
     await copyInto(path, temporary)
     const counted = await checked(store, temporary)
@@ -51,6 +53,20 @@ export const backupSqlite = async (
   } finally {
     for (const suffix of ['', '-journal', '-wal', '-shm'])
       if (existsSync(temporary + suffix)) rmSync(temporary + suffix, { force: true })
+  }
+}
+
+/** The end of the name of a backup that is being written. */
+const unfinished = '.palimpsest-backup.tmp'
+const day = 24 * 60 * 60 * 1000
+
+/** Removes what backups into this folder left that were killed: none that lives leaves its file alone for a day. */
+const removeAbandoned = (folder: string): void => {
+  for (const name of readdirSync(folder)) {
+    if (!/\.palimpsest-backup\.tmp(-journal|-wal|-shm)?$/.test(name)) continue
+    const file = join(folder, name)
+    const there = statSync(file, { throwIfNoEntry: false })
+    if (there?.isFile() && Date.now() - there.mtimeMs > day) rmSync(file, { force: true })
   }
 }
 
