@@ -191,6 +191,8 @@ test('an index whose process is killed at any event is continued without a gap o
     await once(child, 'exit')
     expect(child.signalCode).toBe('SIGKILL')
   }
-  const said = await saidOf(cataloguing(store, placeIn(folder)), 'a')
-  expect(said).toEqual(await saidOf(cataloguing(store), 'a'))
+  const [continued, ownIndex] = [cataloguing(store, placeIn(folder)), cataloguing(store)]
+  for (const catalogue of [continued, ownIndex])
+    await expect.poll(async () => right(await catalogue.outline('a')()).indexed).toBe(events.length - 1)
+  expect(await saidOf(continued, 'a')).toEqual(await saidOf(ownIndex, 'a'))
 })

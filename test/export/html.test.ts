@@ -175,7 +175,7 @@ describe('a page without a server', () => {
     const blind = { ...store, catalogue: noCatalogue(store) }
     const { tokens } = await gathered(blind, 'long')
     expect(tokens).toHaveLength(3_000)
-    expect(tokens).toEqual((await store.catalogue.outline('long')).tokens)
+    await expect.poll(async () => (await store.catalogue.outline('long')).tokens).toEqual(tokens)
   })
 
   test("is not written without what the store does not give: the error is the store's", async () => {

@@ -206,7 +206,7 @@ describe('of a conversation of 50 MB', () => {
     await store.close()
     page = pathToFileURL(`${join(await builtPage(), 'ui-file')}/`).href
     await begin()
-  })
+  }, 900_000)
   afterAll(async () => {
     await end()
     rmSync(folder, { recursive: true })
