@@ -187,8 +187,10 @@ describe('managing any context', () => {
         }
         expect(positions(after)).toEqual(expect.arrayContaining([...kept(before)]))
         const shown = new Set(positions(after))
-        for (const { use, result } of toolCalls(before))
-          if (result !== undefined) expect(shown.has(use)).toBe(shown.has(result))
+        for (const { use, result, isLate } of toolCalls(before))
+          // The call has an error result without a late one.
+          if (result !== undefined && !(isLate && shown.has(use)))
+            expect(shown.has(use)).toBe(shown.has(result))
       }),
       { numRuns: runs(700) },
     )

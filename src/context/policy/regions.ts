@@ -38,14 +38,14 @@ export const regionsOf = (effective: Effective, { keepFirst, keepLast }: Kept): 
   const end = Math.min(items.length - 1, messages.at(-keepLast) ?? 0)
   const turn = items.findLastIndex(beginsTurn)
   const calls = callsOf(effective)
-  const isSafe = (index: number): boolean => partedBy(calls, index).length === 0
+  const isSafe = (index: number, first = index): boolean => partedBy(calls, index, first).length === 0
   const region = (first: number, last: number): readonly Region[] => {
     let [from, to] = [first, last]
     while (from < to && !isSafe(from)) from++
-    while (from < to && !isSafe(to)) to--
+    while (from < to && !isSafe(to, from)) to--
     const cutAt = (index: number): number => {
       let cut = Math.min(index, to)
-      while (!isSafe(cut)) cut++
+      while (!isSafe(cut, from)) cut++
       return cut
     }
     return from < to ? [{ from, to, cutAt }] : []
