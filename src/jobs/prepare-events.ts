@@ -19,6 +19,7 @@ import type { ReadError, WriteError } from '../store/errors.ts'
 import { pagesOf } from '../store/pages.ts'
 import type { EventStore, Part, RecordedEvent } from '../store/port.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
+import type { Addition } from './write-whole.ts'
 
 /** New events of one conversation, encoded, and the end that they are appended to. */
 export interface Prepared {
@@ -29,6 +30,7 @@ export interface Prepared {
   /** What the last stored event is part of, if it does not count yet: an import was interrupted, or is under way. */
   readonly open?: Part | undefined
   readonly events: List<StoredEvent>
+  readonly findable?: Addition['findable']
 }
 
 type Preparing = Steps<ImportError | WriteError, Prepared>
@@ -145,7 +147,7 @@ export async function* prepareStored(
   }
   const added = events.slice(there)
   yield* checkAll(store, asTheyAre(added), { id, end })
-  return { id, stream, end, open, events: added }
+  return { id, stream, end, open, events: added, findable: 'each' }
 }
 
 /** The first stored event that is another one in the file. */

@@ -8,7 +8,7 @@ import { breath } from '../store/breath.ts'
 import type { ChainEnd } from '../history/ends.ts'
 import { conflict, importUnfinished, type WriteError } from '../store/errors.ts'
 import { isRecord, recordOf, recordPrefix, type Stretch } from '../store/whole/parts.ts'
-import type { EventStore, Part } from '../store/port.ts'
+import type { Append, EventStore, Part } from '../store/port.ts'
 
 /** Events to write to one stream of a conversation, after all that is there of it. */
 export interface Addition {
@@ -18,6 +18,8 @@ export interface Addition {
   /** What the last stored event is part of, if it does not count yet. */
   readonly open?: Part | undefined
   readonly events: EventList
+  /** As of an append: the events may be those of commands that are repeated here. */
+  readonly findable?: Append['findable']
 }
 
 /** Events in order; they need not all be in memory. */
@@ -55,7 +57,7 @@ export async function* writeAll(
 
 async function* write(
   store: EventStore,
-  { stream, end, open, events }: Addition,
+  { stream, end, open, events, findable }: Addition,
   last: true | string,
   wrote: (events: number) => void,
 ): Writing<void> {
@@ -68,7 +70,8 @@ async function* write(
     const isLast = written + batch.length === events.length
     const isAlone = last === true && !open && batch.length === events.length
     const part = { from, ...(isLast && { last }) }
-    const appended = yield* ok(store.append({ stream, events: batch, expected, ...(!isAlone && { part }) }))
+    const append = { stream, events: batch, expected, ...(findable && { findable }) }
+    const appended = yield* ok(store.append({ ...append, ...(!isAlone && { part }) }))
     // The stored events may have another time, and so another hash than the one that the next batch is chained to.
     if (appended === 'repeated') return yield conflict(stream, expected, expected + batch.length)
     written += batch.length

@@ -229,7 +229,9 @@ describe('a patrol', () => {
       },
     })
     expect(await store.audit.status()).not.toHaveProperty('patrolled')
+    // The events that were removed leave a gap in the file.
     expect(told).toEqual([
+      ['store', undefined],
       ['entry', 'z'],
       ['entry', 'late'],
       ['conversation', 'z'],

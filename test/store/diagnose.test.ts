@@ -59,6 +59,7 @@ describe('the diagnosis of an SQLite store', () => {
       'schema',
       'journal mode',
       'integrity',
+      'columns',
       'durability',
       'free room',
       'WAL',

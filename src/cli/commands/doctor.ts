@@ -19,8 +19,8 @@ export const addDoctor = (program: Command, { surroundings }: Shell): void => {
       `
 Exit code 1 if there is a problem.
 A ledger, if there is one: whether a checkpoint was ever kept elsewhere.
-SQLite: file, permissions, schema, integrity, durability, free space, recorded
-secrets, the time a durable append takes.
+SQLite: file, permissions, schema, integrity, columns (a sample), durability,
+free space, recorded secrets, the time a durable append takes.
 EventStoreDB: connection, credentials, version, append limit, clock, round
 trips, settings that drop events, secrets in the first 1,000 configurations. It
 writes a megabyte to a stream palimpsest-doctor-…, which the database drops

@@ -10,6 +10,7 @@ import { type Finding, finding, roundTrips, roundTripsText } from '../diagnosis.
 import { holdsSecret, secretsFinding } from '../recorded-secrets.ts'
 import { storeError } from './errors.ts'
 import { fileFinding, oldWal, permissions, room, wal } from './files.ts'
+import { checkColumns, notAsWritten } from './columns.ts'
 import { damaged, integrityProblems } from './integrity.ts'
 import { openFailure } from './open.ts'
 import { currentVersion, unusable, versionOf } from './schema.ts'
@@ -45,7 +46,9 @@ const contentFindings = async (settings: SqliteSettings): Promise<readonly Findi
   try {
     db = new DatabaseSync(path, { readOnly: true, timeout })
     const version = schema(db, url)
-    return version.status === 'problem' ? [version] : [version, journal(db), await integrity(settings)]
+    if (version.status === 'problem') return [version]
+    const pages = await integrity(settings)
+    return [version, journal(db), pages, ...(pages.status === 'ok' ? [await columns(settings)] : [])]
   } catch (error) {
     return [finding('database', 'problem', openFailure(settings, error).message)]
   } finally {
@@ -88,6 +91,19 @@ const integrity = async ({ url, path }: SqliteSettings): Promise<Finding> => {
   return problems.length === 0
     ? finding('integrity', 'ok', 'integrity_check finds nothing; palimpsest verify checks every hash')
     : finding('integrity', 'problem', damaged(url, problems).message)
+}
+
+const columns = async ({ url, path }: SqliteSettings): Promise<Finding> => {
+  const { looked, problems, unmarked } = await checkColumns(path, true)
+  if (problems.length > 0)
+    return finding('columns', 'problem', `${notAsWritten(url, problems).message} (looked at ${looked})`)
+  return unmarked > 0
+    ? finding(
+        'columns',
+        'warning',
+        `${unmarked} events of commands with an id are not in the index by id, as an import of JSONL by 0.1.0 leaves them: a repeat of such a command is written again; UPDATE events SET findable = 1, with sqlite3, puts that right (looked at ${looked})`,
+      )
+    : finding('columns', 'ok', `as the events say, in ${looked}; palimpsest verify looks at all`)
 }
 
 const configurations = `SELECT s.name AS stream, e.data FROM events e JOIN streams s ON s.id = e.stream

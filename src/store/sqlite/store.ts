@@ -16,6 +16,7 @@ import { backupSqlite } from './backup.ts'
 import { sqliteBlobs } from './blobs.ts'
 import { storeError } from './errors.ts'
 import { guardOf } from './guard.ts'
+import { checkColumns, notAsWritten } from './columns.ts'
 import { damaged, integrityProblems } from './integrity.ts'
 import { lazily } from './lazily.ts'
 import { openDatabase } from './open.ts'
@@ -120,7 +121,9 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
       if (isClosed) return E.left(storeClosed(url))
       try {
         const problems = await integrityProblems(settings.path)
-        return problems.length === 0 ? E.right(undefined) : E.left(damaged(url, problems))
+        if (problems.length > 0) return E.left(damaged(url, problems))
+        const changed = await checkColumns(settings.path)
+        return changed.problems.length > 0 ? E.left(notAsWritten(url, changed.problems)) : E.right(undefined)
       } catch (error) {
         return E.left(storeError(url, error))
       }

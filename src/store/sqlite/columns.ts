@@ -1,0 +1,261 @@
+import { createHash } from 'node:crypto'
+import { DatabaseSync, type SQLInputValue, type StatementSync } from 'node:sqlite'
+import { hashOf } from '../../events/codec.ts'
+import { conversationOf, eventId, notedIn, queuedIn, turnedIn } from '../../events/ids.ts'
+import { breath } from '../breath.ts'
+import type { StoreError } from '../errors.ts'
+import { remembered } from '../lru.ts'
+
+// Columns that no hash covers decide which events a stream has, in which order, whether a command is a repeat, and which content is
+// removed. All can be derived from the events and the contents, except a stream's `name`, a blob's `time`, and whether an end was emptied.
+
+/** The result of a look at the columns. */
+export interface ColumnsReport {
+  /** How many rows were looked at, of how many. */
+  readonly looked: string
+  /** The first problems; empty if there are none. */
+  readonly problems: readonly string[]
+  /** How many of these events an import of JSONL by 0.1.0 may have left without the mark: a repeat of their commands is written again. */
+  readonly unmarked: number
+}
+
+/** Streams in which commands look for what they wrote. */
+const lookedIn = [conversationOf, notedIn, queuedIn]
+/** Streams that `verify` reads to their ends. */
+const verified = [...lookedIn, turnedIn]
+
+/** The most problems that are reported. */
+const mostProblems = 3
+/** Rows of events that one statement looks at: about two milliseconds. */
+const window = 1_000
+/** Of a sample: stretches of `window` events, streams, and bytes of large contents. */
+const sampled = { windows: 10, streams: 1_000, blobBytes: 64 * 1024 * 1024 }
+
+/**
+ * Compares the columns of a file with what can be derived: positions and revisions without gaps and in one order, `findable` where a
+ * command looks for what it wrote, kept ends that name events, large contents under their hashes.
+ *
+ * Reads one state of the file, on its own connection, and lets the process do other things meanwhile. Throws the driver's errors.
+ *
+ * @param isSample look at some rows only, which takes about as long for any file
+ */
+export const checkColumns = async (path: string, isSample = false): Promise<ColumnsReport> => {
+  const db = new DatabaseSync(path, { readOnly: true, readBigInts: true })
+  try {
+    db.exec('BEGIN')
+    const problems: string[] = []
+    const looked: string[] = []
+    let unmarked = 0
+    for (const [table, name, check] of checks) {
+      let count = 0
+      for (const step of check(db, isSample)) {
+        count += step.rows
+        problems.push(...step.found)
+        unmarked += step.unmarked ?? 0
+        if (problems.length >= mostProblems) break
+        await breath()
+      }
+      const all = numberOf(db.prepare(`SELECT count(*) FROM ${table}`))
+      looked.push(`${thousands.format(count)} of ${thousands.format(all)} ${name}`)
+      if (problems.length >= mostProblems) break
+    }
+    return { looked: looked.join(', '), problems: problems.slice(0, mostProblems), unmarked }
+  } finally {
+    db.close()
+  }
+}
+
+const thousands = new Intl.NumberFormat('en')
+
+export const notAsWritten = (store: string, problems: readonly string[]): StoreError => ({
+  _tag: 'StoreCorrupt',
+  message: `${store} was changed: its columns are not as its events say (${problems.join('; ')}): restore a backup; if only findable is wrong, UPDATE events SET findable = 1 makes it right`,
+  store,
+})
+
+/** How many rows were looked at in one step, and what is wrong with them. */
+interface Looked {
+  readonly rows: number
+  readonly found: readonly string[]
+  readonly unmarked?: number
+}
+
+const numberOf = (statement: StatementSync, ...parameters: readonly SQLInputValue[]): bigint => {
+  const [value] = Object.values(statement.get(...parameters) ?? {})
+  return typeof value === 'bigint' ? value : 0n
+}
+
+function* eventProblems(db: DatabaseSync, isSample: boolean): Generator<Looked, void> {
+  const extent = db.prepare(
+    `SELECT count(*) AS rows, min(position) AS least, max(position) AS last
+     FROM (SELECT position FROM events WHERE position > ? ORDER BY position LIMIT ${window})`,
+  )
+  const suspects = db.prepare(
+    `SELECT e.position, e.stream, e.revision, e.id, e.metadata, e.findable, s.name, p.position AS before
+     FROM events e LEFT JOIN streams s ON s.id = e.stream
+       LEFT JOIN events p ON p.stream = e.stream AND p.revision = e.revision - 1
+     WHERE e.position > ? AND e.position <= ? AND (
+       s.name IS NULL OR e.revision < 0 OR (e.revision > 0 AND (p.position IS NULL OR p.position > e.position))
+       OR e.findable <> 1 OR (e.findable IS NULL AND substr(e.id, 15, 1) = '5')
+     )`,
+  )
+  const marked = db.prepare('SELECT min(revision) AS first FROM events WHERE stream = ? AND findable = 1')
+  const firsts = remembered<unknown>(1_000)
+  /** The first revision with the mark. Before it there may be an import of 0.1.0, which set none. */
+  const firstMarked = (stream: bigint): unknown => {
+    if (firsts.get(`${stream}`) === undefined) firsts.set(`${stream}`, marked.get(stream)?.['first'])
+    return firsts.get(`${stream}`)
+  }
+  const last = numberOf(db.prepare('SELECT max(position) FROM events'))
+  const step = isSample ? last / BigInt(sampled.windows) : 0n
+  for (let after = 0n; after < last;) {
+    const { rows, least, last: until } = extent.get(after) ?? {}
+    if (typeof rows !== 'bigint' || typeof least !== 'bigint' || typeof until !== 'bigint') return
+    const found: string[] = []
+    if (until - after !== rows) found.push(gapAfter(after, least))
+    let unmarked = 0
+    for (const suspect of suspects.iterate(after, until)) {
+      const problem = orderProblem(suspect)
+      if (problem !== undefined) found.push(problem)
+      else if (isUnmarked(suspect)) {
+        const { stream, revision } = suspect
+        const earliest = firstMarked(BigInt(Number(stream)))
+        if (typeof earliest === 'bigint' && earliest < Number(revision)) found.push(markMissing(suspect))
+        else unmarked++
+      }
+    }
+    yield { rows: Number(rows), found, unmarked }
+    const next = after + step
+    after = next > until ? next : until
+  }
+}
+
+const gapAfter = (after: bigint, first: bigint): string =>
+  first === after + 1n
+    ? `between positions ${first} and ${after + BigInt(window)} of all events some are missing: they were removed, or moved`
+    : `positions ${after + 1n} to ${first - 1n} of all events are missing: they were removed, or moved`
+
+type Row = Record<string, unknown>
+
+const placeOf = ({ position, revision, name }: Row): string =>
+  `event ${String(revision)} of ${String(name)} (position ${String(position)})`
+
+const orderProblem = (row: Row): string | undefined => {
+  const { position, revision, findable, name, before } = row
+  if (typeof name !== 'string') return `the event at position ${String(position)} belongs to no stream`
+  if (typeof revision !== 'bigint' || revision < 0n) return `${placeOf(row)} has a revision below 0`
+  if (revision > 0n && typeof before !== 'bigint') return `the event before ${placeOf(row)} is missing`
+  if (typeof before === 'bigint' && before > Number(position))
+    return `${placeOf(row)} comes before the one that it follows`
+  return findable === null || findable === 1n
+    ? undefined
+    : `${placeOf(row)} has something else than 1 or NULL in findable`
+}
+
+const markMissing = (row: Row): string =>
+  `${placeOf(row)} has NULL in findable: a repeat of its command would be written again`
+
+interface Commanded {
+  readonly commandId?: unknown
+  readonly actor?: { readonly kind?: unknown }
+}
+
+/** Whether an event without the mark is the first of a command that may be repeated, and looks for it then. Imports look elsewhere. */
+const isUnmarked = ({ findable, name, id, metadata }: Row): boolean => {
+  const stream = String(name)
+  if (findable !== null || !lookedIn.some((of) => of(stream) !== undefined)) return false
+  try {
+    const { commandId, actor } = JSON.parse(String(metadata)) as Commanded
+    return actor?.kind !== 'import' && id === eventId(stream, String(commandId), 0)
+  } catch {
+    return false
+  }
+}
+
+function* endProblems(db: DatabaseSync, isSample: boolean): Generator<Looked, void> {
+  const streams = db.prepare(
+    `SELECT s.id AS stream, s.name, s.last, s.hash, e.id, e.type, e.data, e.metadata
+     FROM streams s LEFT JOIN events e ON e.stream = s.id AND e.revision = s.last
+     WHERE s.id > ? ORDER BY s.id LIMIT 20`,
+  )
+  const last = numberOf(db.prepare('SELECT max(id) FROM streams'))
+  const steps = BigInt(sampled.streams / 20)
+  const step = isSample ? last / steps : 0n
+  for (let after = -(2n ** 63n); after < last;) {
+    const rows = streams.all(after)
+    const until = rows.at(-1)?.['stream']
+    if (typeof until !== 'bigint') return
+    yield { rows: rows.length, found: rows.flatMap((row) => endProblem(row, isSample) ?? []) }
+    const next = after < 0n ? until : after + step
+    after = next > until ? next : until
+  }
+}
+
+/** @param isSample compare also what `verify` compares with its conversation */
+const endProblem = (
+  { name, last, hash, id, type, data, metadata }: Row,
+  isSample: boolean,
+): string | undefined => {
+  if (last === null && hash === null) return undefined
+  if (typeof last !== 'bigint' || typeof hash !== 'string')
+    return `the end that is kept of ${String(name)} lacks its ${last === null ? 'revision' : 'hash'}`
+  if (!isSample && verified.some((of) => of(String(name)) !== undefined)) return undefined
+  if (typeof data !== 'string')
+    return `${String(name)} once had an event ${last}, which is missing: its end was lost`
+  const texts = { id: String(id), type: String(type), data, metadata: String(metadata) }
+  return hashOf(texts) === hash
+    ? undefined
+    : `event ${last} of ${String(name)} is not the one that it ended with: it was changed`
+}
+
+function* blobProblems(db: DatabaseSync, isSample: boolean): Generator<Looked, void> {
+  // Names of either table, as a changed one is in one of them only.
+  const next = db.prepare(
+    `SELECT min(name) AS name FROM (SELECT min(sha256) AS name FROM blobs WHERE sha256 > ?1
+       UNION ALL SELECT min(sha256) FROM blob_chunks WHERE sha256 > ?1)`,
+  )
+  const blob = db.prepare('SELECT bytes, time FROM blobs WHERE sha256 = ?')
+  const chunk = db.prepare('SELECT chunk FROM blob_chunks WHERE sha256 = ? AND n = ?')
+  const chunks = db.prepare('SELECT count(*) FROM blob_chunks WHERE sha256 = ?')
+  let left = isSample ? sampled.blobBytes : Infinity
+  for (let after: unknown = ''; left > 0;) {
+    const { name } = next.get(String(after)) ?? {}
+    if (typeof name !== 'string') return
+    const hash = createHash('sha256')
+    let bytes = 0
+    let n = 0
+    for (; ; n++) {
+      const { chunk: part } = chunk.get(name, n) ?? {}
+      if (!(part instanceof Uint8Array)) break
+      hash.update(part)
+      bytes += part.length
+      yield { rows: 0, found: [] }
+    }
+    const isWhole = BigInt(n) === numberOf(chunks, name) && hash.digest('hex') === name
+    const problem = blobProblem(name, blob.get(name), bytes, isWhole)
+    yield { rows: 1, found: problem === undefined ? [] : [problem] }
+    left -= bytes + 1
+    after = name
+  }
+}
+
+const blobProblem = (
+  name: string,
+  row: Row | undefined,
+  bytes: number,
+  isWhole: boolean,
+): string | undefined => {
+  if (!row) return `chunks of a content ${name} are kept, but the content is not listed: it is never removed`
+  if (!isWhole) return `the chunks of content ${name} do not match this hash`
+  if (row['bytes'] !== BigInt(bytes)) return `content ${name} has ${bytes} bytes, and is said to have others`
+  return isTime(String(row['time'])) ? undefined : `content ${name} has no time that is one`
+}
+
+const isTime = (text: string): boolean =>
+  !Number.isNaN(Date.parse(text)) && new Date(text).toISOString() === text
+
+const checks = [
+  ['events', 'events', eventProblems],
+  ['streams', 'streams', endProblems],
+  ['blobs', 'large contents', blobProblems],
+] as const
