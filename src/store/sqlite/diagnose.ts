@@ -25,8 +25,9 @@ export const diagnoseSqlite = (url: string): TaskEither<InvalidInput, readonly F
     if (file.status === 'problem') return [file]
     const readable = permissions(settings)
     const contents = await contentFindings(settings)
-    // If it is not a store, or damaged, nothing else is worth knowing.
-    if (contents.some(({ status }) => status === 'problem')) return [file, ...contents, ...oldWal(settings)]
+    // If it is not a store, or damaged, nothing else is worth knowing. A store with a changed column can still be read.
+    if (contents.some(({ check, status }) => status === 'problem' && check !== 'columns'))
+      return [file, ...contents, ...oldWal(settings)]
     return [
       file,
       readable,
