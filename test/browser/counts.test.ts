@@ -113,6 +113,11 @@ describe.skipIf(noBrowser !== '')(`the page${noBrowser}`, () => {
     await slider.focus()
     const back = async (steps: number): Promise<void> => {
       for (let step = 0; step < steps; step++) await page.keyboard.press('ArrowLeft')
+      // The page may still be taking steps.
+      for (let before = NaN, now = await at(); now !== before; now = await at()) {
+        before = now
+        await page.waitForTimeout(500)
+      }
       await shows(await at())
     }
     await back(30)
