@@ -4,13 +4,20 @@ import {
   callersIn,
   clean,
   isCompaction,
-  isNews,
   isThinking,
   pairServerTools,
   type Utterance,
   utterancesIn,
 } from './render/renderer.ts'
-import { type LateCalls, lateCalls, type OpenCalls, openCalls, type WaitingCall } from './waiting-calls.ts'
+import {
+  type LateCalls,
+  lateCalls,
+  type OpenCalls,
+  openCalls,
+  type SettledCalls,
+  settledCalls,
+  type WaitingCall,
+} from './waiting-calls.ts'
 
 /**
  * A tool call, by the positions of the events that make and answer it; without `result` it has no answer yet. Calls of a server tool are
@@ -34,7 +41,7 @@ export const toolCalls = (effective: Effective): readonly ToolCall[] => {
     made: 0,
     open: openCalls(),
     late: lateCalls(),
-    settled: new Map(),
+    settled: settledCalls(),
     isTold: false,
     servers: new Map(),
     ids: new Set(),
@@ -56,9 +63,8 @@ interface Talk {
   made: number
   readonly open: OpenCalls<WaitingCall>
   readonly late: LateCalls<WaitingCall & { readonly message: number }>
-  /** By id, the newest call that an error result stands for, or that the conversation continued without. */
-  readonly settled: Map<string, Settled>
-  /** Whether the result of such a call came, and is shown as soon as no call is open. */
+  readonly settled: SettledCalls<WaitingCall>
+  /** A late result of a settled call came, and is shown as soon as no call is open. */
   isTold: boolean
   /** The positions of the server tool uses without a result so far, by id. */
   readonly servers: Map<string, number>
@@ -67,12 +73,6 @@ interface Talk {
   last: 'assistant' | 'user' | undefined
   /** The last thing that the assistant said. */
   reply: Utterance | undefined
-}
-
-/** The position of a call, and the error that stands for it if one is stored. */
-interface Settled {
-  readonly use: number
-  readonly error?: unknown
 }
 
 const ignore = (): void => undefined
@@ -109,7 +109,7 @@ const endTurn = (talk: Talk): void => {
 
 /** The results of these calls are shown, if they come, but not beside the calls. */
 const settleLate = ({ late, settled }: Talk): void => {
-  for (const { storedId, position } of late.list()) settled.set(storedId, { use: position })
+  for (const call of late.list()) settled.add(call)
   late.clear()
 }
 
@@ -120,14 +120,13 @@ const answer = (talk: Talk, block: KnownBlock<'tool_result'>, result: number): v
   const missed = open.has(id) ? undefined : talk.late.find(id)
   if (missed) open.reopen(talk.late.takeFrom(missed.message))
   const call = open.take(id)
-  const late = call ? undefined : settled.get(id)
-  if (late && isNews(late, block)) {
-    settled.delete(id)
+  const settledCall = call ? undefined : settled.take(block)
+  if (settledCall) {
     talk.isTold = true
-    paired.push({ id, use: late.use, result, isLate: true })
+    paired.push({ id, use: settledCall.position, result, isLate: true })
   }
   if (!call) return
-  if (block.is_error === true) settled.set(id, { use: call.position, error: block.content })
+  if (block.is_error === true) settled.add(call, block.content)
   paired.push({ id, use: call.position, result })
   talk.last = 'user'
 }

@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { KnownBlock } from '../events/blocks.ts'
 import { START } from '../events/events.ts'
 
 // The calls of a turn that have no result. There may be hundreds of thousands, so nothing here searches all of them for one.
@@ -128,5 +130,28 @@ export const lateCalls = <L extends Late>(): LateCalls<L> => {
       byId.clear()
     },
     wereSent: ({ answers = START }) => (lowest.at(-1) ?? Infinity) <= answers,
+  }
+}
+
+/** The calls that an error result stands for, stored or inserted. A result that comes later is shown as text, if it says something else. */
+export interface SettledCalls<C extends WaitingCall> {
+  /** @param error the content of a stored error result */
+  readonly add: (call: C, error?: unknown) => void
+  /** Removes the newest call of a result's id, unless its stored error result says the same. */
+  readonly take: (result: KnownBlock<'tool_result'>) => C | undefined
+  readonly clear: () => void
+}
+
+export const settledCalls = <C extends WaitingCall>(): SettledCalls<C> => {
+  const settled = new Map<string, { readonly call: C; readonly error: unknown }>()
+  return {
+    add: (call, error) => void settled.set(call.storedId, { call, error }),
+    take: ({ tool_use_id: id, is_error: isError, content }) => {
+      const { call, error } = settled.get(id) ?? {}
+      if (isError === true && error !== undefined && isDeepStrictEqual(error, content)) return undefined
+      settled.delete(id)
+      return call
+    },
+    clear: () => settled.clear(),
   }
 }

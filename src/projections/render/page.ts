@@ -1,11 +1,18 @@
 import { type Block, textBlock } from '../../events/blocks.ts'
 import type { Role } from '../../events/events.ts'
-import { type LateCalls, lateCalls, type OpenCalls, openCalls } from '../waiting-calls.ts'
+import {
+  type LateCalls,
+  lateCalls,
+  type OpenCalls,
+  openCalls,
+  type SettledCalls,
+  settledCalls,
+} from '../waiting-calls.ts'
 import { addTo, type Draft, joinedTo } from './drafts.ts'
 import { idsOfRequest, type RequestIds } from './ids.ts'
 import type { Report } from './repairs.ts'
 import type { Utterance } from './utterances.ts'
-import type { Call, Late, Settled, Waiting } from './waiting.ts'
+import type { Call, Late, Waiting } from './waiting.ts'
 
 /** The request so far, and all that decides how the next message is written. Changed in place. */
 export interface Page {
@@ -20,9 +27,8 @@ export interface Page {
   readonly ids: RequestIds
   readonly open: OpenCalls<Call>
   readonly late: LateCalls<Late>
-  /** The newest call of each stored id whose error result stays. */
-  readonly settled: Map<string, Settled>
-  /** Results of such calls, which are told with the next thing that is said to the model while no call is open. */
+  readonly settled: SettledCalls<Call>
+  /** Late results of settled calls, which are told with the next thing that is said to the model while no call is open. */
   readonly told: Pick<Utterance, 'position' | 'content'>[]
   /** Server tool uses without a result so far, in the order of the uses. */
   readonly waiting: Map<string, Waiting>
@@ -62,7 +68,7 @@ export const emptyPage = (report: Report): Page => ({
   ids: idsOfRequest(),
   open: openCalls(),
   late: lateCalls(),
-  settled: new Map(),
+  settled: settledCalls(),
   told: [],
   waiting: new Map(),
   reply: undefined,

@@ -18,7 +18,6 @@ export type {
   RequestToolUse,
 } from './request-types.ts'
 export { type RenderedMessage, type Utterance, utterancesIn } from './utterances.ts'
-export { isNews } from './waiting.ts'
 export { prefixUnchanged } from './thinking.ts'
 export { toolsOf } from './tools.ts'
 export { callersIn, pairServerTools } from './server-tools.ts'

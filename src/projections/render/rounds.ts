@@ -5,7 +5,7 @@ import { dropUses, silence } from './omitting.ts'
 import { add, fillers, insert, lateResult, type Page } from './page.ts'
 import type { Report } from './repairs.ts'
 import type { Utterance } from './utterances.ts'
-import { type Call, isNews, type Late, reportAnswer } from './waiting.ts'
+import { type Call, type Late, reportAnswer } from './waiting.ts'
 
 /** Answers the open calls with errors; their real results may still come, until the turn ends. */
 export const answerOpen = ({ messages, count, open, late }: Page): void => {
@@ -26,7 +26,7 @@ export const addError = (messages: Draft[], { id, position }: Call, nth: number)
 export const settleLate = ({ late, settled, report }: Page): void => {
   for (const made of late.list()) {
     reportAnswer(made, report)
-    settled.set(made.storedId, { call: made })
+    settled.add(made)
   }
   late.clear()
 }
@@ -60,12 +60,11 @@ export const answered = (
   const tooLate = open.has(id) ? undefined : late.find(id)
   if (tooLate) rejoin(page, tooLate)
   const found = open.take(id)
-  if (found && result.is_error === true) settled.set(id, { call: found, error: result.content })
-  const missed = found ? undefined : settled.get(id)
-  if (missed && isNews(missed, result)) {
-    settled.delete(id)
-    page.told.push({ position, content: asText(missed.call.id, result, position, report) })
-    const why = `an error result stands for the call of ${missed.call.position}`
+  if (found && result.is_error === true) settled.add(found, result.content)
+  const missed = found ? undefined : settled.take(result)
+  if (missed) {
+    page.told.push({ position, content: asText(missed.id, result, position, report) })
+    const why = `an error result stands for the call of ${missed.position}`
     report('result-as-text', position, `tool_result ${id} came late: ${why}`)
     return []
   }

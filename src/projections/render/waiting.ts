@@ -1,5 +1,4 @@
-import { isDeepStrictEqual } from 'node:util'
-import type { Block, KnownBlock } from '../../events/blocks.ts'
+import type { Block } from '../../events/blocks.ts'
 import type { WaitingCall } from '../waiting-calls.ts'
 import type { Report } from './repairs.ts'
 
@@ -15,18 +14,6 @@ export interface Late extends Call {
   /** `nth` of the message that the call was in then. */
   readonly message: number
 }
-/** A call that an error result stands for: a stored one, or one that render inserts. A result that comes later is shown as text. */
-export interface Settled {
-  readonly call: Call
-  /** The content of the stored one. */
-  readonly error?: unknown
-}
-/** Whether a result says something else than the error result that stands for its call. */
-export const isNews = (
-  { error }: Pick<Settled, 'error'>,
-  { content, is_error: isError }: KnownBlock<'tool_result'>,
-): boolean => isError !== true || error === undefined || !isDeepStrictEqual(error, content)
-
 /** A server tool use without a result so far. */
 export interface Waiting {
   readonly id: string
