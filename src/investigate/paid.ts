@@ -1,13 +1,11 @@
 import { estimate } from '../context/tokens/estimate.ts'
 import { type Block, isBlock, textBlock } from '../events/blocks.ts'
 import type { ConversationEvent, Origin } from '../events/events.ts'
-import { beginsTurn } from '../commands/state.ts'
-import { isSameReply } from '../context/tokens/usage.ts'
 import { isUnproven } from '../receipts/calls.ts'
 import { failedIn } from '../models/asking.ts'
 import { receiptsOfSummary } from '../receipts/summary-request.ts'
 import { type Counts, countsIn } from '../turn/spending/usage.ts'
-import { isImported, namedReplies } from './same-call.ts'
+import { continuedReplies, isImported, namedReplies } from './same-call.ts'
 
 /** Something that a model was asked and that may have cost money. */
 export interface PaidCall {
@@ -40,7 +38,7 @@ export interface PaidCalls {
 export const paidCallsIn = async (events: AsyncIterable<ConversationEvent>): Promise<PaidCalls> => {
   let calls: PaidCall[] = []
   let inherited = 0
-  let before: Reply | undefined
+  const isContinued = continuedReplies(isReply)
   const namesOf = namedReplies()
   const summaries = new Set<string>()
   for await (const event of events) {
@@ -48,10 +46,8 @@ export const paidCallsIn = async (events: AsyncIterable<ConversationEvent>): Pro
       inherited += calls.length
       calls = []
     }
-    if (event.type === 'Rewound' || beginsTurn(event)) before = undefined
     const names = namesOf(event)
-    const isPart = before && isReply(event) && isSameReply(before.data, event.data)
-    if (isReply(event)) before = event
+    const isPart = isContinued(event)
     for (const call of callsOf(event, names, summaries)) {
       const last = calls.at(-1)
       // An import may have stored a reply in parts, each with the usage of all so far.

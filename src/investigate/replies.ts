@@ -5,12 +5,11 @@ import {
   type Origin,
   type Receipt,
 } from '../events/events.ts'
-import { beginsTurn } from '../commands/state.ts'
 import type { Log } from '../projections/path.ts'
 import type { CallName } from '../events/call-name.ts'
-import { isSameReply } from '../context/tokens/usage.ts'
-import { isUnproven, type ModelCall, numberedCalls } from '../receipts/calls.ts'
+import { isUnproven, type ModelCall, numberedCalls, type UnprovenReply } from '../receipts/calls.ts'
 import { fingerprintsIn } from '../receipts/receipt-blocks.ts'
+import { continuedReplies } from './same-call.ts'
 
 /** A reply of a model: what it was asked with, as far as that is recorded. */
 export interface ReplyCall {
@@ -35,9 +34,9 @@ export const repliesIn = (log: Log): readonly ReplyCall[] => {
   const callsOf = numberedCalls()
   const prints = new Map<number, string>()
   const replies: ReplyCall[] = []
-  let before: ConversationEvent<'MessageAppended'> | undefined
+  const isContinued = continuedReplies(isTold)
   for (const event of log) {
-    if (event.type === 'Rewound' || beginsTurn(event)) before = undefined
+    const isPart = isContinued(event)
     const { position } = event
     const answered = event.metadata.time
     for (const { number, kind, origin, receipt } of callsOf(event)) {
@@ -58,21 +57,24 @@ export const repliesIn = (log: Log): readonly ReplyCall[] => {
         ...(own !== undefined && { prints: own }),
       })
     }
-    if (!isUnproven(event) || isOfProgram(event.data.origin)) continue
+    if (!isTold(event)) continue
     const { origin } = event.data
     const at = position - 1
     const reply = { position, at, parts: [position], origin, asked: timeAt(log, at), answered }
     const last = replies.at(-1)
-    if (last && before && isSameReply(before.data, event.data))
+    if (last && isPart)
       replies[replies.length - 1] = { ...last, parts: [...last.parts, position], origin, answered }
     else replies.push(reply)
-    before = event
   }
   return replies
 }
 
 /** Whether a program said this itself, in the place of a model: it names `<synthetic>`. */
 export const isOfProgram = ({ model }: Pick<Origin, 'model'>): boolean => model?.startsWith('<') === true
+
+/** Replies without a receipt that a model gave. */
+const isTold = (event: ConversationEvent): event is UnprovenReply =>
+  isUnproven(event) && !isOfProgram(event.data.origin)
 
 const timeAt = (log: Log, at: number): string => (log[at] ?? log[0])?.metadata.time ?? ''
 

@@ -1,4 +1,6 @@
 import { hash, randomUUID } from 'node:crypto'
+import { beginsTurn } from '../commands/state.ts'
+import { isSameReply } from '../context/tokens/usage.ts'
 import { contentOf, type ConversationEvent, type Message } from '../events/events.ts'
 
 // The same call may be in several conversations: programs begin a file with what another one has, and an import may store a reply again.
@@ -37,6 +39,20 @@ export const namedReplies = (): ((event: ConversationEvent) => readonly string[]
 /** Whether an import of another program's file wrote an event. */
 export const isImported = ({ metadata }: ConversationEvent): boolean =>
   metadata.commandId.startsWith('import:')
+
+type Reply = ConversationEvent<'MessageAppended'>
+
+/** Tells, event by event of a log, if a reply continues the one before it: an import may have stored a reply in parts. */
+export const continuedReplies = (isReply: (event: ConversationEvent) => event is Reply) => {
+  let before: Reply | undefined
+  return (event: ConversationEvent): boolean => {
+    if (event.type === 'Rewound' || beginsTurn(event)) before = undefined
+    if (!isReply(event)) return false
+    const isPart = before !== undefined && isSameReply(before.data, event.data)
+    before = event
+    return isPart
+  }
+}
 
 const pathAfter = (path = '', said: readonly Message[]): string =>
   hash('sha256', JSON.stringify([path, said.map(({ role, content }) => [role, content])]), 'base64url').slice(

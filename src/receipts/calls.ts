@@ -120,9 +120,11 @@ export async function* everyCallIn(
 }
 
 /** Whether an event is a reply of a model, by its origin, without a receipt. */
-export const isUnproven = (event: ConversationEvent): event is Unproven => {
+export const isUnproven = (event: ConversationEvent): event is UnprovenReply => {
   if (event.type !== 'MessageAppended' || event.data.role !== 'assistant') return false
   const { model, requestId, usage, context } = event.data.origin ?? {}
   return !context && (model !== undefined || requestId !== undefined || usage !== undefined)
 }
-type Unproven = ConversationEvent<'MessageAppended'> & { readonly data: { readonly origin: Origin } }
+export type UnprovenReply = ConversationEvent<'MessageAppended'> & {
+  readonly data: { readonly origin: Origin }
+}
