@@ -1,7 +1,7 @@
 import { copyFileSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { DatabaseSync } from 'node:sqlite'
+import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
 import { openStore } from 'palimpsest'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newKeyFile } from '../../src/audit.ts'
@@ -12,7 +12,7 @@ import { inDirectory, shell } from '../cli/palimpsest.ts'
 import { right } from '../support/either.ts'
 import { temporaryFolder } from '../support/stores.ts'
 
-type Cell = string | bigint | Uint8Array | null
+type Cell = SQLOutputValue
 type Row = Readonly<Record<string, Cell>>
 
 const said = (content: string) => ({ role: 'user', content }) as const
@@ -79,6 +79,7 @@ const isFound = async (file: string): Promise<boolean> => {
 const othersOf = (cell: Cell): readonly Cell[] => {
   if (cell === null) return [0n, 1n, 'x']
   if (typeof cell === 'bigint') return [null, 0n, 1n, cell + 1n, cell + 1_000_000n]
+  if (typeof cell === 'number') return [null, 0, cell + 1]
   if (typeof cell === 'string') return [null, '', `${cell} `, cell.toUpperCase()]
   return [new Uint8Array(), cell.map((byte, at) => (at === 0 ? byte ^ 1 : byte))]
 }
@@ -116,7 +117,7 @@ const rowsOf = (db: DatabaseSync, table: string): readonly Row[] => {
       ? `SELECT e.*, s.name AS "$stream", revision = min(iif(findable = 1, revision, NULL)) OVER (PARTITION BY stream) AS "$isFirst"
          FROM events e JOIN streams s ON s.id = e.stream ORDER BY position`
       : `SELECT * FROM ${table} LIMIT 3`
-  return db.prepare(sql).all() as unknown as readonly Row[]
+  return db.prepare(sql).all()
 }
 
 /** Changes one cell of a file; false if the file cannot have that. */
