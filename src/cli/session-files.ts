@@ -6,14 +6,14 @@ import { ownFormats } from '../formats/registry.ts'
 /** A file to import. */
 export interface SessionPath {
   readonly file: string
-  /** Whether it was found in a folder, and may be no session. */
+  /** Found in a folder: it may be no session. */
   readonly isFound: boolean
 }
 
-/** What cannot be looked at is no folder: whoever reads it says why. */
+/** Tells a folder. For a path that cannot be looked at, the answer is no: whoever reads it says why. */
 export const isFolder = (file: string): boolean => file !== '-' && kindOf(file)?.isDirectory() === true
 
-/** What is at a path, if it can be looked at. */
+/** Looks at a path; undefined if that fails. */
 export const kindOf = (file: string): Stats | undefined => {
   try {
     return statSync(file)
@@ -33,7 +33,7 @@ export const sessionPaths = (files: readonly string[]): readonly SessionPath[] =
     return found.length > 0 ? found : [{ file, isFound: false }]
   })
 
-/** Why nothing is imported from a path that stands for a folder; undefined if it is a file. */
+/** Says why nothing is imported from a path that stands for a folder; undefined for a file. */
 export const folderProblem = (path: string): FileUnreadable | undefined => {
   if (!isFolder(path)) return undefined
   const entries = entriesOf(path)

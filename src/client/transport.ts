@@ -153,7 +153,7 @@ export const transport = (given: string, options: ClientOptions): Transport => {
 /** A body to send. Throws `InvalidInput` for what JSON cannot hold, or is nested thousands of levels deep. */
 export const textOf = (body: unknown): string => sendable(() => JSON.stringify(body))
 
-/** What is made of a value to send. Throws `InvalidInput` where that fails. */
+/** Makes of a value what is sent. Throws `InvalidInput` where that fails. */
 export const sendable = <A>(make: () => A): A => {
   try {
     return make()

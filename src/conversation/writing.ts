@@ -128,7 +128,7 @@ export const snapshotOf = (messages: readonly unknown[]): E.Either<InvalidInput,
     ),
   )
 
-/** What the library itself writes. */
+/** The writes of the library itself. */
 export interface OwnWriting {
   /** `append`, for what is recorded whatever it holds: replies, the results of tools, and what was checked when it was said. */
   readonly record: Writing['append']

@@ -23,7 +23,7 @@ import { openWithheld } from './withheld.ts'
 /** The digests of the requests that events are the answers to, by position. */
 export type Digests = ReadonlyMap<number, readonly unknown[]>
 
-export interface Span {
+export interface EventSpan {
   readonly from: string
   readonly to: string
 }
@@ -38,18 +38,22 @@ interface Chain {
 interface ConversationChain extends Chain {
   readonly receipts: Digests
   /** When the first and the last event that says so were recorded. */
-  readonly span: Span | undefined
+  readonly span: EventSpan | undefined
 }
 
 /** An event, and its hash, which the next one names. */
-export interface Chained extends Read {
+export interface ChainedEvent extends Read {
   readonly position: number
   /** The hash of the event before it. */
   readonly before: string | null
 }
 
 /** Reads every event; each must name the hash of the one before it. @param what one of them is called */
-export async function* chainIn(folder: string, name: string, what: string): AsyncGenerator<Chained, void> {
+export async function* chainIn(
+  folder: string,
+  name: string,
+  what: string,
+): AsyncGenerator<ChainedEvent, void> {
   let position = 0
   let before: string | null = null
   const unfinished = `${name} ends in the middle of an event`
@@ -70,7 +74,7 @@ export const checkChain = async (folder: string, manifest: ReadManifest): Promis
   const withheld: number[] = []
   const receipts = new Map<number, readonly unknown[]>()
   let first = 0
-  let span: Span | undefined
+  let span: EventSpan | undefined
   for await (const event of chainIn(folder, files.events, 'event')) {
     const { position, before, hash: own, time, type, data } = event
     if (event.isWithheld) withheld.push(position)

@@ -45,7 +45,7 @@ export interface LedgerChecked {
 }
 
 /** The hashes of all events that are here. */
-export interface Hashes {
+export interface ChainHashes {
   readonly events: readonly string[]
   readonly turns: readonly string[]
 }
@@ -55,7 +55,7 @@ const nothing = { events: 0, turns: 0 }
 export const checkLedger = async (
   folder: string,
   manifest: ReadManifest,
-  hashes: Hashes,
+  hashes: ChainHashes,
   key: VerifierKey | undefined,
 ): Promise<LedgerChecked> => {
   const { ledger: place, first, last } = manifest
@@ -96,7 +96,7 @@ const entriesIn = async (
 const checkEntries = (
   entries: readonly unknown[],
   { conversation, first }: ReadManifest,
-  { events, turns }: Hashes,
+  { events, turns }: ChainHashes,
   tree: Checkpoint,
 ): LedgerChecked['proven'] => {
   const ofTurns = nameOf(turnsStreamOf(conversation))

@@ -11,7 +11,14 @@ import { historyOf } from '../receipts/passing.ts'
 import { caught, ok, orThrow, run, type Steps, task } from '../result/steps.ts'
 import { checked, type Withheld } from './checked.ts'
 import { draftOf, emptyFolder, ended, orNothing, type Writing, writeWhole, writing } from './folder.ts'
-import { bundleFormat, type Ends, files, type Manifest, rotationsIn, type TurnsPart } from './manifest.ts'
+import {
+  bundleFormat,
+  type ConversationEnds,
+  files,
+  type Manifest,
+  rotationsIn,
+  type TurnsPart,
+} from './manifest.ts'
 import { type Chosen, chosenIn, type EvidenceOptions, type WholeProof } from './options.ts'
 import { hiding } from './repeats.ts'
 import { readme, verifier } from './readme.ts'
@@ -122,7 +129,7 @@ const authoritiesIn = (ledger: Chosen['ledger']): readonly string[] => {
   return names.filter((name) => !/['`]/.test(name))
 }
 
-interface Chain extends Ends {
+interface Chain extends ConversationEnds {
   readonly bytes: number
 }
 

@@ -21,7 +21,7 @@ export const checkedFiles = Object.values(files).filter(
 )
 
 /** `bundle.json` of this format. All that it says follows from the other files, or is proven by the ledger, but for `sealed`. */
-export interface Manifest extends Ends {
+export interface Manifest extends ConversationEnds {
   readonly format: typeof bundleFormat
   readonly conversation: string
   /** Positions of the events that are withheld. */
@@ -34,8 +34,8 @@ export interface Manifest extends Ends {
   readonly ledger?: { readonly entries: number; readonly sealed: string }
 }
 
-/** Where a conversation begins and ends. */
-export interface Ends {
+/** The first and the last event of a conversation. */
+export interface ConversationEnds {
   /** Position of the conversation's own first event; those before it are of what it was forked from. */
   readonly first: number
   readonly last: number

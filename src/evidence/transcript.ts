@@ -1,7 +1,7 @@
 import { need, optional, parse } from './broken.ts'
-import { type Chained, chainIn } from './check-chain.ts'
+import { type ChainedEvent, chainIn } from './check-chain.ts'
 import { files } from './manifest.ts'
-import type { Proven } from './verify.ts'
+import type { ProvenEvents } from './verify.ts'
 
 // What a bundle proves, as a transcript. The program in the bundle prints the same lines.
 
@@ -20,7 +20,7 @@ const longest = 2_000
  */
 export async function* transcriptOf(
   folder: string,
-  { hashes, proven }: Proven,
+  { hashes, proven }: ProvenEvents,
 ): AsyncGenerator<string, void> {
   for (const [name, mark, known, count] of [
     [files.events, '#', hashes.events, proven.events],
@@ -35,7 +35,7 @@ export async function* transcriptOf(
   }
 }
 
-function* linesOf(event: Chained, mark: string): Generator<string, void> {
+function* linesOf(event: ChainedEvent, mark: string): Generator<string, void> {
   const { position, time, type, data, isWithheld } = event
   const role = isWithheld || type !== 'MessageAppended' ? undefined : optional(parse(data), 'role')
   const words = [`${mark}${position}`, time, isWithheld ? 'withheld' : type, role]

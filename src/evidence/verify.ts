@@ -1,7 +1,7 @@
 import type { VerifierKey } from '../ledger/keys.ts'
 import { Broken, bytesIn, Malformed, NotChecked } from './broken.ts'
-import { checkChain, checkTurns, type Span, type TurnsChain } from './check-chain.ts'
-import { checkLedger, type Hashes, type LedgerChecked, type SealedIn } from './check-ledger.ts'
+import { checkChain, checkTurns, type EventSpan, type TurnsChain } from './check-chain.ts'
+import { checkLedger, type ChainHashes, type LedgerChecked, type SealedIn } from './check-ledger.ts'
 import { checkRequests } from './check-requests.ts'
 import { look } from './look.ts'
 import { files } from './manifest.ts'
@@ -19,7 +19,7 @@ export interface EvidenceVerified {
   /** What was found out, in order, in words. */
   readonly found: readonly string[]
   /** When the first and the last event were recorded, as far as they show it (ISO 8601, UTC). */
-  readonly span?: Span
+  readonly span?: EventSpan
   /** The ledger that has it, if the key was given. */
   readonly ledger?: SealedIn
   /** Why it is broken, unproven or unchecked. */
@@ -27,8 +27,8 @@ export interface EvidenceVerified {
 }
 
 /** The hashes of what is in a bundle, and how much of it the ledger proves. */
-export interface Proven extends Pick<LedgerChecked, 'proven'> {
-  readonly hashes: Hashes
+export interface ProvenEvents extends Pick<LedgerChecked, 'proven'> {
+  readonly hashes: ChainHashes
 }
 
 /**
@@ -40,7 +40,7 @@ export interface Proven extends Pick<LedgerChecked, 'proven'> {
 export const verifyEvidence = async (
   folder: string,
   key?: VerifierKey,
-  onProven?: (proven: Proven) => void,
+  onProven?: (proven: ProvenEvents) => void,
 ): Promise<EvidenceVerified> => {
   const found: string[] = []
   try {
@@ -54,7 +54,7 @@ const verdictOn = async (
   folder: string,
   key: VerifierKey | undefined,
   found: string[],
-  onProven: ((proven: Proven) => void) | undefined,
+  onProven: ((proven: ProvenEvents) => void) | undefined,
 ): Promise<Omit<EvidenceVerified, 'found'>> => {
   await look(folder)
   const manifest = manifestFrom(await bytesIn(folder, files.manifest))

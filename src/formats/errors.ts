@@ -15,7 +15,7 @@ export type ImportError =
 export interface UnknownFormat {
   readonly _tag: 'UnknownFormat'
   readonly message: string
-  /** Whether it is empty, or a session in which nothing has been said yet. */
+  /** It is empty, or a session in which nothing has been said yet. */
   readonly isWithoutMessages?: true
 }
 

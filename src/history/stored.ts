@@ -52,7 +52,7 @@ export async function* storedThrough(
     yield* eventsOf(store, id, stream, conversationNotFound(id), Math.min(last, position) - offset)
 }
 
-/** What the turns of a conversation recorded, as it is stored. Iteration throws a `StoreError`. */
+/** Reads what the turns of a conversation recorded, as it is stored. Iteration throws a `StoreError`. */
 export const storedTurns = (store: EventStore, conversation: string): AsyncGenerator<PlacedEvent, void> =>
   eventsOf(store, conversation, turnsStreamOf(conversation))
 

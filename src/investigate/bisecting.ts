@@ -213,7 +213,7 @@ export const continued = async (
   return bisected(chat.id, log, asked, kept, stand)
 }
 
-/** What the judge says of the ends that it has not told apart yet. Throws `EndsAlike` if it is anything but good of one and bad of the other. */
+/** Asks the judge about the ends that it has not told apart yet. Throws `EndsAlike` if it is anything but good of one and bad of the other. */
 const endsJudged = async (
   id: string,
   log: Log,

@@ -82,7 +82,7 @@ export const costOfAll = (
   }
 }
 
-/** What each conversation is the first to have. */
+/** Gives each conversation the calls that it is the first to have. */
 const entriesOf = (accounts: readonly Account[], prices: Prices): ReadonlyMap<string, readonly Entry[]> => {
   const seen = new Map<string, { call: PaidCall }>()
   const first = accounts.map(({ id, paid }) => {

@@ -60,7 +60,7 @@ export const paidCallsIn = async (events: AsyncIterable<ConversationEvent>): Pro
 
 type Reply = ConversationEvent<'MessageAppended'>
 
-/** What an import says of an assistant is a reply even if the file names no model: somebody has paid for it. */
+/** Tells a reply. One that an import says an assistant gave is one even if the file names no model: somebody has paid for it. */
 const isReply = (event: ConversationEvent): event is Reply =>
   event.type === 'MessageAppended' &&
   event.data.role === 'assistant' &&
@@ -114,7 +114,7 @@ const failedBefore = (event: ConversationEvent, origin: Origin): readonly PaidCa
 const isCounted = (usage: Origin['usage']): boolean =>
   usage !== undefined && ['input_tokens', 'output_tokens'].some((field) => typeof usage[field] === 'number')
 
-/** What a block shows of what the model wrote, at least. */
+/** The part of a block that shows what the model wrote, at least. */
 const spoken = (block: Block): readonly Block[] => {
   if (isBlock(block, 'redacted_thinking')) return []
   return isBlock(block, 'thinking') ? [textBlock(block.thinking)] : [block]

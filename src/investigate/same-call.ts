@@ -36,7 +36,7 @@ export const namedReplies = (): ((event: ConversationEvent) => readonly string[]
   }
 }
 
-/** Whether an import of another program's file wrote an event. */
+/** Tells an event that an import of another program's file wrote. */
 export const isImported = ({ metadata }: ConversationEvent): boolean =>
   metadata.commandId.startsWith('import:')
 

@@ -58,7 +58,7 @@ export const spentOn = ({ kind, calls, model, counts, said = 0 }: PaidCall, pric
 }
 
 /**
- * Whether a reply says more than its recorded output can be: programs record the usage that a stream begins with. Estimates are up to
+ * Tells a reply that says more than its recorded output can be: programs record the usage that a stream begins with. Estimates are up to
  * twice what the API counts.
  */
 const isFarBelow = (output: number, said: number): boolean => said > 2.5 * output + 8

@@ -1,6 +1,6 @@
 import type { Format, ImportReport } from '../formats/plan.ts'
 
-/** What an import did. */
+/** The outcome of an import. */
 export interface Imported {
   readonly format: Format
   readonly report: ImportReport

@@ -87,7 +87,7 @@ const notedIn = async (store: EventStore, stream: string): Promise<Noted | undef
   return E.isRight(end) && end.right.last ? (JSON.parse(end.right.last.data) as Noted) : undefined
 }
 
-/** How many events a conversation has, if it and its notes still begin as they did; else undefined. */
+/** Counts the events of a conversation, if it and its notes still begin as they did; else undefined. */
 async function* eventsOf(
   store: EventStore,
   id: string,

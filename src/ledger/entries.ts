@@ -18,7 +18,7 @@ export type Entry =
 const ofStream = 'stream '
 
 /**
- * How leaves name a stream: that of a conversation by the conversation's id, any other by its own name after a word and a space. No id has
+ * Names a stream as leaves do: that of a conversation by the conversation's id, any other by its own name after a word and a space. No id has
  * a space: a conversation may be called `turns-a`, and `a` have turns.
  */
 export const nameOf = (stream: string): string => conversationOf(stream) ?? ofStream + stream
@@ -58,7 +58,7 @@ export interface SealedEvent {
   readonly head: string
 }
 
-/** What was sealed last of each stream, by its name (`nameOf`). */
+/** The event of each stream that was sealed last, by the stream's name (`nameOf`). */
 export type LastHeads = Map<string, SealedEvent>
 
 /** Takes in entries that are older than those before. */

@@ -18,7 +18,7 @@ export interface Moved {
   readonly streams: AsyncIterable<string> | Iterable<string>
 }
 
-/** What is sealed: conversations, and what their turns recorded. */
+/** The streams that are sealed: of conversations, and of what their turns recorded. */
 const prefixes = [streamOf(''), turnsStreamOf('')]
 
 /**
@@ -38,7 +38,7 @@ export async function* fromPlace<Failure extends Typed, Value>(
 const isInvalidPlace = (error: Typed): boolean =>
   error._tag === 'InvalidInput' && 'path' in error && error.path === 'after'
 
-/** Which streams were written to since a place; without one, all. */
+/** Lists the streams that were written to since a place; without one, all. */
 export async function* movedSince(
   store: EventStore,
   since: StorePlace | undefined,
@@ -136,7 +136,7 @@ async function* read(
   }
 }
 
-/** Where a stream ends. */
+/** The end of a stream. */
 export interface Head {
   /** Of the stream (`nameOf`). */
   readonly name: string

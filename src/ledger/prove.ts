@@ -85,7 +85,7 @@ export interface ProofOptions {
    * the whole ledger. Without it, only what was sealed last is looked up, and nothing is compared.
    */
   readonly compare?: boolean | undefined
-  /** Whether all entries are in the proof, as `exportEvidence` needs: reads the whole ledger. `compare` implies it. */
+  /** With all entries, as `exportEvidence` needs: reads the whole ledger. `compare` implies it. */
   readonly entries?: boolean | undefined
 }
 

@@ -174,7 +174,7 @@ const sealByStreams = async (
   return unsealable
 }
 
-/** Whether a head differs from what was sealed last of its stream. */
+/** Tells a head that differs from the one of its stream that was sealed last. */
 export const isNews = (last: SealedEvent | undefined, { revision, head }: Head): boolean =>
   last ? revision !== last.revision || head !== last.head : revision >= 0
 

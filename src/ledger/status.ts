@@ -116,7 +116,7 @@ async function* withoutReceiptIn(store: EventStore): Steps<LedgerError, number> 
   return found
 }
 
-/** How many conversations have something that is not sealed. */
+/** Counts the conversations with something that is not sealed. */
 async function* unsealedIn(store: EventStore, ledger: Ledger): Steps<LedgerError, number> {
   const { streams } = yield* fromPlace<LedgerError, Moved>(ledger.after, (place) => movedSince(store, place))
   return yield* caught<LedgerError, number>(async () => {

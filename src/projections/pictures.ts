@@ -7,8 +7,8 @@ const maxSide = 8_000
 /** The most characters of base64: "5 MB". */
 const maxData = 5 * 1_024 * 1_024
 
-/** What the first bytes of a picture say. */
-export interface Picture {
+/** The facts in the first bytes of a picture. */
+export interface PictureFacts {
   readonly mediaType: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp'
   /** In pixels, > 0. */
   readonly width: number
@@ -34,7 +34,7 @@ export const base64In = (given: string): string | undefined => {
 const isBase64 = /^[A-Za-z0-9+/]+={0,2}$/
 
 /** Reads the type and the size of a picture from its first bytes; nothing is decoded. Undefined if they do not tell both. */
-export const pictureIn = (base64: string): Picture | undefined => {
+export const pictureIn = (base64: string): PictureFacts | undefined => {
   const file = bytesIn(base64)
   if (file.text(0, 8) === '\x89PNG\r\n\x1a\n')
     return file.text(12, 4) === 'IHDR' ? picture('image/png', file.big(16, 4), file.big(20, 4)) : undefined
@@ -45,7 +45,7 @@ export const pictureIn = (base64: string): Picture | undefined => {
 
 /** Says why the API takes no request with this picture, however few others are in it; undefined if it may. */
 export const tooLarge = (
-  { width, height }: Omit<Picture, 'mediaType'>,
+  { width, height }: Omit<PictureFacts, 'mediaType'>,
   base64: string,
 ): string | undefined => {
   if (Math.max(width, height) > maxSide)
@@ -122,10 +122,13 @@ const bytesIn = (base64: string): Bytes => {
 }
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/'
 
-const picture = (mediaType: Picture['mediaType'], width: number, height: number): Picture | undefined =>
-  width > 0 && height > 0 ? { mediaType, width, height } : undefined
+const picture = (
+  mediaType: PictureFacts['mediaType'],
+  width: number,
+  height: number,
+): PictureFacts | undefined => (width > 0 && height > 0 ? { mediaType, width, height } : undefined)
 
-const webpIn = (file: Bytes): Picture | undefined => {
+const webpIn = (file: Bytes): PictureFacts | undefined => {
   switch (file.text(12, 4)) {
     case 'VP8 ':
       return picture('image/webp', file.little(26, 2) & 0x3f_ff, file.little(28, 2) & 0x3f_ff)
@@ -144,7 +147,7 @@ const webpIn = (file: Bytes): Picture | undefined => {
 const maxSegments = 2_000
 
 /** The size is in the first frame header; the segments before it say how long they are. */
-const jpegIn = (file: Bytes): Picture | undefined => {
+const jpegIn = (file: Bytes): PictureFacts | undefined => {
   let at = 2
   for (let segment = 0; segment < maxSegments && at + 9 <= file.length; segment++) {
     const marker = file.big(at, 2)

@@ -26,7 +26,7 @@ interface Problem {
   readonly what: string
 }
 
-/** How often, and how deep, schemas are looked at: one that refers to itself has no end. */
+/** The most looks at schemas, and their depth: one that refers to itself has no end. */
 const mostLooks = 10_000
 const mostDeep = 200
 
@@ -100,7 +100,7 @@ const problemInFields = (
   return undefined
 }
 
-/** What is wrong with a value itself, whatever it holds. */
+/** Says what is wrong with a value itself, whatever it holds. */
 const plainProblem = (schema: Fields, value: unknown): string | undefined => {
   const types = typeof schema['type'] === 'string' ? [schema['type']] : listOf(schema['type'])
   if (types.length > 0 && !types.some((type) => isOf(type, value)))

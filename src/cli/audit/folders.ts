@@ -1,4 +1,4 @@
-import type { EvidenceVerified, Proven } from '../../evidence/verify.ts'
+import type { EvidenceVerified, ProvenEvents } from '../../evidence/verify.ts'
 import { visible } from '../../formats/visible.ts'
 import type { Surroundings } from '../shell.ts'
 import { knownKey, witnessKeys } from './known-key.ts'
@@ -24,7 +24,7 @@ export const showFolder = async (
     import('../../evidence/verify.ts'),
     import('../../evidence/transcript.ts'),
   ])
-  let proven: Proven | undefined
+  let proven: ProvenEvents | undefined
   const checked = await verifyEvidence(folder, await knownKey(options.key), (told) => (proven = told))
   const { found } = checked
   let verified = checked

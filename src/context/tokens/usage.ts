@@ -81,7 +81,7 @@ export const inputOf = (usage: Usage): number =>
   tokensIn(usage, 'cache_creation_input_tokens')
 
 /**
- * Whether a message continues the reply that another one begins, as an import may have stored a reply in parts. Request ids decide; without
+ * Tells a message that continues the reply that another one begins, as an import may have stored a reply in parts. Request ids decide; without
  * them the ids of messages do. Routers repeat those, but parts were sent the same input.
  */
 export const isSameReply = (one: ReplyPart, other: ReplyPart): boolean => {

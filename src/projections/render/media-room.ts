@@ -15,7 +15,7 @@ const many = 20
 /** Images and documents that models with a window of 200,000 tokens take; others take 600. */
 const maxMedia = 100
 
-/** What an image or a document takes of what a request has room for. */
+/** The room that an image or a document takes in a request. */
 interface Weight {
   /** The block itself, or the images inside of it. */
   readonly media: number

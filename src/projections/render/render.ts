@@ -157,7 +157,7 @@ const renderConfiguration = (
   }
 }
 
-/** Whether each reply in a message answers a request that was made under the rules for images, as its receipt says. */
+/** Tells a message each reply of which answers a request that was made under the rules for images, as its receipt says. */
 const knownIn = ({ items }: Effective): ((message: Messages[number]) => boolean) => {
   let unknown: readonly number[] | undefined
   return ({ position, until }) => {

@@ -75,7 +75,7 @@ export const notAsWritten = (store: string, problems: readonly string[]): StoreE
   store,
 })
 
-/** How many rows were looked at in one step, and what is wrong with them. */
+/** The rows that one step looked at, and the problems that it found. */
 interface Looked {
   readonly rows: number
   readonly found: readonly string[]
@@ -162,7 +162,7 @@ interface Commanded {
   readonly actor?: { readonly kind?: unknown }
 }
 
-/** Whether an event without the mark is the first of a command that may be repeated, and looks for it then. Imports look elsewhere. */
+/** Tells the first event of a command that may be repeated, and looks for it then, if it lacks the mark. Imports look elsewhere. */
 const isUnmarked = ({ findable, name, id, metadata }: Row): boolean => {
   const stream = String(name)
   if (findable !== null || !lookedIn.some((of) => of(stream) !== undefined)) return false

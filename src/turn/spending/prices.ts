@@ -72,7 +72,7 @@ export const priceOf = (all: Prices, model: string): Price | undefined =>
 const webSearch = 0.01
 const [batch, inUs] = [0.5, 1.1]
 
-/** What a call cost, in US dollars; what `lacksOf` names is not in it. */
+/** The cost of a call, in US dollars, without what `lacksOf` names. */
 export const costOf = (counts: Counts, { long, ...short }: Price): number => {
   const { input, cacheRead, cacheWrite, cacheWrite1h, output, terms = {} } = counts
   const applied = long && tokensOfUsage({ ...counts, output: 0 }) > long.above ? long : short
@@ -86,7 +86,7 @@ export const costOf = (counts: Counts, { long, ...short }: Price): number => {
   return (millionths / 1_000_000) * factor + (terms.webSearches ?? 0) * webSearch
 }
 
-/** What may change the price of a call and has no known price, by the names that the API gives it: `speed: fast`. */
+/** Names what may change the price of a call and has no known price, by the names that the API gives it: `speed: fast`. */
 export const lacksOf = ({ terms = {} }: Counts, model: string | undefined): readonly string[] => {
   const { tier, speed, geo, webSearches, tools = [] } = terms
   const isClaude = model?.includes('claude') === true
@@ -99,6 +99,6 @@ export const lacksOf = ({ terms = {} }: Counts, model: string | undefined): read
   ]
 }
 
-/** Whether the price of a service tier is known: others may cost more than the standard, or less. */
+/** Tells a service tier whose price is known: others may cost more than the standard, or less. */
 export const isTierPriced = (tier: string | undefined, model: string | undefined): boolean =>
   tier === undefined || (tier === 'batch' && model?.includes('claude') === true)

@@ -14,11 +14,11 @@ export interface Usage {
 /** As `usageOf`, with the tokens that were written to the cache for an hour, which cost more; `cacheWrite` has them, too. */
 export interface Counts extends Usage {
   readonly cacheWrite1h: number
-  readonly terms?: Terms
+  readonly terms?: PriceTerms
 }
 
 /** Terms of a call besides its tokens that its price depends on, as the API reports them. What is usual is left out. */
-export interface Terms {
+export interface PriceTerms {
   readonly tier?: string
   readonly speed?: string
   readonly geo?: string
