@@ -25,13 +25,13 @@ export const diagnoseSqlite = (url: string): TaskEither<InvalidInput, readonly F
     if (file.status === 'problem') return [file]
     const readable = permissions(settings)
     const contents = await contentFindings(settings)
-    // If it is not a store, or damaged, nothing else is worth knowing. A store with a changed column can still be read.
-    if (contents.some(({ check, status }) => status === 'problem' && check !== 'columns'))
-      return [file, ...contents, ...oldWal(settings)]
+    // If it is not a store, or damaged, nothing else is worth knowing.
+    if (contents.some(({ status }) => status === 'problem')) return [file, ...contents, ...oldWal(settings)]
     return [
       file,
       readable,
       ...contents,
+      await columns(settings),
       durability(settings),
       room(settings),
       wal(settings),
@@ -48,8 +48,7 @@ const contentFindings = async (settings: SqliteSettings): Promise<readonly Findi
     db = new DatabaseSync(path, { readOnly: true, timeout })
     const version = schema(db, url)
     if (version.status === 'problem') return [version]
-    const pages = await integrity(settings)
-    return [version, journal(db), pages, ...(pages.status === 'ok' ? [await columns(settings)] : [])]
+    return [version, journal(db), await integrity(settings)]
   } catch (error) {
     return [finding('database', 'problem', openFailure(settings, error).message)]
   } finally {
@@ -95,7 +94,9 @@ const integrity = async ({ url, path }: SqliteSettings): Promise<Finding> => {
 }
 
 const columns = async ({ url, path }: SqliteSettings): Promise<Finding> => {
-  const { looked, problems, unmarked } = await checkColumns(path, true)
+  const checked = await checkColumns(path, true).catch((error: unknown) => storeError(url, error))
+  if ('_tag' in checked) return finding('columns', 'problem', checked.message)
+  const { looked, problems, unmarked } = checked
   if (problems.length > 0)
     return finding('columns', 'problem', `${notAsWritten(url, problems).message} (looked at ${looked})`)
   return unmarked > 0
