@@ -5,7 +5,14 @@ import { traitNames } from '../../catalogue/traits.ts'
 import { conversationExists } from '../../commands/rejections.ts'
 import { conversationIdSchema, eventId } from '../../events/ids.ts'
 import { newMessage } from '../../events/new-message.ts'
-import { type AppendOptions, type FindPage, isError, type MessageInput, type Store } from '../../index.ts'
+import {
+  type AppendOptions,
+  type Conversation,
+  type FindPage,
+  isError,
+  type MessageInput,
+  type Store,
+} from '../../index.ts'
 import { toError } from '../../result/typed.ts'
 import { linkHeader } from '../paging.ts'
 import { limit, ofConversation, whole } from '../parameters.ts'
@@ -145,22 +152,17 @@ export const get = route({
     const chat = store.conversation(id)
     const { position, hash } = await chat.end()
     const then = { at: position }
-    const now = await chat.context(then)
-    const { head, items, outline } = now
-    const { total } = countTokens(now)
+    const { head, ...shown } = await shownIn(chat, then)
     // One after the other: each may read all that is shown.
     const queued = await chat.queued(then)
     const waiting = await chat.waiting(then)
     const { last: _, ...branches } = await store.catalogue.branches(id, then)
-    const model = outline.configuration?.model
     const body = {
       id,
       position,
       head,
       hash,
-      items: items.length,
-      tokens: total,
-      ...(model !== undefined && { model }),
+      ...shown,
       queued: queued.length,
       waiting: waiting.length,
       branches,
@@ -168,6 +170,18 @@ export const get = route({
     return { headers: { etag: revisionTag(position, body) }, body }
   },
 })
+
+/** Counts what the model sees, and does not keep it: what comes next may read all of it again. */
+const shownIn = async (chat: Conversation, then: { readonly at: number }) => {
+  const now = await chat.context(then)
+  const model = now.outline.configuration?.model
+  return {
+    head: now.head,
+    items: now.items.length,
+    tokens: countTokens(now).total,
+    ...(model !== undefined && { model }),
+  }
+}
 
 export const create = route({
   method: 'post',
