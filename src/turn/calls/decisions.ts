@@ -6,7 +6,7 @@ import type { At } from '../../conversation/reading.ts'
 import { checkJson } from '../../events/check.ts'
 import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
 import type { Answer, Way } from '../../result/answer.ts'
-import { configurationOf } from '../../projections/effective.ts'
+import { configurationOf, type Effective } from '../../projections/effective.ts'
 import { editedInput } from '../../tools/edited-input.ts'
 import { ok, run, type Steps, task } from '../../result/steps.ts'
 import type { ReadError } from '../../store/errors.ts'
@@ -177,7 +177,7 @@ export const deciding = (chat: Conversation): Deciding => {
           chat.id,
           call,
           problem,
-          (yield* awaited()).map((each) => each.call),
+          (yield* awaitedIn(now)).map((each) => each.call),
         )
       const { reply } = found.wait.data
       const use = calls.open.find((each) => each.use === reply && each.call.id === call)
@@ -219,7 +219,10 @@ export const deciding = (chat: Conversation): Deciding => {
 
   async function* awaited(options?: At): Steps<ReadError, readonly Awaited[]> {
     const now = yield* chat.begun(options)
-    if (!now) return []
+    return now ? yield* awaitedIn(now) : []
+  }
+
+  async function* awaitedIn(now: Effective): Steps<ReadError, readonly Awaited[]> {
     const { open } = yield* callsNow(chat, now)
     if (open.length === 0) return []
     const states = yield* statesOf(log, open, now.at)

@@ -82,6 +82,12 @@ export const saying = (chat: Conversation) => {
     return yield* ok(chat.record(messages, { ...envelope, ...options }))
   }
 
+  /** Looks at the history, and does not keep it: what comes next may read all of it again. */
+  async function* busyNow(): Says<{ readonly at: number; readonly isNow: boolean }> {
+    const now = yield* chat.begun()
+    return { at: now?.at ?? START, isNow: now !== undefined && (yield* isBusy(chat, now)) }
+  }
+
   async function* once({ messages, whileBusy, envelope }: Checked): Says<Said> {
     const { commandId } = envelope
     if (commandId !== undefined) {
@@ -89,16 +95,15 @@ export const saying = (chat: Conversation) => {
       const earlier = yield* chat.inbox.find(commandId)
       if (earlier) return yield* queued(earlier)
     }
-    const now = yield* chat.begun()
-    const isNow = now && (yield* isBusy(chat, now))
+    const { at, isNow } = yield* busyNow()
     if (isNow && whileBusy === 'reject') return yield busy(chat.id)
     if (isNow && whileBusy === 'enqueue')
-      return yield* queued(yield* chat.inbox.queue(messages, now.at, envelope))
+      return yield* queued(yield* chat.inbox.queue(messages, at, envelope))
     // What was said before comes before.
     const isMoved = yield* moveIn(chat)
     if (isMoved && whileBusy === 'reject') return yield busy(chat.id)
     if (isNow && whileBusy === 'rollback') return recorded(yield* rollback(messages, envelope))
-    const fence = whileBusy === 'reject' && { after: now?.at ?? START }
+    const fence = whileBusy === 'reject' && { after: at }
     const interrupts = isNow && { interrupts: true as const }
     return recorded(yield* ok(chat.record(messages, { ...envelope, ...fence, ...interrupts })))
   }
