@@ -114,7 +114,7 @@ describe('what the index answers over HTTP', () => {
   test('is the list, with what has happened in each, and by filters', async () => {
     const { ask, store } = await working()
     await store.conversation('c').append({ role: 'user', content: 'Another matter.' })
-    expect((await ask('conversations')).json).toMatchObject({
+    expect((await ask('conversations?order=begun')).json).toMatchObject({
       total: 3,
       matching: 3,
       isComplete: true,
