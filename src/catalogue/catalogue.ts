@@ -1,4 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { outOfRange } from '../commands/rejections.ts'
 import { invalidInput } from '../events/errors.ts'
 import { openAt, outsideOf } from '../history/log.ts'
@@ -187,16 +188,26 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
     })
   }
 
+  /** Asks again if a file turned out to be damaged meanwhile: a part of the answer was made of it. */
+  const whole = <Err, A>(asking: () => Steps<Err, A>): TaskEither<Err, A> =>
+    task(async function* (): Steps<Err, A> {
+      for (;;) {
+        const before = feed.left()
+        const answer = yield* asking()
+        if (feed.left() === before) return answer
+      }
+    })
+
   return {
-    find: (options) => task(() => find(options)),
-    search: (text, options) => task(() => search(text, options)),
-    outline: (id, options) => task(() => outline(id, options)),
-    overview: (id, options) => task(() => overview(id, options)),
-    hidden: (id, marker) => task(() => hidden(id, marker)),
-    hiddenBy: (id, markers) => task(() => hiddenBy(id, markers)),
-    calls: (id, options) => task(() => calls(id, options)),
-    branches: (id, options) => task(() => branches(id, options)),
-    fates: (id, options) => task(() => fates(id, options)),
+    find: (options) => whole(() => find(options)),
+    search: (text, options) => whole(() => search(text, options)),
+    outline: (id, options) => whole(() => outline(id, options)),
+    overview: (id, options) => whole(() => overview(id, options)),
+    hidden: (id, marker) => whole(() => hidden(id, marker)),
+    hiddenBy: (id, markers) => whole(() => hiddenBy(id, markers)),
+    calls: (id, options) => whole(() => calls(id, options)),
+    branches: (id, options) => whole(() => branches(id, options)),
+    fates: (id, options) => whole(() => fates(id, options)),
     close: feed.close,
   }
 }

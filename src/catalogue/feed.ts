@@ -8,26 +8,28 @@ import { breath } from '../store/breath.ts'
 import { isOfEvent, type StoreError, storeClosed } from '../store/errors.ts'
 import { storeError } from '../store/sqlite/errors.ts'
 import { type Checkpoint, type EventStore, type RecordedEvent, streamPage } from '../store/port.ts'
-import { type CatalogueFile, isDamage, openFile } from './file.ts'
+import { type CatalogueFile, inMemory, isDamage, isUnwritable, openFile } from './file.ts'
 import { type Indexed, indexedIn, type Reached } from './index-file.ts'
 
 /** How far an index is. */
 export interface Progress {
   /** Whether it had everything at some moment since it was asked. */
   readonly isComplete: boolean
-  /** What keeps it from continuing: an event that cannot be read. */
+  /** What keeps it from continuing, an event that cannot be read; or why it is in memory, where it was to be in a file. */
   readonly problem?: string
 }
 
 /** Keeps an index up to date with its store. */
 export interface Feed {
   /**
-   * Indexes what there is, for at most so many milliseconds; it continues by itself after that. Fails if the store cannot be read, and
-   * after `close`.
+   * Indexes what there is, for at most so many milliseconds; it continues by itself after that. First, however long it takes, all of a
+   * file is compared with its sums. Fails if the store cannot be read, and after `close`.
    */
   readonly catchUp: (patience: number) => Steps<StoreError | InvalidInput, Progress>
   /** Reads of the index as it is now. A damaged file is left, and the next one begun. */
   readonly read: <A>(reading: (indexed: Indexed, file: CatalogueFile) => A) => A
+  /** How many damaged files were left: an answer that was begun before is made of two. */
+  readonly left: () => number
   readonly close: () => Promise<void>
 }
 
@@ -42,11 +44,15 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
   let at: Checkpoint | undefined
   let isChecked = false
   let isClosed = false
+  let left = 0
+  /** Why nothing is written to a file any more. */
+  let unwritable: unknown
+  let whole = Promise.withResolvers<void>()
   let running: Promise<E.Either<StoreError | InvalidInput, Progress>> | undefined
   let next: typeof running
 
   const leave = (): void => {
-    file?.db.close()
+    file?.close()
     file = undefined
     indexed = undefined
   }
@@ -54,7 +60,11 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
   const open = (damaged?: string): Indexed => {
     leave()
     if (isClosed) throw toError(storeClosed(store.url))
-    file = openFile(place, damaged)
+    if (damaged !== undefined) left++
+    file = unwritable === undefined ? openFile(place, damaged) : inMemory(unwritable)
+    const before = whole
+    whole = Promise.withResolvers()
+    void whole.promise.then(before.resolve)
     const its = indexedIn(file.db)
     at = its.reached().checkpoint
     isChecked = false
@@ -98,23 +108,49 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
   ): E.Either<StoreError, void> | undefined => {
     try {
       changing(current())
+      file?.sums?.settle(false)
       at = to
       return done
     } catch (error) {
-      if (!isDamage(error)) return E.left(storeError(file?.name ?? 'the index', error))
+      if (file?.name !== undefined && isUnwritable(error)) unwritable = error
+      else if (!isDamage(error)) return E.left(storeError(file?.name ?? 'the index', error))
       open(file?.name ?? '')
       return undefined
     }
   }
 
+  /** Compares the file with its sums: all of it when it was opened or touched, otherwise the next part. A damaged one is left. */
+  const check = async (): Promise<void> => {
+    for (let sums = read((_, its) => its.sums); sums && !isClosed;) {
+      const steps = sums.isTouched() ? sums.all() : [sums.isNextWhole()]
+      let isWhole = true
+      for (const step of steps) {
+        isWhole = step
+        await breath()
+        if (isClosed) return
+      }
+      if (isWhole) break
+      open(file?.name ?? '')
+      sums = file?.sums
+    }
+    whole.resolve()
+  }
+
   async function* advance(): Steps<StoreError | InvalidInput, Progress> {
+    if (isClosed) return yield storeClosed(store.url)
+    await check()
     if (isClosed) return yield storeClosed(store.url)
     const reached = read((its) => its.reached())
     if (!isChecked && !(yield* isOfStore(reached))) open(file?.name ?? '')
     isChecked = true
     let limit = streamPage
+    let seen = left
     reading: while (!isClosed) {
+      // Whoever asks may have met damage, too, and begun the next file.
+      if (left !== seen) await check()
+      seen = left
       const page = await store.readAll({ after: at, limit, prefixes: ours })()
+      if (left !== seen) continue
       if (E.isLeft(page) && isOfEvent(page.left)) {
         const { left: unread } = page
         // What comes before it is taken first.
@@ -137,6 +173,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
         yield* ok(taken)
         await breath()
         if (isClosed) break reading
+        if (left !== seen) continue reading
       }
       if (isEnd || isSame) return { isComplete: true }
     }
@@ -157,18 +194,25 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
 
   return {
     catchUp: async function* (patience): Steps<StoreError | InvalidInput, Progress> {
+      const going = begin()
+      // Whatever is said of a file that was not compared yet may be wrong.
+      await Promise.race([whole.promise, going])
       const ending = new AbortController()
       const late = sleep(patience, notYet, { signal: ending.signal, ref: false })
       try {
-        return yield* ok(Promise.race([begin(), late.catch(() => notYet)]))
+        const progress = yield* ok(Promise.race([going, late.catch(() => notYet)]))
+        const { problem } = file ?? {}
+        return problem === undefined ? progress : { problem, ...progress }
       } finally {
         ending.abort()
       }
     },
     read,
+    left: () => left,
     close: async () => {
       isClosed = true
       await running?.catch(() => undefined)
+      file?.sums?.settle(true)
       leave()
     },
   }

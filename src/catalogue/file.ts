@@ -1,6 +1,7 @@
 import { closeSync, openSync, readdirSync, rmSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { isWhole, type PageSums, pageSums } from './page-sums.ts'
 import { formatVersion, schema } from './schema.ts'
 
 /** An open file of the catalogue. */
@@ -8,6 +9,11 @@ export interface CatalogueFile {
   readonly db: DatabaseSync
   /** Its name; undefined in memory. */
   readonly name: string | undefined
+  /** Of its pages; undefined in memory. */
+  readonly sums?: PageSums
+  /** Why it is in memory, if it was to be elsewhere. */
+  readonly problem?: string
+  readonly close: () => void
 }
 
 /** Another process's transaction takes a few milliseconds. */
@@ -28,20 +34,36 @@ export const openFile = (place: string | undefined, damaged?: string): Catalogue
       1,
       basename(damaged ?? '') === `${basename(place)}.${newest}` ? newest + 1 : newest,
     )
-    const db = opened(place, first) ?? opened(place, newest + 1)
-    if (!db) return inMemory()
-    const name = String(db.location())
-    removeOlder(place, name)
-    return { db, name }
-  } catch {
-    return inMemory()
+    const file = opened(place, first) ?? opened(place, newest + 1)
+    if (!file) return inMemory(`the files at ${place} are damaged`)
+    removeOlder(place, String(file.name))
+    return file
+  } catch (error) {
+    return inMemory(error)
   }
 }
 
-const inMemory = (): CatalogueFile => {
+/** @param why it is not in a file, if it was to be: something thrown, or a reason */
+export const inMemory = (why?: unknown): CatalogueFile => {
   const db = new DatabaseSync(':memory:')
   db.exec(schema)
-  return { db, name: undefined }
+  const reason = why instanceof Error ? why.message : String(why)
+  const problem = `the index cannot be kept in a file (${reason}): it is in memory, and made again by every process`
+  return { db, name: undefined, close: () => db.close(), ...(why !== undefined && { problem }) }
+}
+
+/** Whether the newest file at a place is whole, and its name; undefined if there is none. Changes nothing. */
+export const lookAtFile = (
+  place: string,
+): { readonly name: string; readonly isWhole: boolean } | undefined => {
+  try {
+    const [newest] = numbersAt(place)
+    return newest === undefined
+      ? undefined
+      : { name: `${place}.${newest}`, isWhole: isWhole(`${place}.${newest}`) }
+  } catch {
+    return undefined
+  }
 }
 
 /** The numbers of the files there, the newest first. */
@@ -54,19 +76,19 @@ const numbersAt = (place: string): readonly number[] =>
     .toSorted((one, other) => other - one)
 
 /** Undefined if the file is damaged, or of another format. */
-const opened = (place: string, number: number): DatabaseSync | undefined => {
+const opened = (place: string, number: number): CatalogueFile | undefined => {
   const path = `${place}.${number}`
   createPrivate(path)
   const db = new DatabaseSync(path, { timeout })
   try {
     // Lost transactions are indexed again, but a power cut must not leave half of one.
-    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL')
+    db.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 0')
     db.exec('BEGIN IMMEDIATE')
     const version = db.prepare('PRAGMA user_version').get()?.['user_version']
     const isEmpty = db.prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.['n'] === 0
     if (isEmpty) db.exec(schema)
     db.exec('COMMIT')
-    if (isEmpty || version === formatVersion) return db
+    if (isEmpty || version === formatVersion) return fileOf(db, path)
   } catch (error) {
     if (!isDamage(error)) {
       db.close()
@@ -75,6 +97,15 @@ const opened = (place: string, number: number): DatabaseSync | undefined => {
   }
   db.close()
   return undefined
+}
+
+const fileOf = (db: DatabaseSync, path: string): CatalogueFile => {
+  const sums = pageSums(path, db)
+  const close = (): void => {
+    db.close()
+    sums.close()
+  }
+  return { db, name: String(db.location()), sums, close }
 }
 
 /** It has what was said in conversations: for its owner's eyes. SQLite gives its files beside this one the same permissions. */
@@ -90,12 +121,16 @@ const removeOlder = (place: string, name: string): void => {
   const own = Number(name.slice(name.lastIndexOf('.') + 1))
   for (const number of numbersAt(place))
     if (number < own)
-      for (const suffix of ['', '-wal', '-shm'])
+      for (const suffix of ['', '-wal', '-shm', '-sums'])
         rmSync(join(dirname(place), `${basename(place)}.${number}${suffix}`), { force: true })
 }
 
-/** Whether SQLite says that its file is damaged, or no database. */
-export const isDamage = (error: unknown): boolean => {
-  const code = typeof error === 'object' && error !== null && 'errcode' in error ? Number(error.errcode) : 0
-  return [11, 26].includes(code & 0xff)
-}
+const codeOf = (error: unknown): number =>
+  typeof error === 'object' && error !== null && 'errcode' in error ? Number(error.errcode) : 0
+
+/** Whether SQLite says that its file is damaged, no database, or (1032) no longer where it was. */
+export const isDamage = (error: unknown): boolean =>
+  [11, 26].includes(codeOf(error) & 0xff) || codeOf(error) === 1032
+
+/** Whether SQLite says that nothing can be written where its file is: read-only, an error of the disk, a full one, or no file. */
+export const isUnwritable = (error: unknown): boolean => [8, 10, 13, 14].includes(codeOf(error) & 0xff)

@@ -2,7 +2,7 @@
 export const keptMoves = 100_000
 
 /** Of the tables, and of what is in them: a file of another one is built again. */
-export const formatVersion = 8
+export const formatVersion = 9
 
 /**
  * `threads` are conversations, `n` in the order in which they were begun; `from` is the position of the first own event, after which a

@@ -1,5 +1,18 @@
-import { closeSync, openSync, readdirSync, writeSync } from 'node:fs'
-import { join } from 'node:path'
+import { execFileSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
+import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import { catalogueOf, type OwnCatalogue } from '../../src/catalogue/catalogue.ts'
@@ -11,6 +24,8 @@ import type { EventStore } from '../../src/store/port.ts'
 import { withWholeWrites } from '../../src/store/whole/whole-writes.ts'
 import { atEnd } from '../support/at-end.ts'
 import { left, right } from '../support/either.ts'
+import { mountProblem, runMounted } from '../support/node.ts'
+import { openStore } from '../../src/index.ts'
 import { assistant, condensed, rewound, user } from '../support/log.ts'
 import { temporaryFolder } from '../support/stores.ts'
 import { chainOf, write } from '../support/write.ts'
@@ -199,3 +214,144 @@ describe('a file', () => {
     expect(readdirSync(folder)).toEqual([])
   })
 })
+
+describe('a file that is not as it was written', () => {
+  /** A store of many conversations, the place of its index, and what is asked of it. */
+  const scene = async () => {
+    const place = join(temporaryFolder(), 'x-index')
+    const store = memoryStore()
+    for (let n = 0; n < 104; n++)
+      await write(store, `a${n}`, [
+        user(`the needle ${n}`),
+        assistant(`Line ${n} of many.`.repeat(20)),
+        user('Yes?'),
+      ])
+    return { place, store }
+  }
+  const askedOf = async (catalogue: OwnCatalogue): Promise<unknown> => {
+    const found = right(await catalogue.find({ order: 'id', limit: 1_000 })())
+    const hits = right(await catalogue.search('the needle', { limit: 1_000 })())
+    const outlines = []
+    for (const { id } of found.items) outlines.push(right(await catalogue.outline(id)()).tokens)
+    const { total, isComplete } = found
+    return { items: found.items, total, isComplete, hits: hits.items, all: hits.isComplete, outlines }
+  }
+  const damages: Readonly<Record<string, (bytes: Buffer, at: number) => void>> = {
+    '512 bytes of zeros': (bytes, at) => bytes.fill(0, at, at + 512),
+    'one bit': (bytes, at) => {
+      bytes[at] = (bytes[at] ?? 0) ^ (1 << (at % 8))
+    },
+  }
+  const places = 20
+
+  test.each(Object.entries(damages))('is left, and built again, wherever it is: %s', async (_, damage) => {
+    const { place, store } = await scene()
+    const before = cataloguing(store, place)
+    const whole = await askedOf(before)
+    expect(whole).toMatchObject({ total: 104, isComplete: true, all: true, hits: { length: 104 } })
+    await before.close()
+    const file = readFileSync(`${place}.1`)
+    const sums = readFileSync(`${place}.1-sums`)
+    for (let n = 0; n < places; n++) {
+      const damaged = Buffer.from(file)
+      damage(damaged, Math.floor((file.length * (n + Math.random())) / places))
+      for (const name of readdirSync(dirname(place))) rmSync(join(dirname(place), name))
+      writeFileSync(`${place}.1`, damaged)
+      writeFileSync(`${place}.1-sums`, sums)
+      const catalogue = cataloguing(store, place)
+      expect(await askedOf(catalogue)).toEqual(whole)
+      await catalogue.close()
+      // Zeros may have been there before.
+      const isSame = damaged.equals(file)
+      expect(readdirSync(dirname(place)).toSorted()).toEqual(
+        isSame ? ['x-index.1', 'x-index.1-sums'] : ['x-index.2', 'x-index.2-sums'],
+      )
+    }
+  })
+
+  test.each(Object.entries(damages))('while it is open: %s', async (_, damage) => {
+    const { place, store } = await scene()
+    const catalogue = cataloguing(store, place)
+    const whole = await askedOf(catalogue)
+    await catalogue.close()
+    const again = cataloguing(store, place)
+    expect(await askedOf(again)).toEqual(whole)
+    const file = readFileSync(`${place}.1`)
+    for (let at = 5_000; at < file.length; at += 4_096) damage(file, at)
+    // Its own descriptor: another one of this process would drop the locks when it is closed.
+    execFileSync('sh', ['-c', 'cat > "$0"', `${place}.1`], { input: file })
+    expect(await askedOf(again)).toEqual(whole)
+    expect(existsSync(`${place}.2`)).toBe(true)
+  })
+
+  test('is compared a little more whenever something is asked, though nobody seems to have written to it', async () => {
+    const { place, store } = await scene()
+    const catalogue = cataloguing(store, place)
+    const whole = await askedOf(catalogue)
+    await catalogue.close()
+    const again = cataloguing(store, place)
+    await askedOf(again)
+    const { atime, mtime } = statSync(`${place}.1`)
+    const file = readFileSync(`${place}.1`)
+    for (let at = 5_000; at < file.length; at += 4_096) damages['one bit']?.(file, at)
+    execFileSync('sh', ['-c', 'cat > "$0"', `${place}.1`], { input: file })
+    utimesSync(`${place}.1`, atime, mtime)
+    expect(await askedOf(again)).toEqual(whole)
+    expect(existsSync(`${place}.2`)).toBe(true)
+  })
+
+  test('and one without its sums is built again', async () => {
+    const { place, store } = await scene()
+    const before = cataloguing(store, place)
+    const whole = await askedOf(before)
+    await before.close()
+    rmSync(`${place}.1-sums`)
+    expect(await askedOf(cataloguing(store, place))).toEqual(whole)
+    expect(existsSync(`${place}.2`)).toBe(true)
+  })
+
+  test('but one that was killed, is shared, and grows stays whole', async () => {
+    const { place, store } = await scene()
+    const [one, other] = [cataloguing(store, place), cataloguing(store, place)]
+    for (let n = 0; n < 40; n++) {
+      await write(store, `b${n}`, [user(`the needle ${n} ${randomBytes(60_000).toString('base64')}`)])
+      expect(right(await (n % 2 ? one : other).search('the needle', { limit: 1_000 })()).items.length).toBe(
+        105 + n,
+      )
+    }
+    // As a process leaves it that is killed.
+    const folder = temporaryFolder()
+    execFileSync('sh', ['-c', 'cp "$0".1 "$0".1-wal "$0".1-sums "$1"', place, folder])
+    const killed = cataloguing(store, join(folder, 'x-index'))
+    expect(await askedOf(killed)).toEqual(await askedOf(one))
+    await one.close()
+    await other.close()
+    expect(await askedOf(cataloguing(store, place))).toEqual(await askedOf(killed))
+    for (const path of [place, join(folder, 'x-index')]) expect(existsSync(`${path}.2`)).toBe(false)
+  })
+})
+
+test.skipIf(mountProblem !== undefined)(
+  `a disk that fills while the index is made leaves it in memory, which is said${mountProblem === undefined ? '' : ` (skipped: ${mountProblem})`}`,
+  async () => {
+    const path = join(temporaryFolder(), 'store.db')
+    const store = await openStore(`sqlite:${path}`)
+    const long = (n: number) => `the needle ${n} ${randomBytes(6_000).toString('base64')}`
+    for (let n = 0; n < 100; n++) await store.conversation(`a${n}`).append({ role: 'user', content: long(n) })
+    await store.close()
+    const folder = temporaryFolder()
+    for (const size of ['64k', '400k']) {
+      const printed = runMounted(
+        `mount -t tmpfs -o size=${size} none ${folder}`,
+        'catalogue/children/full.ts',
+        path,
+        folder,
+      )
+      const problem = expect.stringContaining('it is in memory') as string
+      const said = JSON.parse(printed) as readonly object[]
+      expect(said[0]).toMatchObject({ isComplete: true, problem, why: problem })
+      expect(said[1]).toMatchObject({ isComplete: true, problem, why: problem })
+      expect(said.map((one) => Reflect.get(one, 'hits'))).toEqual(size === '64k' ? [100, 101] : [102, 103])
+    }
+  },
+)

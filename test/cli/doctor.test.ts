@@ -33,6 +33,20 @@ describe('palimpsest doctor', () => {
     expect(server.code).toBe(1)
   })
 
+  test('looks at the index beside the file, which is built again where it is damaged', async () => {
+    const index = (text: string): string => text.split('\n').find((line) => line.includes('\tindex\t')) ?? ''
+    expect(index((await after('palimpsest doctor')).stdout)).toBe('')
+    const whole = await after('palimpsest search nothing; palimpsest doctor')
+    expect(index(whole.stdout)).toMatch(/^ok\tindex\t.*palimpsest\.db-index\.1 is as it was written$/)
+    const damaged = await after(
+      'palimpsest search nothing; printf X | dd of=palimpsest.db-index.1 bs=1 seek=9000 conv=notrunc 2>/dev/null; palimpsest doctor; palimpsest search nothing; palimpsest doctor',
+    )
+    const [first, second] = damaged.stdout.split('\n').filter((line) => line.includes('\tindex\t'))
+    expect(first).toMatch(/^warning\tindex\t.*index\.1 is damaged: it is left, and built again/)
+    expect(second).toMatch(/^ok\tindex\t.*index\.2 is as it was written$/)
+    expect(damaged.code).toBe(0)
+  })
+
   test('takes what is no store for wrong usage, and never prints a password', async () => {
     const { stdout, stderr, code } = await after(
       'palimpsest doctor --store "mongodb://dana:s3cret@127.0.0.1"; palimpsest doctor --store "esdb://dana:s3cret@127.0.0.1:1"; palimpsest doctor --store nonsense',

@@ -18,7 +18,8 @@ export const addDoctor = (program: Command, { surroundings }: Shell): void => {
       'after',
       `
 Exit code 1 if there is a problem.
-A ledger, if there is one: whether a checkpoint was ever kept elsewhere.
+A ledger, if there is one: whether a checkpoint was ever kept elsewhere. An
+index beside an SQLite file: its pages.
 SQLite: file, permissions, schema, integrity, columns (a sample), durability,
 free space, recorded secrets, the time a durable append takes.
 EventStoreDB: connection, credentials, version, append limit, clock, round
@@ -36,7 +37,7 @@ Examples:
       const found = await toPromise(diagnose(store)).catch((error: unknown) => {
         throw asUsage(error)
       })
-      const findings = [...found, ...(await ledgerFindings(store, found))]
+      const findings = [...found, ...(await ledgerFindings(store, found)), ...(await indexFindings(store))]
       const isWell = findings.every(({ status }) => status !== 'problem')
       if (!isWell) fail()
       if (isJson) return out.json({ ok: isWell, findings })
@@ -67,6 +68,21 @@ const ledgerFindings = async (url: string, found: readonly Finding[]): Promise<r
   } finally {
     await store.close()
   }
+}
+
+/** What is to be said of the index beside a store, if it has one. */
+const indexFindings = async (url: string): Promise<readonly Finding[]> => {
+  const [{ placeOf }, { lookAtFile }] = await Promise.all([
+    import('../../catalogue/place.ts'),
+    import('../../catalogue/file.ts'),
+  ])
+  const place = placeOf(url.replace(/\?.*$/, ''), undefined)
+  const file = place === undefined ? undefined : lookAtFile(place)
+  if (!file) return []
+  const message = file.isWhole
+    ? `every page of ${file.name} is as it was written`
+    : `${file.name} is damaged: it is left, and built again, as soon as something is looked up`
+  return [{ check: 'index', status: file.isWhole ? 'ok' : 'warning', message }]
 }
 
 const paints: Readonly<Record<Finding['status'], Paint>> = {

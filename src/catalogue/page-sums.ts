@@ -1,0 +1,213 @@
+import {
+  closeSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { DatabaseSync } from 'node:sqlite'
+import { crc32 } from 'node:zlib'
+
+// SQLite does not notice a flipped bit in what a page holds, nor, often, a page of zeros: rows are other ones, or missing. So a file of
+// sums lies beside the index, one for each page. Pages get into the file only when they are moved there from the WAL, which is done here
+// alone; what is in the WAL is read from there, and SQLite has sums of its own for that.
+
+const pageSize = 4_096
+/** Pages of the WAL after which they are moved into the file: some ten milliseconds. */
+const mostInWal = 500
+/** Pages that are looked at in one step: about a millisecond. */
+const atOnce = 256
+
+const sumsOf = (path: string): string => `${path}-sums`
+const walOf = (path: string): string => `${path}-wal`
+
+/** Compares the pages of a file with their sums. */
+export interface PageSums {
+  /** Whether somebody has written to the file who keeps no sums, since all of it was compared. */
+  readonly isTouched: () => boolean
+  /** Compares all pages, a step at a time: `false` is the last step, if one is damaged. */
+  readonly all: () => Generator<boolean, void>
+  /** Compares the next pages, from the beginning again after the last ones: false if one is damaged. */
+  readonly isNextWhole: () => boolean
+  /** Moves what is in the WAL into the file, if it is much or all of it is to be moved, and keeps the sums. */
+  readonly settle: (isAll: boolean) => void
+  /** To be called once the connection is closed. */
+  readonly close: () => void
+}
+
+/** @param db an open connection to the file at the path */
+export const pageSums = (path: string, db: DatabaseSync): PageSums => {
+  const file = held(path)
+  let next = 0
+  let known: Stamps | undefined
+  const isNextWhole = (): boolean => {
+    const compared = compare(file.descriptor, path, next)
+    next = compared.next
+    return compared.isWhole
+  }
+  return {
+    isTouched: () => {
+      const now = stampsOf(path)
+      const isTouched = known === undefined || (now.file !== known.file && now.sums === known.sums)
+      if (!isTouched) known = now
+      return isTouched
+    },
+    all: function* () {
+      known = stampsOf(path)
+      next = 0
+      do {
+        const isWhole = isNextWhole()
+        yield isWhole
+        if (!isWhole) return
+      } while (next > 0)
+    },
+    isNextWhole,
+    settle: (isAll) => {
+      const { size = 0 } = statSync(walOf(path), { throwIfNoEntry: false }) ?? {}
+      if (size > (isAll ? 0 : mostInWal * pageSize)) move(path, db)
+    },
+    close: file.release,
+  }
+}
+
+/** When the file and its sums were written last. */
+interface Stamps {
+  readonly file: string
+  readonly sums: string
+}
+
+const stampsOf = (path: string): Stamps => {
+  const at = (name: string): string => {
+    const { size, mtimeMs } = statSync(name, { throwIfNoEntry: false }) ?? {}
+    return `${size} ${mtimeMs}`
+  }
+  return { file: at(path), sums: at(sumsOf(path)) }
+}
+
+/** Open files: closing one that SQLite has open in this process would drop its locks. */
+const holders = new Map<string, { readonly descriptor: number; count: number }>()
+
+const held = (path: string): { readonly descriptor: number; readonly release: () => void } => {
+  const { dev, ino } = statSync(path)
+  const name = `${dev} ${ino}`
+  const holder = holders.get(name) ?? { descriptor: openSync(path, 'r'), count: 0 }
+  holders.set(name, holder)
+  holder.count++
+  const release = (): void => {
+    if (--holder.count > 0) return
+    holders.delete(name)
+    closeSync(holder.descriptor)
+  }
+  return { descriptor: holder.descriptor, release }
+}
+
+/** Moves the WAL into the file while nobody can write to it. Where somebody reads an older state, that is left for later. */
+const move = (path: string, db: DatabaseSync): void => {
+  let lock: DatabaseSync | undefined
+  try {
+    lock = new DatabaseSync(path, { timeout: 0 })
+    lock.exec('PRAGMA wal_autocheckpoint = 0; BEGIN IMMEDIATE')
+    const { busy, log, checkpointed } = db.prepare('PRAGMA wal_checkpoint(PASSIVE)').get() ?? {}
+    if (busy === 0 && log === checkpointed) {
+      const sums = readSums(path) ?? []
+      for (const [page, content] of pagesInWal(path, Number(log))) sums[page - 1] = crc32(content())
+      writeSums(path, sums)
+    }
+    lock.exec('ROLLBACK')
+  } catch {
+    // Somebody writes, or nothing can be written: what is in the WAL stays there.
+  } finally {
+    lock?.close()
+  }
+}
+
+/** The pages that the WAL has, the newest content of each. @param most so many of its frames count; default: those with its salt */
+const pagesInWal = (path: string, most = Infinity): ReadonlyMap<number, () => Uint8Array> => {
+  const pages = new Map<number, () => Uint8Array>()
+  const wal = bytesOf(walOf(path))
+  const salt = wal.subarray(16, 24)
+  const frame = pageSize + 24
+  for (let at = 32, n = 0; at + frame <= wal.length && n < most; at += frame, n++) {
+    if (!wal.subarray(at + 8, at + 16).equals(salt)) break
+    pages.set(wal.readUInt32BE(at), () => wal.subarray(at + 24, at + frame))
+  }
+  return pages
+}
+
+/** Undefined if there is no file of sums, or it is damaged itself. */
+const readSums = (path: string): number[] | undefined => {
+  const bytes = bytesOf(sumsOf(path))
+  const last = bytes.length - 4
+  if (last < 0 || last % 4 > 0 || bytes.readUInt32LE(last) !== crc32(bytes.subarray(0, last)))
+    return undefined
+  return Array.from({ length: last / 4 }, (_, page) => bytes.readUInt32LE(page * 4))
+}
+
+const bytesOf = (path: string): Buffer => {
+  try {
+    return readFileSync(path)
+  } catch {
+    return Buffer.alloc(0)
+  }
+}
+
+/** Under another name first: a process that is killed leaves the old ones. */
+const writeSums = (path: string, sums: readonly number[]): void => {
+  const bytes = Buffer.alloc(sums.length * 4 + 4)
+  for (const [page, sum] of sums.entries()) bytes.writeUInt32LE(sum, page * 4)
+  bytes.writeUInt32LE(crc32(bytes.subarray(0, -4)), bytes.length - 4)
+  const temporary = `${sumsOf(path)}.${process.pid}`
+  writeFileSync(temporary, bytes, { mode: 0o600 })
+  renameSync(temporary, sumsOf(path))
+}
+
+/** What a look at some pages of a file found. */
+interface Compared {
+  readonly isWhole: boolean
+  /** The page to continue with, counted from 0; 0 after the last one. */
+  readonly next: number
+}
+
+/** A difference may be due to somebody who moves pages at this moment: it is looked for again. */
+const compare = (file: number, path: string, first: number): Compared => {
+  const compared = compareOnce(file, path, first)
+  return compared.isWhole ? compared : compareOnce(file, path, first)
+}
+
+const compareOnce = (file: number, path: string, first: number): Compared => {
+  const sums = readSums(path)
+  const pages = Math.ceil(fstatSync(file).size / pageSize)
+  // A file that was just made has its first page at most, and everything else in the WAL.
+  if (!sums) return { isWhole: pages <= 1, next: 0 }
+  if (sums.length > pages) return damaged
+  const block = Buffer.alloc(atOnce * pageSize)
+  const length = readSync(file, block, 0, block.length, first * pageSize)
+  const end = first + Math.ceil(length / pageSize)
+  let inWal: ReturnType<typeof pagesInWal> | undefined
+  for (let page = first; page < end; page++) {
+    const at = (page - first) * pageSize
+    if (crc32(block.subarray(at, Math.min(length, at + pageSize))) === sums[page]) continue
+    inWal ??= pagesInWal(path)
+    if (!inWal.has(page + 1)) return damaged
+  }
+  return { isWhole: true, next: end > first && end < pages ? end : 0 }
+}
+
+const damaged: Compared = { isWhole: false, next: 0 }
+
+/** Whether a file is whole, for who only looks. */
+export const isWhole = (path: string): boolean => {
+  const file = held(path)
+  try {
+    for (let next = 0; ;) {
+      const compared = compare(file.descriptor, path, next)
+      if (!compared.isWhole || compared.next === 0) return compared.isWhole
+      next = compared.next
+    }
+  } finally {
+    file.release()
+  }
+}
