@@ -10,6 +10,7 @@ import { storeError } from '../store/sqlite/errors.ts'
 import { type Checkpoint, type EventStore, type RecordedEvent, streamPage } from '../store/port.ts'
 import { type CatalogueFile, inMemory, isDamage, isUnwritable, openFile } from './file.ts'
 import { type Indexed, indexedIn, type Reached } from './index-file.ts'
+import type { PageSums } from './page-sums.ts'
 
 /** How far an index is. */
 export interface Progress {
@@ -65,10 +66,8 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
     const before = whole
     whole = Promise.withResolvers()
     void whole.promise.then(before.resolve)
-    const its = indexedIn(file.db)
-    at = its.reached().checkpoint
     isChecked = false
-    return (indexed = its)
+    return (indexed = indexedIn(file.db))
   }
   const current = (): Indexed => indexed ?? open()
 
@@ -121,33 +120,45 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
 
   /** Compares the file with its sums: all of it when it was opened or touched, otherwise the next part. A damaged one is left. */
   const check = async (): Promise<void> => {
-    for (let sums = read((_, its) => its.sums); sums && !isClosed;) {
-      const steps = sums.isTouched() ? sums.all() : [sums.isNextWhole()]
-      let isWhole = true
-      for (const step of steps) {
-        isWhole = step
-        await breath()
-        if (isClosed) return
-      }
-      if (isWhole) break
-      open(file?.name ?? '')
-      sums = file?.sums
+    while (!isClosed) {
+      const sums = read((_, its) => its.sums)
+      if (!sums || (await isWhole(sums))) break
+      if (file?.sums === sums) open(file.name)
     }
     whole.resolve()
   }
+  /** False also if it was left meanwhile. */
+  const isWhole = async (sums: PageSums): Promise<boolean> => {
+    for (const isAsWritten of sums.isTouched() ? sums.all() : [sums.isNextWhole()]) {
+      await breath()
+      if (!isAsWritten || isClosed || file?.sums !== sums) return false
+    }
+    return true
+  }
+
+  /** Has a file that is whole and of this store, and continues where that ends. */
+  async function* prepare(): Steps<StoreError | InvalidInput, void> {
+    for (;;) {
+      await check()
+      if (isClosed) return yield storeClosed(store.url)
+      if (isChecked) return
+      const before = left
+      const reached = read((its) => its.reached())
+      const isOurs = yield* isOfStore(reached)
+      if (left !== before) continue
+      isChecked = isOurs
+      at = reached.checkpoint
+      if (!isOurs) open(file?.name ?? '')
+    }
+  }
 
   async function* advance(): Steps<StoreError | InvalidInput, Progress> {
-    if (isClosed) return yield storeClosed(store.url)
-    await check()
-    if (isClosed) return yield storeClosed(store.url)
-    const reached = read((its) => its.reached())
-    if (!isChecked && !(yield* isOfStore(reached))) open(file?.name ?? '')
-    isChecked = true
+    yield* prepare()
     let limit = streamPage
     let seen = left
     reading: while (!isClosed) {
       // Whoever asks may have met damage, too, and begun the next file.
-      if (left !== seen) await check()
+      if (left !== seen) yield* prepare()
       seen = left
       const page = await store.readAll({ after: at, limit, prefixes: ours })()
       if (left !== seen) continue

@@ -13,7 +13,7 @@ import { crc32 } from 'node:zlib'
 
 // SQLite does not notice a flipped bit in what a page holds, nor, often, a page of zeros: rows are other ones, or missing. So a file of
 // sums lies beside the index, one for each page. Pages get into the file only when they are moved there from the WAL, which is done here
-// alone; what is in the WAL is read from there, and SQLite has sums of its own for that.
+// alone; SQLite has sums of its own for what is still in the WAL.
 
 const pageSize = 4_096
 /** Pages of the WAL after which they are moved into the file: some ten milliseconds. */
@@ -112,8 +112,8 @@ const move = (path: string, db: DatabaseSync): void => {
     lock.exec('PRAGMA wal_autocheckpoint = 0; BEGIN IMMEDIATE')
     const { busy, log, checkpointed } = db.prepare('PRAGMA wal_checkpoint(PASSIVE)').get() ?? {}
     if (busy === 0 && log === checkpointed) {
-      const sums = readSums(path) ?? []
-      for (const [page, content] of pagesInWal(path, Number(log))) sums[page - 1] = crc32(content())
+      const sums = [...(readSums(path) ?? [])]
+      for (const [page, content] of pagesInWal(path, Number(log))) sums[page - 1] = crc32(content)
       writeSums(path, sums)
     }
     lock.exec('ROLLBACK')
@@ -124,26 +124,26 @@ const move = (path: string, db: DatabaseSync): void => {
   }
 }
 
-/** The pages that the WAL has, the newest content of each. @param most so many of its frames count; default: those with its salt */
-const pagesInWal = (path: string, most = Infinity): ReadonlyMap<number, () => Uint8Array> => {
-  const pages = new Map<number, () => Uint8Array>()
+/** The pages in the WAL by their numbers, in the order in which they were written. @param most so many of its frames count; default: those with its salt */
+const pagesInWal = (path: string, most = Infinity): readonly (readonly [page: number, Buffer])[] => {
+  const pages: (readonly [number, Buffer])[] = []
   const wal = bytesOf(walOf(path))
   const salt = wal.subarray(16, 24)
   const frame = pageSize + 24
-  for (let at = 32, n = 0; at + frame <= wal.length && n < most; at += frame, n++) {
+  for (let at = 32; at + frame <= wal.length && pages.length < most; at += frame) {
     if (!wal.subarray(at + 8, at + 16).equals(salt)) break
-    pages.set(wal.readUInt32BE(at), () => wal.subarray(at + 24, at + frame))
+    pages.push([wal.readUInt32BE(at), wal.subarray(at + 24, at + frame)])
   }
   return pages
 }
 
 /** Undefined if there is no file of sums, or it is damaged itself. */
-const readSums = (path: string): number[] | undefined => {
+const readSums = (path: string): Uint32Array | undefined => {
   const bytes = bytesOf(sumsOf(path))
   const last = bytes.length - 4
   if (last < 0 || last % 4 > 0 || bytes.readUInt32LE(last) !== crc32(bytes.subarray(0, last)))
     return undefined
-  return Array.from({ length: last / 4 }, (_, page) => bytes.readUInt32LE(page * 4))
+  return new Uint32Array(new Uint8Array(bytes).buffer, 0, last / 4)
 }
 
 const bytesOf = (path: string): Buffer => {
@@ -156,8 +156,7 @@ const bytesOf = (path: string): Buffer => {
 
 /** Under another name first: a process that is killed leaves the old ones. */
 const writeSums = (path: string, sums: readonly number[]): void => {
-  const bytes = Buffer.alloc(sums.length * 4 + 4)
-  for (const [page, sum] of sums.entries()) bytes.writeUInt32LE(sum, page * 4)
+  const bytes = Buffer.from(Uint32Array.from([...sums, 0]).buffer)
   bytes.writeUInt32LE(crc32(bytes.subarray(0, -4)), bytes.length - 4)
   const temporary = `${sumsOf(path)}.${process.pid}`
   writeFileSync(temporary, bytes, { mode: 0o600 })
@@ -189,9 +188,11 @@ const compareOnce = (file: number, path: string, first: number): Compared => {
   let inWal: ReturnType<typeof pagesInWal> | undefined
   for (let page = first; page < end; page++) {
     const at = (page - first) * pageSize
-    if (crc32(block.subarray(at, Math.min(length, at + pageSize))) === sums[page]) continue
+    const content = block.subarray(at, Math.min(length, at + pageSize))
+    if (crc32(content) === sums[page]) continue
+    // Whoever moves it has not written its sum yet, or was killed before.
     inWal ??= pagesInWal(path)
-    if (!inWal.has(page + 1)) return damaged
+    if (!inWal.some(([number, moved]) => number === page + 1 && moved.equals(content))) return damaged
   }
   return { isWhole: true, next: end > first && end < pages ? end : 0 }
 }
