@@ -11,7 +11,7 @@ import { reasonOf } from './failures.ts'
 import { trapIn } from './losses.ts'
 import { addressesIn, probe } from './probe.ts'
 import { type Reads, reads } from './reads.ts'
-import { patience, scratchFindings, within } from './scratch.ts'
+import { scratchFindings, within } from './scratch.ts'
 import { esdbSettings, type Settings } from './settings.ts'
 
 /** How many settings of conversations are looked at. */
@@ -19,14 +19,14 @@ const mostSettings = 1_000
 
 /**
  * Examines an EventStoreDB. It writes about a megabyte to a stream `palimpsest-doctor-…` of its own, which the database drops after a
- * minute, and nothing else.
+ * minute, and nothing else. It waits for each answer as long as the URL says that one attempt may take (`defaultDeadline`).
  */
 export const diagnoseEventStoreDb = (url: string): TaskEither<InvalidInput, readonly Finding[]> =>
   task(async function* (): Steps<InvalidInput, readonly Finding[]> {
     const settings = yield* ok(esdbSettings(url))
     const reached = await connectionFindings(settings)
     if (reached.every(({ status }) => status !== 'ok')) return reached
-    const connection = yield* ok(connect({ ...settings, attempt: patience, patience }))
+    const connection = yield* ok(connect({ ...settings, patience: settings.attempt }))
     try {
       return [...reached, ...(await serverFindings(connection))]
     } finally {
@@ -35,11 +35,11 @@ export const diagnoseEventStoreDb = (url: string): TaskEither<InvalidInput, read
   })
 
 /** A node that is down is a problem only if no other node answers. */
-const connectionFindings = async ({ connectionString }: Settings): Promise<readonly Finding[]> => {
+const connectionFindings = async ({ connectionString, attempt }: Settings): Promise<readonly Finding[]> => {
   const nodes = await Promise.all(
     addressesIn(connectionString).map(async (address) => ({
       name: `${address.host}:${address.port}`,
-      problem: await probe(address, patience),
+      problem: await probe(address, attempt),
     })),
   )
   const failed = nodes.some(({ problem }) => problem === undefined) ? 'warning' : 'problem'
@@ -81,9 +81,12 @@ interface Features {
 }
 
 /** What the client has found out about the server; it offers no way to ask. */
-const versionFinding = async ({ client }: Connection): Promise<Finding> => {
+const versionFinding = async ({ client, settings }: Connection): Promise<Finding> => {
   try {
-    const { serverVersion, supports } = await within(Reflect.get(client, 'capabilities') as Promise<Features>)
+    const { serverVersion, supports } = await within(
+      settings.attempt,
+      Reflect.get(client, 'capabilities') as Promise<Features>,
+    )
     return supports({ path: '/event_store.client.streams.streams/batchappend' })
       ? finding('server', 'ok', `EventStoreDB ${serverVersion}, with batch append`)
       : finding(

@@ -8,8 +8,6 @@ import { appendRequest, type Proposed } from './requests.ts'
 import type { Reads } from './reads.ts'
 import { appendMargin, type Settings } from './settings.ts'
 
-/** How long a diagnosis waits for anything, in milliseconds. */
-export const patience = 5_000
 /** Seconds until the database drops what was written to a scratch stream. */
 const scratchAge = 60
 /** The limit of a server with default settings. */
@@ -92,18 +90,18 @@ const sender = (
       })
       if (failure) throw failure
       call.write(appendRequest(randomUUID(), stream, 'any', [event]))
-      const answer = await within(answered)
+      const answer = await within(connection.settings.attempt, answered)
       if (answer instanceof Error) throw answer
       return answer
     }
     return { send, end }
   })
 
-/** The answer, or an error after `patience`. */
-export const within = async <A>(promise: Promise<A>): Promise<A> => {
+/** Waits for the answer; throws after `ms` milliseconds. */
+export const within = async <A>(ms: number, promise: Promise<A>): Promise<A> => {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`no answer within ${patience / 1000} s`)), patience)
+    timer = setTimeout(() => reject(new Error(`no answer within ${ms / 1000} s`)), ms)
   })
   try {
     return await Promise.race([promise, late])
