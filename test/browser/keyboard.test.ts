@@ -105,8 +105,9 @@ describe.skipIf(noBrowser !== '')(`with the keyboard alone${noBrowser}`, () => {
     load()
     const field = page.getByRole('dialog', { name: title }).getByLabel(label)
     await expect.poll(() => field.inputValue()).toBe(text)
-    await page.keyboard.type('0')
-    expect(await field.inputValue()).toBe(`${text}0`)
+    // A position that there is: the server would refuse another, if it is asked before the test ends.
+    await page.keyboard.press('Backspace')
+    expect(await field.inputValue()).toBe(text.slice(0, -1))
     expect(await at()).toBe(35)
   })
 })

@@ -3,7 +3,7 @@ import { expect, test, vi } from 'vitest'
 import { openEventStoreDb } from '../../src/store/eventstoredb/store.ts'
 import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
-import { temporaryServer } from '../support/stores.ts'
+import { patient, temporaryServer } from '../support/stores.ts'
 
 const hour = 3_600_000
 
@@ -11,7 +11,7 @@ test.each(['append', 'read'] as const)(
   'a failed %s is tried again as long as agreed, however the wall clock jumps',
   async (on) => {
     const server = await temporaryServer()
-    const store = right(await openEventStoreDb(server.url)())
+    const store = right(await openEventStoreDb(server.url + patient)())
     atEnd(store.close())
     right(await store.streams('', '', 1)())
     const now = Date.now.bind(Date)

@@ -4,7 +4,7 @@ import { copyConversations, openStore } from 'palimpsest'
 import { expect, test } from 'vitest'
 import { atEnd } from '../support/at-end.ts'
 import { type EventStoreDb, eventStoreDb } from '../support/eventstoredb/server.ts'
-import { somewhere, temporaryFolder } from '../support/stores.ts'
+import { patient, somewhere, temporaryFolder } from '../support/stores.ts'
 
 const serve = async (): Promise<EventStoreDb> => {
   const db = await eventStoreDb()
@@ -75,10 +75,10 @@ test('a copy continues through connections that break again and again, and write
     breaks++
     return { kind: 'drop', written: breaks % 2 === 0 }
   })
-  const copied = await copyConversations({ from, to: db.url })
+  const copied = await copyConversations({ from, to: db.url + patient })
   expect(copied.map(({ error }) => error)).toEqual([undefined, undefined, undefined])
   expect(breaks).toBe(4)
-  expect(await contents(db.url)).toEqual(await contents(from))
+  expect(await contents(db.url + patient)).toEqual(await contents(from))
 })
 
 test('a copy to a server that goes away ends with what it managed, and the next one continues there', async () => {
@@ -86,7 +86,7 @@ test('a copy to a server that goes away ends with what it managed, and the next 
   const db = await serve()
   const [interrupted, ...others] = await copyConversations({
     from,
-    to: `${db.url}&defaultDeadline=5000&patience=5000`,
+    to: `${db.url}&defaultDeadline=10000&patience=10000`,
     progress: (done) => {
       if (done === 200) void db.kill()
     },
@@ -95,8 +95,8 @@ test('a copy to a server that goes away ends with what it managed, and the next 
   expect(['OutcomeUnknown', 'StoreUnavailable']).toContain(interrupted?.error?._tag)
   expect(others.map(({ error }) => error)).toEqual([interrupted?.error, interrupted?.error])
   await db.start()
-  const [a] = await copyConversations({ from, to: db.url })
+  const [a] = await copyConversations({ from, to: db.url + patient })
   // Of the append that nobody acknowledged the server may have everything.
   expect([209, 109]).toContain(a?.added)
-  expect(await contents(db.url)).toEqual(await contents(from))
+  expect(await contents(db.url + patient)).toEqual(await contents(from))
 })

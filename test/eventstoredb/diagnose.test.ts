@@ -12,7 +12,7 @@ import { diagnose } from '../../src/api/schemes.ts'
 import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
 import { type EventStoreDb, eventStoreDb, type Options } from '../support/eventstoredb/server.ts'
-import { somewhere, temporaryFolder } from '../support/stores.ts'
+import { patient, somewhere, temporaryFolder } from '../support/stores.ts'
 
 const noTls = spawnSync('openssl', ['version']).status === 0 ? '' : ' (skipped: no openssl)'
 const credentials = { username: 'admin', password: 's3cret' }
@@ -22,7 +22,10 @@ const serve = async (options: Options = {}): Promise<EventStoreDb> => {
   atEnd(db.close)
   return db
 }
-const findingsOf = async (url: string): Promise<readonly Finding[]> => right(await diagnose(url)())
+const findingsOf = async (
+  url: string,
+  settings = url.includes('?') ? patient : '',
+): Promise<readonly Finding[]> => right(await diagnose(url + settings)())
 const problemsOf = (findings: readonly Finding[]): readonly Finding[] =>
   findings.filter(({ status }) => status === 'problem')
 /** The finding of a check, its message after a colon. */
@@ -54,11 +57,13 @@ describe('a cluster of which two nodes are frozen', () => {
     const { port } = await serve()
     const nodes = [await frozen(), await frozen()]
     const url = `esdb://${nodes[0]},127.0.0.1:${port},${nodes[1]}?tls=false`
+    // Each frozen node takes all of this time.
+    const settings = '&defaultDeadline=15000'
     // In any order: the client asks the nodes in one that it draws.
     const stores = Promise.all(
-      Array.from({ length: 4 }, async () => openEventStoreDb(`${url}&defaultDeadline=3500&patience=3500`)()),
+      Array.from({ length: 4 }, async () => openEventStoreDb(`${url}${settings}&patience=15000`)()),
     )
-    const findings = await findingsOf(url)
+    const findings = await findingsOf(url, settings)
     atEnd(...(await stores).map((store) => right(store).close()))
     expect(problemsOf(findings)).toEqual([])
     const connections = findings.filter(({ check }) => check === 'connection')
@@ -265,7 +270,7 @@ describe('the diagnosis of a connection says', () => {
       () => sockets.forEach((socket) => socket.destroy()),
     )
     const { port } = silent.address() as AddressInfo
-    const findings = await findingsOf(`esdb://127.0.0.1:${port}?tls=false`)
+    const findings = await findingsOf(`esdb://127.0.0.1:${port}?tls=false`, '')
     expect(found(findings, 'connection')).toMatch(/^problem: .*it accepts connections and says nothing/)
   })
 

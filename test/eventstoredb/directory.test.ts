@@ -10,11 +10,9 @@ import { right } from '../support/either.ts'
 import { collect, proposed } from '../support/eventstoredb/client.ts'
 import type { EventStoreDb } from '../support/eventstoredb/server.ts'
 import { user } from '../support/log.ts'
-import { temporaryServer } from '../support/stores.ts'
+import { patient, temporaryServer } from '../support/stores.ts'
 import { write } from '../support/write.ts'
 
-// Calls are counted: on a busy machine an attempt that ends early is made again.
-const patient = '&defaultDeadline=10000'
 const impatient = '&defaultDeadline=1000&patience=4000'
 const open = async ({ url }: Pick<EventStoreDb, 'url'>, settings: string = patient): Promise<EventStore> => {
   const store = right(await openEventStoreDb(url + settings)())

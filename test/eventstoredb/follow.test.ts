@@ -14,14 +14,14 @@ import type { EventStoreDb } from '../support/eventstoredb/server.ts'
 import { type Place, somewhere, temporaryServer } from '../support/stores.ts'
 
 const open = async ({ url }: Pick<EventStoreDb, 'url'>): Promise<EventStore> => {
-  const store = right(await openEventStoreDb(`${url}&defaultDeadline=5000&patience=60000`)())
+  const store = right(await openEventStoreDb(`${url}&defaultDeadline=30000&patience=120000`)())
   atEnd(store.close())
   return store
 }
 
 /** A store on whatever server there is, for what injects no fault. */
 const openSomewhere = async (place: Place): Promise<EventStore> => {
-  const store = await place.open(place.own && '&defaultDeadline=5000&patience=60000')
+  const store = await place.open(place.own && '&defaultDeadline=30000&patience=120000')
   atEnd(store.close())
   return store
 }

@@ -13,7 +13,7 @@ import { openEventStoreDb } from '../../src/store/eventstoredb/store.ts'
 import { left, right } from '../support/either.ts'
 import type { EventStoreDb } from '../support/eventstoredb/server.ts'
 import { ended, startHeard } from '../support/node.ts'
-import { temporaryFolder, temporaryServer } from '../support/stores.ts'
+import { patient, temporaryFolder, temporaryServer } from '../support/stores.ts'
 
 const opened: { readonly close: () => unknown }[] = []
 afterEach(async () => {
@@ -49,8 +49,8 @@ describe('an EventStoreDB URL', () => {
       maxAppendBytes: 5_000,
     })
     expect(right(esdbSettings(`${url}&patience=150`, none)).patience).toBe(150)
-    const patient = right(esdbSettings('esdb+discover://a?gossipTimeout=3', none))
-    expect(patient.connectionString).toBe('esdb+discover://a?gossipTimeout=3')
+    const slow = right(esdbSettings('esdb+discover://a?gossipTimeout=3', none))
+    expect(slow.connectionString).toBe('esdb+discover://a?gossipTimeout=3')
   })
 
   test('takes paths and names with any characters', () => {
@@ -269,7 +269,7 @@ describe.skipIf(noTls !== '')(`over TLS${noTls}`, () => {
 
 test('an append larger than the server takes is refused with its limit', async () => {
   const server = await temporaryServer({ maxAppendSize: 20_000 })
-  const store = right(await openEventStoreDb(server.url)())
+  const store = right(await openEventStoreDb(server.url + patient)())
   opened.push({ close: store.close() })
   const event = {
     id: crypto.randomUUID(),

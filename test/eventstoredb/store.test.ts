@@ -20,7 +20,7 @@ import { StreamsService } from '../support/eventstoredb/protocol.ts'
 import type { EventStoreDb } from '../support/eventstoredb/server.ts'
 import { user } from '../support/log.ts'
 import { ended, start } from '../support/node.ts'
-import { type Place, somewhere, temporaryServer } from '../support/stores.ts'
+import { patient, type Place, somewhere, temporaryServer } from '../support/stores.ts'
 import { write } from '../support/write.ts'
 
 /** How long an attempt takes that must be late, in milliseconds. */
@@ -33,7 +33,7 @@ interface Times {
   readonly patience?: number
 }
 /** For what is to succeed: as long as a busy machine needs, in milliseconds. */
-const inTime = { attempt: 10_000, patience: 30_000 }
+const inTime = { attempt: 30_000, patience: 90_000 }
 /** For what is to fail. */
 const impatient = { attempt: 500, patience: 1_300 }
 
@@ -56,7 +56,7 @@ const openBoth = async (
   return { server, store: await open(server) }
 }
 const conversations = async ({ url }: EventStoreDb): Promise<Store> => {
-  const store = await openStore(url)
+  const store = await openStore(url + patient)
   atEnd(store.close)
   return store
 }

@@ -8,7 +8,7 @@ import { serve } from '../../src/server/serve.ts'
 import { exportsOf } from '../ledger/scene.ts'
 import { atEnd } from '../support/at-end.ts'
 import { serving } from '../support/server/asking.ts'
-import { temporaryFolder, temporaryServer } from '../support/stores.ts'
+import { patient, temporaryFolder, temporaryServer } from '../support/stores.ts'
 
 // Callers who ask audits and investigations for what there is not, too often, or leave.
 
@@ -52,7 +52,7 @@ const none = '99999999999999999999'
 
 describe.each([
   ['memory', async () => 'memory:'],
-  ['EventStoreDB', async () => (await temporaryServer()).url],
+  ['EventStoreDB', async () => (await temporaryServer()).url + patient],
 ])('on %s, audits and investigations', (_, place) => {
   test('refuse what is no call, no bisection and no number, and write nothing', async () => {
     const store = await sampled(await place())

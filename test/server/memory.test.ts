@@ -175,19 +175,21 @@ const asked = async (api: string, { path, json, headers, bytes = Infinity }: Ask
 
 describe('of a conversation of 50 MB', () => {
   let folder: string
-  let server: ChildProcess
+  let server: ChildProcess | undefined
   let api: string
   let bisection: string
   let url: string
   let page: string
 
   const begin = async (): Promise<void> => {
-    server = fork(child, [url, page], { execArgv: [`--max-old-space-size=${heap}`], silent: true })
-    const [origin] = (await once(server, 'message')) as [string]
+    const started = fork(child, [url, page], { execArgv: [`--max-old-space-size=${heap}`], silent: true })
+    server = started
+    const [origin] = (await once(started, 'message')) as [string]
     api = `${origin}/api/v1`
   }
   const end = async (): Promise<void> => {
-    if (server.exitCode !== null || server.signalCode !== null) return
+    // None where the preparation has failed.
+    if (!server || server.exitCode !== null || server.signalCode !== null) return
     server.kill()
     await once(server, 'exit')
   }

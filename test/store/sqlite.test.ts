@@ -237,6 +237,9 @@ describe('an SQLite store', () => {
   })
 
   test('writes the appends of a tick in one transaction, each with an outcome of its own', async () => {
+    // Where streams end is written after a pause, in a transaction of its own.
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    atEnd(() => void vi.useRealTimers())
     const path = file()
     const store = await openStore(`sqlite:${path}`)
     await store.conversation('c').append(hello)

@@ -22,7 +22,7 @@ import { left, right } from '../support/either.ts'
 import { namespaced } from '../support/namespaced.ts'
 import { ended, start } from '../support/node.ts'
 import { runs, some } from '../support/runs.ts'
-import { temporaryFolder, temporaryServer } from '../support/stores.ts'
+import { patient, temporaryFolder, temporaryServer } from '../support/stores.ts'
 
 /** A store that takes so little at once that a few messages are several appends. */
 const narrow = (store: EventStore): EventStore => ({ ...store, maxAppendBytes: 4_000 })
@@ -108,7 +108,7 @@ const kinds: Readonly<Record<string, () => Promise<() => Promise<EventStore>>>> 
     narrow(right(await openSqlite(`sqlite:${join(temporaryFolder(), 's.db')}?synchronous=off`)())),
   eventstoredb: async () => {
     const { url } = await temporaryServer()
-    return async () => narrow(namespaced(right(await openEventStoreDb(url)()), `${randomUUID()}-`))
+    return async () => narrow(namespaced(right(await openEventStoreDb(url + patient)()), `${randomUUID()}-`))
   },
 }
 

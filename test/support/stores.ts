@@ -36,6 +36,9 @@ export const temporaryServer = async (options: Options = {}): Promise<EventStore
 /** A server by URL, shared by all tests: PALIMPSEST_TEST_ESDB. */
 const sharedServer = process.env['PALIMPSEST_TEST_ESDB']
 
+/** For what is to succeed: a busy machine may take this long for one answer, in milliseconds. */
+export const patient = '&defaultDeadline=30000'
+
 /** Where tests of the adapter run that inject no fault: a server of their own, or a part of the one that PALIMPSEST_TEST_ESDB names. */
 export interface Place {
   readonly url: string
@@ -54,7 +57,7 @@ export const somewhere = async (): Promise<Place> => {
     url,
     own,
     stream: (name) => namespace + name,
-    open: async (parameters = '') => {
+    open: async (parameters = own ? patient : '') => {
       const store = right(await openEventStoreDb(url + parameters)())
       return own ? store : namespaced(store, namespace)
     },
@@ -69,6 +72,6 @@ export const stores: Readonly<Record<string, () => Promise<EventStore>>> = {
   sqlite: async () => right(await openSqlite(`sqlite:${join(temporaryFolder(), 'store.db')}`)()),
   eventstoredb: async () =>
     sharedServer === undefined
-      ? right(await openEventStoreDb((await temporaryServer()).url)())
+      ? right(await openEventStoreDb((await temporaryServer()).url + patient)())
       : namespaced(right(await openEventStoreDb(sharedServer)()), `${randomUUID()}-`),
 }

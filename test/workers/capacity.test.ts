@@ -72,7 +72,7 @@ describe('a worker whose calls are refused for there being too many', () => {
       return { content: [text('Yes.')] }
     })
     for (let n = 0; n < 8; n++) await store.conversation(`c${n}`).append(ask, { answer: true })
-    worker({ slots: 8, ttl: 2_000 })
+    worker({ slots: 8, ttl: 10_000 })
     const slotsIn = async (): Promise<number | undefined> => {
       for await (const { workers } of store.workers()) return workers[0]?.slots
       return undefined

@@ -224,7 +224,7 @@ describe('a program that gives a turn', () => {
     await chat.append(ask)
     void chat.turn({ ...options, client: dead, ttl: 3_600_000 }).catch(() => {})
     await until(async () => (await facts('c')).includes('TurnClaimed'))
-    const turn = () => other.conversation('c').turn({ ...options, ttl: 2_000 })
+    const turn = () => other.conversation('c').turn({ ...options, ttl: 8_000 })
     const [one, two] = await Promise.all([turn(), turn()])
     expect(one.position).toBe(two.position)
     expect(calls()).toBe(1)

@@ -11,7 +11,7 @@ import type { EventStore } from '../../../src/store/port.ts'
 import { storeOn } from '../../../src/api/open.ts'
 import { right } from '../../support/either.ts'
 import { ended, start } from '../../support/node.ts'
-import { stores, temporaryFolder, temporaryServer } from '../../support/stores.ts'
+import { patient, stores, temporaryFolder, temporaryServer } from '../../support/stores.ts'
 
 const hour = 60 * 60 * 1000
 const large = (name: string): string => name.repeat(70_000)
@@ -43,7 +43,7 @@ afterEach(() => vi.useRealTimers())
 /** A server of its own also where the tests share one: gc looks at all that is there. */
 const everyStore = {
   ...stores,
-  eventstoredb: async () => right(await openEventStoreDb((await temporaryServer()).url)()),
+  eventstoredb: async () => right(await openEventStoreDb((await temporaryServer()).url + patient)()),
 }
 
 describe.each(Object.entries(everyStore))('gc on the %s store', (_, open) => {

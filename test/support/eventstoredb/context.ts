@@ -44,7 +44,7 @@ export const perform = async <A>(
   if (!fault) return answer(run())
   const early = fault.written ? { result: run() } : undefined
   if (fault.kind === 'delay') {
-    await sleep(fault.ms)
+    await (fault.until ?? sleep(fault.ms))
     return answer(early ? early.result : run())
   }
   if (fault.kind === 'drop') return drop(call)

@@ -32,6 +32,8 @@ export interface Fault {
   readonly events?: number
   /** Milliseconds of a delay. */
   readonly ms?: number
+  /** What a delay lasts to, instead. */
+  readonly until?: Promise<void>
   /** Who the leader is; this server, if nothing is said. */
   readonly leader?: Endpoint
 }

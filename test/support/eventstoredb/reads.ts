@@ -298,7 +298,7 @@ export const read =
       if (!call.write(message)) await once(call, 'drain', { signal: gone.signal })
     }
     try {
-      if (fault?.kind === 'delay') await sleep(fault.ms)
+      if (fault?.kind === 'delay') await (fault.until ?? sleep(fault.ms))
       if (strikes && fault.events === undefined) throw new Struck(fault)
       if (refusal) return void call.emit('error', refusal)
       if (options.hasSubscription()) await subscribe(context, options, send, gone.signal)
