@@ -7,15 +7,17 @@ import { orNearest } from '../history/nearest-conversation.ts'
 import type { BucketColumns } from '../projections/columns.ts'
 import type { HiddenByMarker } from '../projections/lookups.ts'
 import { ok, type Steps, task } from '../result/steps.ts'
+import { breath } from '../store/breath.ts'
 import type { ReadError } from '../store/errors.ts'
 import { checkedOptions, isListOf, kinds, oneOf } from '../store/options.ts'
 import type { EventStore } from '../store/port.ts'
 import { type Before, type CallsPage, callsBefore, callsPage } from './calls.ts'
 import { type Branches, branchesOf } from './branches.ts'
+import { chunkLength } from './columns.ts'
 import { feedOf } from './feed.ts'
 import type { Indexed } from './index-file.ts'
 import { listed } from './list.ts'
-import { bucketsOf, outlineOf, tallyAt } from './outline.ts'
+import { filling, outlining, type PieceTaker, tallyAt } from './outline.ts'
 import type {
   BranchesPage,
   BucketsPage,
@@ -39,6 +41,8 @@ import { fateIn, viewIn } from './views.ts'
 
 /** The most events of an outline. */
 const longest = 100_000
+/** Events that are read in one step: eight chunks. */
+const pieceLength = 8 * chunkLength
 /** How long an answer waits for the index, in milliseconds. */
 const patience = 2_000
 const littlePatience = 250
@@ -79,6 +83,28 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
       return row && last >= 0 ? reading({ ...row, last }, indexed, db) : undefined
     })
 
+  /** Reads a conversation a piece at a time; false where the index was begun again meanwhile, and does not have the next one yet. */
+  const eachPiece = async <P>(
+    id: string,
+    { indexed: last }: UpTo,
+    [from, to]: readonly [number, number],
+    taker: PieceTaker<P, unknown>,
+  ): Promise<boolean> => {
+    for (let first = from; first <= to; first += pieceLength) {
+      const end = Math.min(to, first + pieceLength - 1)
+      const piece = feed.read(({ rows }, { db }) => {
+        const row = rows.byId(id)
+        return row && row.last >= end
+          ? { read: taker.read(db, rows, { ...row, last }, first, end) }
+          : undefined
+      })
+      if (!piece) return false
+      taker.take(piece.read)
+      await breath()
+    }
+    return true
+  }
+
   async function* outline(id: string, options?: OutlineOptions): Steps<ReadError, OutlinePage> {
     const { from = 0, to = Infinity } = yield* ok(
       checkedOptions(options, { from: kinds.first, to: kinds.last }),
@@ -87,15 +113,21 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
     if (from > known.last) return yield outOfRange(id, from, known.last)
     const wanted = Math.min(to, known.last)
     const end = Math.min(wanted, known.indexed, from + longest - 1)
-    const columns = read(id, known, (row, { rows }, db) => outlineOf(db, rows, row, from, end))
+    const outlined = outlining(from)
+    const whole = await eachPiece(id, known, [from, end], outlined)
+    const columns = outlined.taken()
+    // The index was begun again meanwhile.
+    if (!whole) return { ...columns, ...known, indexed: columns.to }
     const isMore = end < Math.min(wanted, known.indexed)
-    return { ...(columns ?? { from, to: from - 1, ...nothing }), ...known, ...(isMore && { next: end + 1 }) }
+    return { ...columns, ...known, ...(isMore && { next: end + 1 }) }
   }
 
   async function* overview(id: string, options?: OverviewOptions): Steps<ReadError, BucketsPage> {
     const { buckets = 1_200 } = yield* ok(checkedOptions(options, { buckets: kinds.several }))
     const known = yield* upTo(id)
-    return { ...(read(id, known, (row, { rows }) => bucketsOf(rows, row, buckets)) ?? noBuckets), ...known }
+    const filled = filling(known.indexed + 1, buckets)
+    const whole = await eachPiece(id, known, [0, known.indexed], filled)
+    return whole ? { ...filled.taken(), ...known } : { ...noBuckets, ...known, indexed: -1 }
   }
 
   async function* hiddenBy(
@@ -237,16 +269,6 @@ const findFields = {
   order: oneOf(['activity', 'begun', 'tokens', 'id', 'updated', 'newest']),
   limit,
   cursor: kinds.text,
-}
-const nothing = {
-  kinds: '',
-  sizes: [],
-  tokens: [],
-  times: [],
-  calls: [],
-  markers: [],
-  rewinds: [],
-  restores: [],
 }
 const noBranches: Branches = { abandoned: [], forks: [], isAll: false }
 const noBuckets: BucketColumns = { buckets: 0, first: [], min: [], max: [], markers: [], rewinds: [] }

@@ -5,46 +5,81 @@ import type { Chunk, Rows } from './rows.ts'
 import { placeIn, type ThreadRow } from './thread.ts'
 import type { Tally } from './weave.ts'
 
-/** The columns of a conversation from one position through another, or through its last one. */
-export const outlineOf = (
-  db: DatabaseSync,
-  rows: Rows,
-  thread: ThreadRow,
+/** What takes a conversation piece by piece, from the first position that is asked for on. */
+export interface PieceTaker<P, A> {
+  /** Reads the events from one position through another. */
+  readonly read: (db: DatabaseSync, rows: Rows, thread: ThreadRow, first: number, last: number) => P
+  readonly take: (piece: P) => void
+  /** What the pieces so far come to. */
+  readonly taken: () => A
+}
+
+/** Chunks of one thread, and which of their positions are meant. */
+interface Stretch {
+  readonly first: number
+  readonly last: number
+  readonly row: ThreadRow
+  readonly chunks: readonly Chunk[]
+}
+
+const stretchesOf = (rows: Rows, thread: ThreadRow, from: number, to: number): readonly Stretch[] =>
+  partsOf(rows, thread).flatMap(({ row, last: end }) => {
+    const [first, last] = [Math.max(from, row.from), Math.min(to, end)]
+    if (first > last) return []
+    return [
+      { first, last, row, chunks: rows.chunks(row, placeIn(row, first).number, placeIn(row, last).number) },
+    ]
+  })
+
+/** The columns of a conversation from a position on. */
+export const outlining = (
   from: number,
-  to: number,
-): OutlineColumns => {
+): PieceTaker<readonly (Stretch & { readonly marks: readonly Mark[] })[], OutlineColumns> => {
   const kinds: string[] = []
   const [sizes, tokens, times, calls]: [number[], number[], number[], number[]] = [[], [], [], []]
-  const marks: Mark[] = []
-  for (const { row, last } of partsOf(rows, thread)) {
-    const [first, end] = [Math.max(from, row.from), Math.min(to, last)]
-    if (first > end) continue
-    for (const mark of marksIn(db, row, first, end)) marks.push(mark)
-    const chunks = rows.chunks(row, placeIn(row, first).number, placeIn(row, end).number)
-    for (const { start, columns } of chunks) {
-      const [begin, stop] = [Math.max(0, first - start), Math.min(columns.count, end - start + 1)]
-      sizes.push(...columns.sizes.subarray(begin, stop))
-      tokens.push(...columns.tokens.subarray(begin, stop))
-      times.push(...columns.times.subarray(begin, stop))
-      for (let index = begin; index < stop; index++) {
-        kinds.push(columns.kindAt(index))
-        if (columns.isCallAt(index)) calls.push(start + index)
-      }
-    }
+  const markers: MarkerOutline[] = []
+  const rewinds: { readonly position: number; readonly to: number }[] = []
+  const restores: { readonly position: number; readonly marker: number }[] = []
+
+  const takeMark = (mark: Mark): void => {
+    const { position, kind, target } = mark
+    if (kind === 'W') rewinds.push({ position, to: target })
+    else if (kind === 'R') restores.push({ position, marker: target })
+    else markers.push(...markerOf(mark))
   }
   return {
-    from,
-    to: from + sizes.length - 1,
-    kinds: kinds.join(''),
-    sizes,
-    tokens,
-    times,
-    calls,
-    markers: marks.flatMap(markerOf),
-    rewinds: marks.flatMap(({ position, kind, target }) => (kind === 'W' ? [{ position, to: target }] : [])),
-    restores: marks.flatMap(({ position, kind, target }) =>
-      kind === 'R' ? [{ position, marker: target }] : [],
-    ),
+    read: (db, rows, thread, begin, end) =>
+      stretchesOf(rows, thread, begin, end).map((stretch) => ({
+        ...stretch,
+        marks: marksIn(db, stretch.row, stretch.first, stretch.last),
+      })),
+    take: (stretches) => {
+      for (const { first, last, chunks, marks } of stretches) {
+        for (const mark of marks) takeMark(mark)
+        for (const { start, columns } of chunks) {
+          const [begin, stop] = [Math.max(0, first - start), Math.min(columns.count, last - start + 1)]
+          sizes.push(...columns.sizes.subarray(begin, stop))
+          tokens.push(...columns.tokens.subarray(begin, stop))
+          times.push(...columns.times.subarray(begin, stop))
+          for (let index = begin; index < stop; index++) {
+            kinds.push(columns.kindAt(index))
+            if (columns.isCallAt(index)) calls.push(start + index)
+          }
+        }
+      }
+    },
+    taken: () => ({
+      from,
+      to: from + sizes.length - 1,
+      kinds: kinds.join(''),
+      sizes,
+      tokens,
+      times,
+      calls,
+      markers,
+      rewinds,
+      restores,
+    }),
   }
 }
 
@@ -78,26 +113,32 @@ const markerOf = ({ kind, method, ...mark }: Mark): readonly MarkerOutline[] => 
   return [{ position, kind: named, first, last, hidden, before, after, ...(method !== null && { method }) }]
 }
 
-export const bucketsOf = (rows: Rows, thread: ThreadRow, wanted: number): BucketColumns => {
-  const count = thread.last + 1
+/** So many events in so many buckets, from the first one on. */
+export const filling = (count: number, wanted: number): PieceTaker<readonly Stretch[], BucketColumns> => {
   const buckets = Math.min(wanted, count)
   const first = Array.from({ length: buckets }, (_, bucket) => Math.ceil((bucket * count) / buckets))
   const min = first.map(() => Infinity)
   const [max, markers, rewinds] = [first.map(() => 0), first.map(() => 0), first.map(() => 0)]
   let bucket = 0
-  for (const { row, last } of partsOf(rows, thread))
-    for (const { start, columns } of rows.chunks(row))
-      for (const [index, tokens] of columns.tokens.entries()) {
-        const position = start + index
-        if (position > last) break
-        while (position >= (first[bucket + 1] ?? Infinity)) bucket++
-        if (tokens < (min[bucket] ?? 0)) min[bucket] = tokens
-        if (tokens > (max[bucket] ?? 0)) max[bucket] = tokens
-        const kind = columns.kindAt(index)
-        if (kind === 'C' || kind === 'T') markers[bucket] = (markers[bucket] ?? 0) + 1
-        if (kind === 'W') rewinds[bucket] = (rewinds[bucket] ?? 0) + 1
-      }
-  return { buckets, first, min, max, markers, rewinds }
+
+  const takeEvent = (position: number, tokens: number, kind: EventKind): void => {
+    while (position >= (first[bucket + 1] ?? Infinity)) bucket++
+    if (tokens < (min[bucket] ?? 0)) min[bucket] = tokens
+    if (tokens > (max[bucket] ?? 0)) max[bucket] = tokens
+    if (kind === 'C' || kind === 'T') markers[bucket] = (markers[bucket] ?? 0) + 1
+    if (kind === 'W') rewinds[bucket] = (rewinds[bucket] ?? 0) + 1
+  }
+  return {
+    read: (_, rows, thread, begin, end) => stretchesOf(rows, thread, begin, end),
+    take: (stretches) => {
+      for (const { first: begin, last, chunks } of stretches)
+        for (const { start, columns } of chunks)
+          for (const [index, tokens] of columns.tokens.entries())
+            if (start + index >= begin && start + index <= last)
+              takeEvent(start + index, tokens, columns.kindAt(index))
+    },
+    taken: () => ({ buckets, first, min, max, markers, rewinds }),
+  }
 }
 
 /** What a marker hides at all levels; undefined if there is no marker that hides anything at this position. */

@@ -87,6 +87,18 @@ describe('the event loop comes round', () => {
     expect(await turnsDuring(async () => operations[name]?.())).toBeGreaterThan(10)
   })
 
+  test('between the pieces of a long outline and of an overview', async () => {
+    const memory = await openStore('memory:')
+    const content = Array.from({ length: 20_000 }, () => ({ role: 'user', content: 'Hello.' }) as const)
+    await memory.conversation('long').append(content)
+    const { catalogue } = memory
+    while ((await catalogue.outline('long', { to: 0 })).indexed < content.length - 1);
+    const one = await turnsDuring(() => catalogue.outline('long', { to: 0 }))
+    expect(await turnsDuring(() => catalogue.outline('long'))).toBeGreaterThan(one + 3)
+    expect(await turnsDuring(() => catalogue.overview('long'))).toBeGreaterThan(one + 3)
+    await memory.close()
+  })
+
   test.each([
     // Since its beginning: the check of the file, in a thread of its own, is waited for otherwise.
     ['an audit', () => all(many.audit.verify({ since: '0@' }))],
