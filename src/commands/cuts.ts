@@ -1,5 +1,6 @@
 import type { Effective } from '../projections/effective.ts'
-import { toolCalls } from '../projections/pairs.ts'
+import { pairing } from '../projections/pairs.ts'
+import { atOnce, sliceLength, type Slices } from '../projections/slices.ts'
 
 /** A tool call with the indices of the items that hold it and its result; `Infinity` for a result that has not come. */
 interface Call {
@@ -10,10 +11,17 @@ interface Call {
 }
 
 /** The tool calls in the items of a history, paired with their results as a request pairs them. */
-export const callsOf = (effective: Effective): readonly Call[] => {
-  const indices = new Map(effective.items.map(({ position }, index) => [position, index]))
+export const callsOf = (effective: Effective): readonly Call[] => atOnce(callsIn(effective))
+
+/** `callsOf`, in slices. */
+export function* callsIn(effective: Effective): Slices<readonly Call[]> {
+  const indices = new Map<number, number>()
+  for (const [index, { position }] of effective.items.entries()) {
+    indices.set(position, index)
+    if ((index + 1) % sliceLength === 0) yield
+  }
   const indexOf = (position: number | undefined): number => indices.get(position ?? Infinity) ?? Infinity
-  return toolCalls(effective).map(({ id, use, result, isLate = false }) => ({
+  return (yield* pairing(effective)).map(({ id, use, result, isLate = false }) => ({
     id,
     use: indexOf(use),
     result: indexOf(result),

@@ -2,6 +2,7 @@ import { pipe } from 'fp-ts/lib/function.js'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Event, EventType } from '../events/events.ts'
 import { invalidInput } from '../events/errors.ts'
+import { atOnce, type Slices } from '../projections/slices.ts'
 import { append, appendAfterRewind, appendOnBranch } from './append.ts'
 import type { Command, ConversationCommand } from './command.ts'
 import { configure } from './configure.ts'
@@ -18,7 +19,7 @@ type Decision<T extends ConversationCommand['type'] = ConversationCommand['type'
 
 /** What a command on a conversation leads to: the events to append, possibly none, or why it is refused. */
 export const decide = (command: ConversationCommand, state: State): Decision =>
-  isMove(command) ? decideMove(command, state) : decideShown(command, state)
+  isMove(command) ? decideMove(command, state) : atOnce(decidingShown(command, state))
 
 type Move = Command<'rewind' | 'undo'>
 export const isMove = (command: ConversationCommand): command is Move =>
@@ -34,11 +35,11 @@ export const decideMove = (command: Move, standing: MoveState): Decision<Move['t
     ),
   )
 
-/** As `decide`, for every other command. */
-export const decideShown = (
+/** As `decide`, for every other command, in slices. */
+export function* decidingShown(
   command: Exclude<ConversationCommand, Move>,
   shown: ShownState,
-): Decision<Exclude<ConversationCommand['type'], Move['type']>> => {
+): Slices<Decision<Exclude<ConversationCommand['type'], Move['type']>>> {
   switch (command.type) {
     case 'append':
       return E.map((events: readonly Event[]) => withLastView(events, shown))(decideAppend(command, shown))
@@ -47,22 +48,20 @@ export const decideShown = (
       return E.map(() => configure(command, shown))(fenced(command, shown))
     case 'condense':
     case 'truncate':
-    case 'restore':
-      return pipe(
-        fenced(command, shown),
-        E.flatMap(() => existing(shown)),
-        E.flatMap(() => change(command, shown)),
-      )
+    case 'restore': {
+      const fit = E.flatMap(() => existing(shown))(fenced(command, shown))
+      return E.isLeft(fit) ? fit : yield* change(command, shown)
+    }
   }
 }
 
 type Change = Command<'condense' | 'truncate' | 'restore'>
-const change = (command: Change, shown: ShownState): Decision<Change['type']> => {
+function* change(command: Change, shown: ShownState): Slices<Decision<Change['type']>> {
   switch (command.type) {
     case 'condense':
-      return condense(command, shown)
+      return yield* condense(command, shown)
     case 'truncate':
-      return truncate(command, shown)
+      return yield* truncate(command, shown)
     case 'restore':
       return restore(command, shown)
   }

@@ -1,48 +1,43 @@
 import type { Block } from '../events/blocks.ts'
-import { pipe } from 'fp-ts/lib/function.js'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Event, EventData, Message } from '../events/events.ts'
 import { containerIn } from '../projections/container.ts'
 import type { Item } from '../projections/effective.ts'
 import { draftOf, evolve, needsView, type Slot, viewOf } from '../projections/outline.ts'
+import { atOnce, type Slices } from '../projections/slices.ts'
 import { tokensByBytes } from '../projections/tokens.ts'
 import type { Command, NewMessage, Summary } from './command.ts'
 import type { Rejection } from './rejections.ts'
 import { blocksOf } from './append.ts'
-import { chooseItems, tokensOf } from './slice.ts'
+import { choosingItems, tokensOf } from './slice.ts'
 import type { ShownState } from './state.ts'
 
-/** Shows a slice of the effective history as a summary from now on. */
-export const condense = (
+/** Shows a slice of the effective history as a summary from now on. In slices. */
+export function* condense(
   command: Command<'condense'>,
   state: ShownState,
-): E.Either<Rejection<'condense'>, readonly Event[]> => {
+): Slices<E.Either<Rejection<'condense'>, readonly Event[]>> {
   const { method = 'manual', origin, policy } = command
   const summary = summaryOf(command.summary)
-  return pipe(
-    chooseItems(state, command, summary),
-    E.map((hidden) => {
-      const marker = { ...factsOf(hidden, summary), summary, method }
-      const data = { ...marker, ...(origin && { origin }), ...(policy && { policy }) }
-      return [withView({ type: 'Condensed', data }, state)]
-    }),
-  )
+  const hidden = yield* choosingItems(state, command, summary)
+  if (E.isLeft(hidden)) return hidden
+  const marker = { ...(yield* factsIn(hidden.right, summary)), summary, method }
+  const data = { ...marker, ...(origin && { origin }), ...(policy && { policy }) }
+  return E.right([withView({ type: 'Condensed', data }, state)])
 }
 
-/** Shows a slice of the effective history no longer. */
-export const truncate = (
+/** Shows a slice of the effective history no longer. In slices. */
+export function* truncate(
   command: Command<'truncate'>,
   state: ShownState,
-): E.Either<Rejection<'truncate'>, readonly Event[]> =>
-  pipe(
-    chooseItems(state, command, []),
-    E.map((hidden) => {
-      const { reason, policy } = command
-      const marker = factsOf(hidden, [])
-      const data = { ...marker, ...(reason !== undefined && { reason }), ...(policy && { policy }) }
-      return [withView({ type: 'Truncated', data }, state)]
-    }),
-  )
+): Slices<E.Either<Rejection<'truncate'>, readonly Event[]>> {
+  const { reason, policy } = command
+  const hidden = yield* choosingItems(state, command, [])
+  if (E.isLeft(hidden)) return hidden
+  const marker = yield* factsIn(hidden.right, [])
+  const data = { ...marker, ...(reason !== undefined && { reason }), ...(policy && { policy }) }
+  return E.right([withView({ type: 'Truncated', data }, state)])
+}
 
 /** Text or blocks are one user message; messages are themselves. */
 const summaryOf = (summary: Summary): readonly Message[] => {
@@ -60,8 +55,18 @@ const isSaid = (part: Said | Block): part is Said => 'role' in part
 type Facts = Pick<EventData['Truncated'], 'covers' | 'messagesHidden' | 'tokens' | 'container'>
 
 /** What a marker says about the items that it hides (one or more, as they are shown) and about what replaces them. */
-export const factsOf = (hidden: readonly Item[], summary: readonly Message[]): Facts => {
+export const factsOf = (hidden: readonly Item[], summary: readonly Message[]): Facts =>
+  atOnce(factsIn(hidden, summary))
+
+/** `factsOf`, in slices. */
+function* factsIn(hidden: readonly Item[], summary: readonly Message[]): Slices<Facts> {
+  let before = 0
+  for (const item of hidden) {
+    before += tokensOf(item)
+    yield
+  }
   const container = containerIn(hidden)
+  yield
   return {
     covers: { first: hidden[0]?.position ?? 0, last: hidden.at(-1)?.position ?? 0 },
     messagesHidden: hidden.reduce(
@@ -69,7 +74,7 @@ export const factsOf = (hidden: readonly Item[], summary: readonly Message[]): F
       0,
     ),
     tokens: {
-      before: hidden.reduce((sum, item) => sum + tokensOf(item), 0),
+      before,
       after: tokensByBytes(summary.flatMap(({ content }) => content)),
     },
     ...(container && { container }),

@@ -4,11 +4,12 @@ import { invalidInput } from '../events/errors.ts'
 import { isBlock } from '../events/blocks.ts'
 import { type Covers, type Message, START } from '../events/events.ts'
 import { type Effective, type Item, messageIn, messagesOf } from '../projections/effective.ts'
-import { type ToolCall, toolCalls } from '../projections/pairs.ts'
+import { pairing, type ToolCall } from '../projections/pairs.ts'
+import type { Slices } from '../projections/slices.ts'
 import { isCompaction } from '../projections/render/renderer.ts'
 import { tokensByBytes } from '../projections/tokens.ts'
 import type { Selection } from './command.ts'
-import { callsOf, partedBy } from './cuts.ts'
+import { callsIn, partedBy } from './cuts.ts'
 import { nothingToHide, notShown, type Rejection, unsafeCut } from './rejections.ts'
 import type { ShownState } from './state.ts'
 
@@ -18,34 +19,34 @@ interface Slice {
   readonly to: number
 }
 
-/** The items to hide. An explicit slice is taken as it is or refused; every other selection settles on a safe one. */
-export const chooseItems = (
+/** The items to hide, in slices. An explicit slice is taken as it is or refused; every other selection settles on a safe one. */
+export function* choosingItems(
   { conversation, effective }: ShownState,
   selection: Selection,
   summary: readonly Message[],
-): E.Either<Rejection<'truncate'>, readonly Item[]> => {
+): Slices<E.Either<Rejection<'truncate'>, readonly Item[]>> {
   const { items } = effective
   const { covers } = selection
   const slice = covers
-    ? explicitSlice(conversation, effective, covers, summary)
-    : E.right(settle(effective, selection))
+    ? yield* explicitSlice(conversation, effective, covers, summary)
+    : E.right(yield* settle(effective, selection))
   if (E.isLeft(slice)) return slice
   const hidden = items.slice(slice.right.from, slice.right.to)
   const isNew = hidden.some(({ kind }) => kind !== 'truncation') || (summary.length > 0 && hidden.length > 0)
   const [first, last] = [hidden[0], hidden.at(-1)]
   if (!isNew || !first || !last) return E.left(nothingToHide(conversation))
-  const parted = partedInstead(effective, slice.right, summary)
+  const parted = yield* partedInstead(effective, slice.right, summary)
   return parted.length > 0
     ? E.left(unsafeCut(conversation, { first: first.position, last: last.position }, parted))
     : E.right(hidden)
 }
 
-const explicitSlice = (
+function* explicitSlice(
   conversation: string,
   effective: Effective,
   covers: Covers,
   summary: readonly Message[],
-): E.Either<Rejection<'truncate'>, Slice> => {
+): Slices<E.Either<Rejection<'truncate'>, Slice>> {
   const positions = effective.items.map(({ position }) => position)
   const [from, to] = [positions.indexOf(covers.first), positions.indexOf(covers.last) + 1]
   if (from < 0) return E.left(notShown(conversation, covers.first, 'item', positions))
@@ -53,13 +54,12 @@ const explicitSlice = (
   if (to <= from) return E.left(invalidInput('covers', 'first comes after last'))
   // The API has already hidden what comes before its compaction, and what was open there has ended.
   if (summary.some(({ content }) => content.some(isCompaction))) return E.right({ from, to })
-  const calls = callsOf(effective)
+  const calls = yield* callsIn(effective)
   const parted = [...new Set([...partedBy(calls, from), ...partedBy(calls, to, from)])]
-  const isEdit = (): boolean =>
-    to === from + 1 && isDeepStrictEqual(callsOf(edited(effective, { from, to }, summary)), calls)
-  return parted.length > 0 && !isEdit()
-    ? E.left(unsafeCut(conversation, covers, parted))
-    : E.right({ from, to })
+  if (parted.length === 0) return E.right({ from, to })
+  const isEdit =
+    to === from + 1 && isDeepStrictEqual(yield* callsIn(edited(effective, { from, to }, summary)), calls)
+  return isEdit ? E.right({ from, to }) : E.left(unsafeCut(conversation, covers, parted))
 }
 
 /** The history with messages in place of a slice: if the same calls still have the same results, that parts nothing. */
@@ -79,16 +79,16 @@ const edited = (effective: Effective, { from, to }: Slice, messages: readonly Me
  * The calls outside of a slice that would lose their results if these messages stood for it. Where the user ended a turn and nobody does
  * instead, a call that was left without a result is open again, and gets that of a later call with the same id.
  */
-const partedInstead = (
+function* partedInstead(
   effective: Effective,
   slice: Slice,
   messages: readonly Message[],
-): readonly string[] => {
+): Slices<readonly string[]> {
   if (messages.length === 0 || messages.some(endsTurn)) return []
   const hidden = new Set(effective.items.slice(slice.from, slice.to).map(({ position }) => position))
   const nameOf = ({ id, use, result, isLate }: ToolCall): string => JSON.stringify([id, use, result, isLate])
-  const left = new Set(toolCalls(edited(effective, slice, messages)).map(nameOf))
-  return toolCalls(effective).flatMap((call) => {
+  const left = new Set((yield* pairing(edited(effective, slice, messages))).map(nameOf))
+  return (yield* pairing(effective)).flatMap((call) => {
     const { id, use, result } = call
     const isOutside = result !== undefined && !hidden.has(use) && !hidden.has(result)
     return isOutside && !left.has(nameOf(call)) ? [id] : []
@@ -103,11 +103,11 @@ const endsTurn = ({ role, content }: Message): boolean =>
   )
 
 /** The slice that a selection asks for, moved to safe cuts: if possible, a little more is hidden rather than less. */
-const settle = (effective: Effective, selection: Selection): Slice => {
+function* settle(effective: Effective, selection: Selection): Slices<Slice> {
   const { items } = effective
-  const calls = callsOf(effective)
+  const calls = yield* callsIn(effective)
   const isSafe = (index: number, first = index): boolean => partedBy(calls, index, first).length === 0
-  const wished = wishedSlice(items, selection)
+  const wished = yield* wishedSlice(items, selection)
   const { keepLast = 1 } = selection
   let { from, to } = wished
   while (from < wished.to && !isSafe(from)) from++
@@ -119,13 +119,13 @@ const settle = (effective: Effective, selection: Selection): Slice => {
   return { from, to }
 }
 
-const wishedSlice = (items: readonly Item[], selection: Selection): Slice => {
+function* wishedSlice(items: readonly Item[], selection: Selection): Slices<Slice> {
   const { fraction, keepFirst = 1, keepTokens } = selection
   const { keepLast = fraction === undefined && keepTokens === undefined ? 3 : 1 } = selection
   const marker = items.findIndex((item) => !messageIn(item))
   const from = Math.min(keepFirst, marker < 0 ? items.length : marker)
   const share = fraction === undefined ? items.length : from + Math.floor(fraction * (items.length - from))
-  return { from, to: Math.min(share, beforeLast(items, keepLast), beforeTokens(items, keepTokens)) }
+  return { from, to: Math.min(share, beforeLast(items, keepLast), yield* beforeTokens(items, keepTokens)) }
 }
 
 /** The index of the n-th last message; for 0 the end of the items. */
@@ -135,10 +135,15 @@ const beforeLast = (items: readonly Item[], n: number): number => {
 }
 
 /** The first index from which the items are at most `limit` tokens. */
-const beforeTokens = (items: readonly Item[], limit: number | undefined): number => {
+function* beforeTokens(items: readonly Item[], limit: number | undefined): Slices<number> {
   if (limit === undefined) return items.length
   let tokens = 0
-  return items.findLastIndex((item) => (tokens += tokensOf(item)) > limit) + 1
+  for (const [index, item] of [...items.entries()].toReversed()) {
+    tokens += tokensOf(item)
+    if (tokens > limit) return index + 1
+    yield
+  }
+  return 0
 }
 
 /** Estimated tokens of what an item shows. */

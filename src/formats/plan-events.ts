@@ -6,7 +6,8 @@ import { sliceLength } from '../projections/slices.ts'
 import { hasChanged, type ImportError, importDiverged } from './errors.ts'
 import type { ConversationPlan, Format, Step } from './plan.ts'
 import { stage } from './stage.ts'
-import { markerOf, type Place, type Planned, type Slices, type StepOf } from './plan-markers.ts'
+import { markerOf, type Place, type Planned, type StepOf } from './plan-markers.ts'
+import type { Slices } from '../projections/slices.ts'
 import { blocksOf } from './steps.ts'
 
 /** An event to append, with its own command id. */

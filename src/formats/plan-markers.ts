@@ -3,15 +3,13 @@ import { factsOf, withView } from '../commands/hide.ts'
 import { tokensOf } from '../commands/slice.ts'
 import type { ConversationEvent, Event, Message } from '../events/events.ts'
 import { type Item, itemOf, type MessageItem } from '../projections/effective.ts'
+import type { Slices } from '../projections/slices.ts'
 import { type ImportError, importDiverged } from './errors.ts'
 import type { Step, StepType } from './plan.ts'
 import type { Stage } from './stage.ts'
 
 export type StepOf<T extends StepType> = Extract<Step, { readonly type: T }>
 export type Planned = E.Either<ImportError, Event>
-/** Work in slices, between which others can run. */
-export type Slices<A> = Generator<void, A>
-
 /** What an event is made from, besides its step. */
 export interface Place {
   readonly id: string

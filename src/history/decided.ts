@@ -1,9 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { hasEdits } from '../commands/append.ts'
 import type { Command, ConversationCommand } from '../commands/command.ts'
-import { decideAppend, decideMove, decideShown, isMove } from '../commands/decide.ts'
+import { decideAppend, decideMove, decidingShown, isMove } from '../commands/decide.ts'
 import type { Event } from '../events/events.ts'
 import { ok, type Steps } from '../result/steps.ts'
+import { inBreaths } from '../store/breath.ts'
 import type { WriteError } from '../store/errors.ts'
 import { lastPosition } from './ends.ts'
 import { gatherAppendState, gatherMoveState, gatherShownState } from './gather.ts'
@@ -57,6 +58,6 @@ export async function* decideOn(
   const { effective, sinceView, replaced } = state
   const { head: from } = effective
   const moment = { effective: { ...effective, at: from }, sinceView, replaced }
-  moments.keep(conversation, moment)
-  return { from, moment, events: yield* ok(decideShown(command, state)) }
+  await inBreaths(moments.keeping(conversation, moment))
+  return { from, moment, events: yield* ok(await inBreaths(decidingShown(command, state))) }
 }

@@ -2,6 +2,7 @@ import type { ConversationEvent } from '../events/events.ts'
 import { memo } from '../memo/memo.ts'
 import { type Effective, evolved } from '../projections/effective.ts'
 import { type Slot, viewIn } from '../projections/outline.ts'
+import type { Slices } from '../projections/slices.ts'
 
 /**
  * What is shown where a conversation stands. What comes before a position never changes, so a moment stays true, whoever writes
@@ -39,7 +40,10 @@ export interface Moments {
   readonly at: (conversation: string, head: number) => Moment | undefined
   /** Whether one of them tells what a marker replaced. */
   readonly tell: (conversation: string, marker: number) => boolean
+  /** Keeps a moment, unless it is too large. */
   readonly keep: (conversation: string, moment: Moment) => void
+  /** `keep`, in slices: measuring a large one takes long. */
+  readonly keeping: (conversation: string, moment: Moment) => Slices<void>
   readonly forget: (conversation: string) => void
 }
 
@@ -91,26 +95,38 @@ export const momentsOf = (most = mostOfAll): Moments => {
     all.delete(conversation)
   }
 
+  const keep: Moments['keep'] = (conversation, moment) => {
+    if (sizeOf(moment.effective, most) > most) return forget(conversation)
+    const others = all
+      .get(conversation)
+      ?.moments.filter(({ effective }) => effective.head !== moment.effective.head)
+    const shown = new Set(moment.effective.outline.slots.map(({ position }) => position))
+    const replaced = new Map([...moment.replaced].filter(([marker]) => shown.has(marker)))
+    const moments = [...(others ?? []), { ...moment, replaced }].slice(-mostOfOne)
+    forget(conversation)
+    const size = sizeOfAll(moments)
+    all.set(conversation, { moments, size })
+    total += size
+    for (const [oldest] of all) {
+      if (total <= most) break
+      forget(oldest)
+    }
+  }
+
   return {
     at: (conversation, head) =>
       all.get(conversation)?.moments.find(({ effective }) => effective.head === head),
     tell: (conversation, marker) =>
       all.get(conversation)?.moments.some(({ replaced }) => replaced.has(marker)) === true,
-    keep: (conversation, moment) => {
-      const others = all
-        .get(conversation)
-        ?.moments.filter(({ effective }) => effective.head !== moment.effective.head)
-      const shown = new Set(moment.effective.outline.slots.map(({ position }) => position))
-      const replaced = new Map([...moment.replaced].filter(([marker]) => shown.has(marker)))
-      const moments = [...(others ?? []), { ...moment, replaced }].slice(-mostOfOne)
-      forget(conversation)
-      const size = sizeOfAll(moments)
-      all.set(conversation, { moments, size })
-      total += size
-      for (const [oldest] of all) {
-        if (total <= most) break
-        forget(oldest)
+    keep,
+    keeping: function* (conversation, moment) {
+      let size = 0
+      for (const item of moment.effective.items) {
+        size += lengthOf(item)
+        if (size > most) break
+        yield
       }
+      keep(conversation, moment)
     },
     forget,
   }

@@ -168,7 +168,7 @@ export const evolved = (
   const last = events.at(-1)
   if (!last) return before
   const draft = draftOf(before.outline)
-  let items = [...before.items]
+  const items = [...before.items]
   for (const event of events) {
     if (event.type === 'Rewound' || event.type === 'Restored') return undefined
     const slots = evolve(draft, event, () => undefined)
@@ -176,9 +176,9 @@ export const evolved = (
     const item = itemOf(event)
     if (!item) continue
     if (item.kind === 'message') items.push(item)
-    else {
-      const all = new Map([...items, item].map((one) => [one.position, one]))
-      items = draft.slots.flatMap(({ position }) => all.get(position) ?? [])
+    else if (slots) {
+      const first = items.findLastIndex(({ position }) => position === slots[0]?.position)
+      items.splice(first, slots.length, item)
     }
   }
   return { at: last.position, head: last.position, outline: draft, items }

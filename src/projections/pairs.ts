@@ -1,5 +1,6 @@
 import { isBlock, type KnownBlock } from '../events/blocks.ts'
 import type { Effective } from './effective.ts'
+import { atOnce, type Slices } from './slices.ts'
 import {
   callersIn,
   clean,
@@ -35,7 +36,10 @@ export interface ToolCall {
  * The tool calls of a history with their results, in the order of their ends. A call is left out if the conversation continued without
  * its result and that never came. No request is made to tell them, but every request pairs them so (ADR 11).
  */
-export const toolCalls = (effective: Effective): readonly ToolCall[] => {
+export const toolCalls = (effective: Effective): readonly ToolCall[] => atOnce(pairing(effective))
+
+/** `toolCalls`, in slices. */
+export function* pairing(effective: Effective): Slices<readonly ToolCall[]> {
   const talk: Talk = {
     paired: [],
     made: 0,
@@ -48,7 +52,11 @@ export const toolCalls = (effective: Effective): readonly ToolCall[] => {
     last: undefined,
     reply: undefined,
   }
-  for (const item of effective.items) for (const said of utterancesIn(item, true, true)) hear(talk, said)
+  for (const item of effective.items) {
+    for (const said of utterancesIn(item, true, true)) hear(talk, said)
+    // An item may say much.
+    yield
+  }
   return [
     ...talk.paired,
     ...talk.open.list().map(({ storedId, position }) => ({ id: storedId, use: position })),

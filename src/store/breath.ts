@@ -41,6 +41,7 @@ export const inBreaths = async <A>(slices: Iterator<void, A>): Promise<A> => {
   for (;;) {
     const { done, value } = slices.next()
     if (done === true) return value
-    await breath()
+    const pause = breath()
+    if (pause) await pause
   }
 }
