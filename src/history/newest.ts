@@ -41,12 +41,12 @@ export async function* loadNewest(reading: Reader, asked: Newest): Steps<StoreEr
     const read = asked.abandoned ? readAll : readPath
     const { log, first, path } = yield* read(reading, asked, wanted)
     const fates = (await inBreaths(newestFates(path, first))) ?? (yield* fatesFrom(reading, first, path))
-    const left = asked.abandoned ? await inBreaths(leftAt(log, asked.at, first)) : new Map<number, number>()
+    const left = asked.abandoned ? await inBreaths(leftAt(log, asked.at, first)) : []
     const entries: Entry[] = []
     for (let position = Math.min(asked.before - 1, asked.at); position >= first; position--) {
       const event = log[position]
       const item = event && itemOf(event)
-      const by = left.get(position)
+      const by = left[position - first]
       const fate = fates.get(position) ?? (by === undefined ? undefined : abandonedBy(by))
       if (item && fate) entries.push({ ...item, ...fate })
       if (entries.length === asked.last) break

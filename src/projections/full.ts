@@ -40,7 +40,7 @@ export function* fulling(
   { at = lastOf(log), abandoned = false, last = Infinity, before = Infinity }: FullOptions,
 ): Generator<void, readonly Entry[]> {
   const fates = yield* fatesAt(log, at)
-  const left = abandoned ? yield* leftAt(log, at) : new Map<number, number>()
+  const left = abandoned ? yield* leftAt(log, at) : []
   const entries: Entry[] = []
   const end = Math.min(at + 1, before, log.length)
   for (let position = 0; position < end; position++) {
@@ -49,7 +49,7 @@ export function* fulling(
     const item = event && itemIn(event)
     if (!item) continue
     const fate = fates[position]
-    const by = left.get(position)
+    const by = left[position]
     if (fate) entries.push(Object.assign(item, fate))
     else if (by !== undefined) entries.push(Object.assign(item, { status: 'abandoned' as const, by }))
   }
@@ -60,9 +60,11 @@ const active: Fate = { status: 'active' }
 
 /** By position. */
 function* fatesAt(log: Log, at: number): Generator<void, readonly (Fate | undefined)[]> {
-  const fates: (Fate | undefined)[] = Array.from({ length: log.length })
+  const fates: (Fate | undefined)[] = []
   const decided: Fates = {
     set: (position, fate) => {
+      // Without a gap, which would make it slow.
+      while (fates.length < position) fates.push(undefined)
       fates[position] = fate
     },
   }
@@ -110,8 +112,9 @@ export const decideFates = (
  */
 export const configurationsAt = (log: Log, at: number): ReadonlyMap<number, ConfigurationState> => {
   const states = new Map<number, ConfigurationState>()
-  for (const [position, by] of atOnce(leftAt(log, at)))
-    if (log[position]?.type === 'Configured') states.set(position, { state: 'abandoned', by })
+  for (const [position, by] of atOnce(leftAt(log, at)).entries())
+    if (by !== undefined && log[position]?.type === 'Configured')
+      states.set(position, { state: 'abandoned', by })
   const inForce = path(log, at).filter((position) => log[position]?.type === 'Configured')
   for (const [index, position] of inForce.entries()) {
     const by = inForce[index + 1]
@@ -123,22 +126,28 @@ export type ConfigurationState =
   | { readonly state: 'shown' }
   | { readonly state: 'hidden' | 'abandoned'; readonly by: number }
 
-/** Positions off the path at `at`, from `first` on, each with the last `Rewound` event that left it. The log may lack what is before `first`. */
-export function* leftAt(log: Log, at: number, first = 0): Generator<void, ReadonlyMap<number, number>> {
-  const left = new Map<number, number>()
+/**
+ * The last `Rewound` event that left each position off the path at `at`, undefined for those on it; the first one is that of position
+ * `first`. The log may lack what is before it. In slices.
+ */
+export function* leftAt(log: Log, at: number, first = 0): Generator<void, readonly (number | undefined)[]> {
+  const left: (number | undefined)[] = []
   const within = (position: number): number => (position < first ? START : position)
+  let steps = 0
   for (let position = first; position <= at; position++) {
-    if ((position + 1) % sliceLength === 0) yield
+    left.push(undefined)
+    if (++steps % sliceLength === 0) yield
     if (log[position]?.type !== 'Rewound') continue
     // From the two tips down to where the two paths meet: one side is left, the other is entered again.
     let from = within(parent(log, position))
     let to = within(resolve(log, position))
     while (from !== to) {
+      if (++steps % sliceLength === 0) yield
       if (from > to) {
-        left.set(from, position)
+        left[from - first] = position
         from = within(parent(log, from))
       } else {
-        left.delete(to)
+        left[to - first] = undefined
         to = within(parent(log, to))
       }
     }

@@ -9,7 +9,7 @@ import {
   type View,
 } from '../events/events.ts'
 import { freeze } from '../events/freeze.ts'
-import { type Log, lastOf, path } from './path.ts'
+import { type Log, lastOf, pathing } from './path.ts'
 import { atOnce, sliceLength } from './slices.ts'
 
 /** An item of the effective history without its content. */
@@ -166,7 +166,7 @@ export function* folding(log: Log, at: number, seen?: Seen): Generator<void, Fol
   const replaced = new Map<number, readonly Slot[]>()
   const replacedBy = (marker: number): readonly Slot[] | undefined => replaced.get(marker)
   let seenSoFar = 0
-  for (const position of path(log, at)) {
+  for (const position of yield* pathing(log, at)) {
     if (++seenSoFar % sliceLength === 0) yield
     const event = log[position]
     if (!event) continue

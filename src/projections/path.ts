@@ -1,4 +1,5 @@
 import { type ConversationEvent, START } from '../events/events.ts'
+import { atOnce, sliceLength } from './slices.ts'
 
 /** The events of a conversation's lineage from its start; the index of an event is its position. */
 export type Log = readonly ConversationEvent[]
@@ -17,8 +18,12 @@ export const resolve = (log: Log, position: number): number => {
 export const parent = (log: Log, position: number): number => resolve(log, position - 1)
 
 /** The positions on the path at `at`, ascending: everything from the start to the head that was not rewound away. */
-export const path = (log: Log, at = lastOf(log)): readonly number[] => {
+export const path = (log: Log, at = lastOf(log)): readonly number[] => atOnce(pathing(log, at))
+
+/** `path`, in slices. */
+export function* pathing(log: Log, at: number): Generator<void, readonly number[]> {
   const positions: number[] = []
-  for (let p = resolve(log, at); p > START; p = parent(log, p)) positions.push(p)
+  for (let p = resolve(log, at); p > START; p = parent(log, p))
+    if (positions.push(p) % sliceLength === 0) yield
   return positions.toReversed()
 }

@@ -1,5 +1,5 @@
 import type { ConversationEvent } from '../events/events.ts'
-import { lastOf, type Log, parent, path, resolve } from './path.ts'
+import { lastOf, type Log, parent, pathing, resolve } from './path.ts'
 import { atOnce, sliceLength } from './slices.ts'
 
 /** An event of the log, with its place in the log's tree of branches. */
@@ -18,24 +18,30 @@ export const timeline = (log: Log, at = lastOf(log)): readonly TimelineEntry[] =
 
 /** `timeline`, in slices. */
 export function* timing(log: Log, at = lastOf(log)): Generator<void, readonly TimelineEntry[]> {
-  const shown = new Set(path(log, at))
-  const branchOf = new Map<number, number>()
+  const shown = yield* pathing(log, at)
+  let next = 0
+  // By position: a map of a million takes long to grow.
+  const branchOf: (number | undefined)[] = []
   const tips: number[] = []
   const entries: TimelineEntry[] = []
-  for (const event of log.slice(0, at + 1)) {
-    const { position } = event
+  for (let position = 0; position <= at; position++) {
     if ((position + 1) % sliceLength === 0) yield
+    const event = log[position]
+    if (!event) continue
     if (event.type === 'Rewound') {
       const target = resolve(log, position)
-      entries.push({ event, parent: target, branch: branchOf.get(target) ?? 0, onPath: false })
+      entries.push({ event, parent: target, branch: branchOf[target] ?? 0, onPath: false })
+      branchOf.push(undefined)
       continue
     }
     const from = parent(log, position)
-    const line = branchOf.get(from)
+    const line = branchOf[from]
     const branch = line !== undefined && tips[line] === from ? line : tips.length
     tips[branch] = position
-    branchOf.set(position, branch)
-    entries.push({ event, parent: from, branch, onPath: shown.has(position) })
+    branchOf.push(branch)
+    const onPath = shown[next] === position
+    if (onPath) next++
+    entries.push({ event, parent: from, branch, onPath })
   }
   return entries
 }

@@ -1,14 +1,17 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import { decide, decidingShown } from '../../src/commands/decide.ts'
+import { stateOf } from '../../src/commands/state.ts'
 import type { ConversationEvent } from '../../src/events/events.ts'
 import { diff, diffing } from '../../src/projections/diff.ts'
 import { effective } from '../../src/projections/effective.ts'
-import { full, fulling } from '../../src/projections/full.ts'
-import { lastOf } from '../../src/projections/path.ts'
+import { full, fulling, leftAt } from '../../src/projections/full.ts'
+import { lastOf, path, pathing } from '../../src/projections/path.ts'
 import { render, rendering } from '../../src/projections/render/render.ts'
-import { atOnce } from '../../src/projections/slices.ts'
+import { atOnce, type Slices } from '../../src/projections/slices.ts'
 import { timeline, timing } from '../../src/projections/timeline.ts'
 import { histories } from '../support/histories.ts'
+import { logOf, rewound, user } from '../support/log.ts'
 import { runs } from '../support/runs.ts'
 
 test('a request that is made in slices is the one that is made at once', () => {
@@ -42,15 +45,34 @@ test('who reads a long log in slices may do something else in between, and gets 
     [diffing(log, 20, lastOf(log)), diff(log, 20)],
   ] as const
   for (const [sliced, whole] of slices) {
-    let pauses = 0
-    for (;;) {
-      const { done, value } = sliced.next()
-      if (done === true) {
-        expect(value).toEqual(whole)
-        break
-      }
-      pauses++
-    }
+    const { value, pauses } = inPauses<unknown>(sliced)
+    expect(value).toEqual(whole)
     expect(pauses).toBeGreaterThan(2)
   }
 })
+
+test('no step is as long as the log: neither along a path, nor where a rewind leaves it, nor over what is shown', () => {
+  const messages = Array.from({ length: 2_000 }, () => user('Hello.'))
+  const log = logOf(...messages)
+  const left = logOf(...messages, rewound(0))
+  const command = { type: 'condense', summary: 'Greetings.', keepTokens: 50 } as const
+  const sliced = [
+    [pathing(log, lastOf(log)), path(log), 4],
+    // On the way along the log, and on the way back.
+    [leftAt(left, lastOf(left)), [undefined, ...messages.slice(1).map(() => 2_000), undefined], 7],
+    [decidingShown(command, stateOf('c', log, command)), decide(command, stateOf('c', log, command)), 2_000],
+  ] as const
+  for (const [slices, whole, least] of sliced) {
+    const { value, pauses } = inPauses<unknown>(slices)
+    expect(value).toEqual(whole)
+    expect(pauses).toBeGreaterThanOrEqual(least)
+  }
+})
+
+/** What some work comes to, and how often others may do something meanwhile. */
+const inPauses = <A>(slices: Slices<A>): { readonly value: A; readonly pauses: number } => {
+  for (let pauses = 0; ; pauses++) {
+    const { done, value } = slices.next()
+    if (done === true) return { value, pauses }
+  }
+}
