@@ -58,7 +58,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
     indexed = undefined
   }
   /** @param damaged of what was open */
-  const open = (damaged?: string): CatalogueFile => {
+  const open = (damaged?: string): Indexed => {
     leave()
     if (isClosed) throw toError(storeClosed(store.url))
     if (damaged !== undefined) left++
@@ -67,27 +67,20 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
     whole = Promise.withResolvers()
     void whole.promise.then(before.resolve)
     isChecked = false
-    return file
+    return (indexed = indexedIn(file.db))
   }
-  const current = (): CatalogueFile => file ?? open()
-  /** What is in the file: nothing is read of it before somebody asks. */
-  const contents = (): Indexed => {
-    const { db } = current()
-    return (indexed ??= indexedIn(db))
-  }
+  const current = (): Indexed => indexed ?? open()
 
   const read: Feed['read'] = (reading) => {
-    const use = (): ReturnType<typeof reading> => {
-      const its = contents()
+    const use = (its: Indexed): ReturnType<typeof reading> => {
       its.refresh()
-      return reading(its, current())
+      return reading(its, file as CatalogueFile)
     }
     try {
-      return use()
+      return use(current())
     } catch (error) {
       if (!isDamage(error)) throw error
-      open(file?.name ?? '')
-      return use()
+      return use(open(file?.name ?? ''))
     }
   }
 
@@ -113,7 +106,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
     changing: (its: Indexed) => void,
   ): E.Either<StoreError, void> | undefined => {
     try {
-      changing(contents())
+      changing(current())
       file?.sums?.settle(false)
       at = to
       return done
@@ -128,7 +121,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
   /** Compares the file with its sums: all of it when it was opened or touched, otherwise the next part. A damaged one is left. */
   const check = async (): Promise<void> => {
     while (!isClosed) {
-      const { sums } = current()
+      const sums = read((_, its) => its.sums)
       if (!sums || (await isWhole(sums))) break
       if (file?.sums === sums) open(file.name)
     }

@@ -240,7 +240,7 @@ describe('a file that is not as it was written', () => {
     return { items: found.items, total, isComplete, hits: hits.items, all: hits.isComplete, outlines }
   }
   const damages: Readonly<Record<string, (bytes: Buffer, at: number) => void>> = {
-    '512 bytes of zeros': (bytes, at) => bytes.fill(0, at, Math.min(at + 512, bytes.length)),
+    '512 bytes of zeros': (bytes, at) => bytes.fill(0, at, at + 512),
     'one bit': (bytes, at) => {
       bytes[at] = (bytes[at] ?? 0) ^ (1 << (at % 8))
     },
@@ -258,9 +258,8 @@ describe('a file that is not as it was written', () => {
     const at = Array.from({ length: places }).map((_one, n) =>
       Math.floor((file.length * (n + Math.random())) / places),
     )
-    // What is read first, and what statements are compiled from.
-    const early = ['{"checkpoint"', 'value TEXT'].map((text) => file.indexOf(text))
-    for (const where of [...at, ...early]) {
+    // The first thing that is read.
+    for (const where of [...at, file.indexOf('{"checkpoint"')]) {
       const damaged = Buffer.from(file)
       damage(damaged, where)
       for (const name of readdirSync(dirname(place))) rmSync(join(dirname(place), name))

@@ -1,9 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { join } from 'node:path'
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import { describe, expect, test } from 'vitest'
 import type { Finding } from '../../src/store/diagnosis.ts'
@@ -11,10 +6,11 @@ import { openEventStoreDb } from '../../src/store/eventstoredb/store.ts'
 import { diagnose } from '../../src/api/schemes.ts'
 import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
+import { noTls, tlsFor } from '../support/eventstoredb/certificate.ts'
+import { frozen } from '../support/eventstoredb/frozen.ts'
 import { type EventStoreDb, eventStoreDb, type Options } from '../support/eventstoredb/server.ts'
-import { patient, somewhere, temporaryFolder } from '../support/stores.ts'
+import { patient, somewhere } from '../support/stores.ts'
 
-const noTls = spawnSync('openssl', ['version']).status === 0 ? '' : ' (skipped: no openssl)'
 const credentials = { username: 'admin', password: 's3cret' }
 
 const serve = async (options: Options = {}): Promise<EventStoreDb> => {
@@ -33,23 +29,6 @@ const found = (findings: readonly Finding[], check: string): string => {
   const { status, message } =
     findings.find((finding) => finding.check === check) ?? expect.fail(`no ${check}`)
   return `${status}: ${message}`
-}
-
-/** A node whose process is frozen: the system takes connections for it, and nobody answers. */
-const frozen = async (): Promise<string> => {
-  const sockets: Socket[] = []
-  const listener = createServer((socket) => void sockets.push(socket))
-  listener.listen(0, '127.0.0.1')
-  await once(listener, 'listening')
-  atEnd(
-    {
-      close: () => {
-        for (const socket of sockets) socket.destroy()
-        listener.close()
-      },
-    }.close,
-  )
-  return `127.0.0.1:${(listener.address() as AddressInfo).port}`
 }
 
 describe('a cluster of which two nodes are frozen', () => {
@@ -261,16 +240,8 @@ describe('the diagnosis of a connection says', () => {
     expect(found(await findingsOf(`esdb://127.0.0.1:${port}`), 'connection')).toContain('add tls=false')
   })
 
-  test('that something listens and does not answer', async () => {
-    const sockets: Socket[] = []
-    const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1')
-    await once(silent, 'listening')
-    atEnd(
-      () => silent.close(),
-      () => sockets.forEach((socket) => socket.destroy()),
-    )
-    const { port } = silent.address() as AddressInfo
-    const findings = await findingsOf(`esdb://127.0.0.1:${port}?tls=false`, '')
+  test.each(['true', 'false'])('that something listens and does not answer (tls=%s)', async (tls) => {
+    const findings = await findingsOf(`esdb://${await frozen()}?tls=${tls}`, '')
     expect(found(findings, 'connection')).toMatch(/^problem: .*it accepts connections and says nothing/)
   })
 
@@ -282,13 +253,7 @@ describe('the diagnosis of a connection says', () => {
 
   describe.skipIf(noTls !== '')(`of TLS${noTls}`, () => {
     const secured = async (): Promise<{ readonly port: number; readonly certificate: string }> => {
-      const folder = temporaryFolder()
-      const [certificate, key] = [join(folder, 'certificate.pem'), join(folder, 'key.pem')]
-      const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
-      const subject = ['-subj', '/CN=test', '-addext', 'subjectAltName=DNS:localhost']
-      const files = ['-keyout', key, '-out', certificate]
-      execFileSync('openssl', ['req', '-x509', ...curve, ...subject, ...files], { stdio: 'ignore' })
-      const tls = { certificate: readFileSync(certificate), key: readFileSync(key) }
+      const { certificate, tls } = tlsFor()
       const { port } = await serve({ credentials, tls })
       return { port, certificate }
     }

@@ -1,9 +1,6 @@
-import { execFileSync, spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import { createServer as httpServer, type Server } from 'node:http'
 import { createServer as http2Server, type Http2Server } from 'node:http2'
-import { type AddressInfo, isIP } from 'node:net'
-import { join } from 'node:path'
+import type { AddressInfo } from 'node:net'
 import { inspect } from 'node:util'
 import * as E from 'fp-ts/lib/Either.js'
 import { openStore } from 'palimpsest'
@@ -11,9 +8,10 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import { esdbSettings } from '../../src/store/eventstoredb/settings.ts'
 import { openEventStoreDb } from '../../src/store/eventstoredb/store.ts'
 import { left, right } from '../support/either.ts'
+import { certified, noTls, tlsFor } from '../support/eventstoredb/certificate.ts'
 import type { EventStoreDb } from '../support/eventstoredb/server.ts'
 import { ended, startHeard } from '../support/node.ts'
-import { patient, temporaryFolder, temporaryServer } from '../support/stores.ts'
+import { patient, temporaryServer } from '../support/stores.ts'
 
 const opened: { readonly close: () => unknown }[] = []
 afterEach(async () => {
@@ -168,27 +166,10 @@ test('nothing that is printed or told shows the credentials', async () => {
   write.mockRestore()
 })
 
-// The server's certificate is made when it is needed: one in the repository would expire.
-const noTls = spawnSync('openssl', ['version']).status === 0 ? '' : ' (skipped: no openssl)'
-
 describe.skipIf(noTls !== '')(`over TLS${noTls}`, () => {
   const credentials = { username: 'a@b', password: 'p:%/?' }
-  const certified = (
-    name: string,
-    host = 'localhost',
-  ): { readonly certificate: string; readonly key: string } => {
-    const folder = temporaryFolder()
-    const [certificate, key] = [join(folder, `${name}.pem`), join(folder, `${name}.key`)]
-    const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-days', '2']
-    const subject = ['-subj', `/CN=${name}`, '-addext', `subjectAltName=${isIP(host) ? 'IP' : 'DNS'}:${host}`]
-    execFileSync('openssl', ['req', '-x509', ...curve, ...subject, '-keyout', key, '-out', certificate], {
-      stdio: 'ignore',
-    })
-    return { certificate, key }
-  }
   const serve = async (host?: string): Promise<{ readonly certificate: string; readonly port: number }> => {
-    const { certificate, key } = certified('server', host)
-    const tls = { certificate: readFileSync(certificate), key: readFileSync(key) }
+    const { certificate, tls } = tlsFor(host)
     const { port } = await temporaryServer({ credentials, tls })
     return { certificate, port }
   }

@@ -5,6 +5,8 @@ import type { BlobInfo, Blobs } from '../port.ts'
 import type { Append } from './appender.ts'
 import type { Connection } from './connection.ts'
 import type { Directory } from './directory.ts'
+import { trailerOf } from './failures.ts'
+import { deleteRequest } from './requests.ts'
 import type { ServerEvent } from './responses.ts'
 import type { Reads } from './reads.ts'
 
@@ -98,18 +100,18 @@ export const blobs = (connection: Connection, reads: Reads, append: Append, dire
   async function* remove(sha256: string, before: Date): Steps<StoreError, void> {
     const seal = yield* newestSeal(sha256)
     if (!seal || seal.created >= before.getTime()) return
-    yield* connection.again(async () => {
-      try {
-        await connection.client.deleteStream(streamOf(sha256), {
-          // A blob that was put in the meantime has another last event, and stays.
-          expectedRevision: BigInt(seal.revision),
-          requiresLeader: true,
-          ...(connection.settings.credentials && { credentials: connection.settings.credentials }),
-        })
-      } catch (failure) {
-        if (!wasPutSince(failure)) throw failure
-      }
-    })
+    // A blob that was put in the meantime has another last event, and stays.
+    const request = deleteRequest(streamOf(sha256), seal.revision)
+    yield* connection.again(
+      (client) =>
+        new Promise<void>((resolve, reject) => {
+          client.delete(request, ...connection.callArguments(connection.settings.attempt), (failure) =>
+            failure && trailerOf(failure, 'exception') !== 'wrong-expected-version'
+              ? reject(failure)
+              : resolve(),
+          )
+        }),
+    )
   }
 
   return {
@@ -119,9 +121,3 @@ export const blobs = (connection: Connection, reads: Reads, append: Append, dire
     remove: (sha256, before) => task(() => remove(sha256, before)),
   }
 }
-
-const wasPutSince = (failure: unknown): boolean =>
-  typeof failure === 'object' &&
-  failure !== null &&
-  'type' in failure &&
-  failure.type === 'wrong-expected-version'

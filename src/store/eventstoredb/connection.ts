@@ -6,26 +6,25 @@ import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import type { Steps } from '../../result/steps.ts'
 import { type StoreError, storeClosed } from '../errors.ts'
-import { finalFailure, isTimeOut, noAnswer, reasonOf, unavailable } from './failures.ts'
-import { type ChannelMaker, withoutAddressAsName } from './server-name.ts'
+import { finalFailure, isOfConnection, leaderNamedIn, noAnswer, reasonOf, unavailable } from './failures.ts'
+import { nodeToCall } from './nodes.ts'
+import { type ChannelMaker, type Secure, secureBy } from './secure.ts'
 import type { Credentials, Settings } from './settings.ts'
+import { within } from './within.ts'
 
 export type StreamsClient = InstanceType<typeof streamsServices.StreamsClient>
 type CallArguments = Parameters<StreamsClient['batchAppend']>
 
 /**
- * What the client offers its own methods: where the leader is, the channel to it, deadlines and credentials. The methods themselves
- * do not serve: an append keeps its answer in a table that all clients of the process share, and has no deadline; a read has none
- * either, and ending one early closes the channel for everybody (docs/adr/0009-the-client-connects-we-speak.md).
+ * What the client offers its own methods: channels, deadlines and credentials. The methods themselves do not serve: an append keeps its
+ * answer in a table that all clients of the process share, and has no deadline; a read has none either, and ending one early closes the
+ * channel for everybody (docs/adr/0009-the-client-connects-we-speak.md). Nor does its search for the leader (nodes.ts).
  */
 interface Internals extends ChannelMaker {
-  /** A client on the channel to the leader. Finding the leader may take long. */
-  readonly getGRPCClient: (
-    service: typeof streamsServices.StreamsClient,
-    name: string,
-  ) => Promise<StreamsClient>
-  /** Drops the channel of that client, if the error is the channel's and the channel is still the current one. */
-  readonly handleError: (client: StreamsClient, error: unknown) => Promise<void>
+  /** The channel of the next clients. */
+  getChannel: () => Promise<unknown>
+  readonly capabilities: Promise<Features>
+  readonly createGRPCClient: (service: typeof streamsServices.StreamsClient) => Promise<StreamsClient>
   readonly callArguments: (
     options: {
       readonly credentials?: Credentials
@@ -34,6 +33,11 @@ interface Internals extends ChannelMaker {
     },
     call?: { readonly deadline: number },
   ) => [metadata: NonNullable<CallArguments[0]>, options: NonNullable<CallArguments[1]>]
+}
+
+interface Features {
+  readonly serverVersion: string
+  readonly supports: (method: { readonly path: string }) => boolean
 }
 
 /** A connection to a server, or to a cluster's leader. */
@@ -56,8 +60,8 @@ export interface Connection {
   readonly failed: (client: StreamsClient, error: unknown) => void
   /** Cancels a call when the connection ends, or when the returned function is called. */
   readonly tracked: (cancel: () => void) => () => void
-  /** For what the client's own methods do well enough. */
-  readonly client: EventStoreDBClient
+  /** What the server can do, as the client finds out. Requires a connection: call `once` before. */
+  readonly features: () => Promise<Features>
   /** Aborts when closing begins: from then on nothing is started or retried. */
   readonly closing: AbortSignal
   /** Waits for the work under way, then ends every call. */
@@ -73,29 +77,60 @@ export const connect = (settings: Settings): E.Either<InvalidInput, Connection> 
   const closing = new AbortController()
   // One listener per follower.
   setMaxListeners(0, closing.signal)
-  let named: Promise<void> | undefined
+  const ended = new AbortController()
+  setMaxListeners(0, ended.signal)
+  const { resolveUri } = internals
+  let securing: Promise<Secure | undefined> | undefined
+  let current: Promise<StreamsClient> | undefined
   let newest: StreamsClient | undefined
-  let hasEnded = false
+  let named: string | undefined
 
-  const leader = async (): Promise<StreamsClient> => {
-    await (named ??= withoutAddressAsName(internals))
-    const found = await internals.getGRPCClient(streamsServices.StreamsClient, 'palimpsest')
-    if (hasEnded) {
+  const open = async (signal: AbortSignal): Promise<StreamsClient> => {
+    const secure = await (securing ??= secureBy(internals))
+    const leader = named
+    named = undefined
+    // A proxy is the gRPC library's affair: it knows how to get past one.
+    const node = secure && !hasProxy() ? await nodeToCall(settings, leader, { secure, signal }) : leader
+    internals.resolveUri = node === undefined ? resolveUri : () => Promise.resolve(node)
+    const channel = await internals.createChannel()
+    internals.getChannel = () => Promise.resolve(channel)
+    const found = await internals.createGRPCClient(streamsServices.StreamsClient)
+    try {
+      await reached(found, settings.nodePatience ?? settings.attempt)
+      signal.throwIfAborted()
+    } catch (error) {
       found.close()
-      throw new Error('the connection is closed')
+      throw error
     }
     newest = found
     return found
   }
-  const failed: Connection['failed'] = (failing, error) =>
-    void internals
-      // A channel that fell silent may stay silent: the client opens another.
-      .handleError(failing, isTimeOut(error) ? noAnswer(settings.attempt) : error)
-      .catch(() => undefined)
+  const drop = (failing: StreamsClient): void => {
+    if (failing !== newest) return
+    newest = undefined
+    current = undefined
+    failing.close()
+  }
+  const leader = (): Promise<StreamsClient> => {
+    // What a broken channel would connect to again may be frozen.
+    if (newest && !ready.has(newest.getChannel().getConnectivityState(false))) drop(newest)
+    if (current) return current
+    const opening = within(settings.attempt, ended.signal, open).catch((error: unknown) => {
+      if (current === opening) current = undefined
+      throw error
+    })
+    return (current = opening)
+  }
+  const failed: Connection['failed'] = (failing, error) => {
+    const other = leaderNamedIn(error)
+    // A channel that fell silent may stay silent, so it is replaced too.
+    if (failing !== newest || (other === undefined && !isOfConnection(error))) return
+    named = other
+    drop(failing)
+  }
   const once: Connection['once'] = async (action) => {
-    const found = await within(settings.attempt, leader())
+    const found = await leader()
     try {
-      if (settings.nodePatience !== undefined) await reached(found, settings.nodePatience)
       return await action(found)
     } catch (error) {
       failed(found, error)
@@ -127,18 +162,18 @@ export const connect = (settings: Settings): E.Either<InvalidInput, Connection> 
       }
     },
     failed,
+    features: () => internals.capabilities,
     tracked: (cancel) => {
       calls.add(cancel)
       return () => {
         if (calls.delete(cancel)) cancel()
       }
     },
-    client: client.right,
     closing: closing.signal,
     close: async (underWay = []) => {
       closing.abort()
       await Promise.allSettled(underWay)
-      hasEnded = true
+      ended.abort(new Error('the connection is closed'))
       for (const cancel of calls) cancel()
       calls.clear()
       newest?.close()
@@ -146,16 +181,12 @@ export const connect = (settings: Settings): E.Either<InvalidInput, Connection> 
   })
 }
 
-const within = async <T>(ms: number, promise: Promise<T>): Promise<T> => {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(noAnswer(ms)), ms)
-  })
-  return Promise.race([promise, late]).finally(() => clearTimeout(timer))
-}
-
 // https://grpc.io/docs/guides/connectivity-semantics-and-api
 const connecting = new Set([0, 1])
+const ready = new Set([2])
+
+/** Whether the gRPC library may connect through a proxy (its http_proxy.js). */
+const hasProxy = (): boolean => ['grpc_proxy', 'https_proxy', 'http_proxy'].some((name) => process.env[name])
 
 /**
  * Waits until the channel is connected or has failed; a failure then shows in the call. A frozen node never answers, although its

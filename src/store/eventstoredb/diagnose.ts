@@ -19,7 +19,8 @@ const mostSettings = 1_000
 
 /**
  * Examines an EventStoreDB. It writes about a megabyte to a stream `palimpsest-doctor-…` of its own, which the database drops after a
- * minute, and nothing else. It waits for each answer as long as the URL says that one attempt may take (`defaultDeadline`).
+ * minute, and nothing else. It waits for each answer as long as the URL says that one attempt may take (`defaultDeadline`), and for a
+ * node of a cluster as long as `gossipTimeout` says.
  */
 export const diagnoseEventStoreDb = (url: string): TaskEither<InvalidInput, readonly Finding[]> =>
   task(async function* (): Steps<InvalidInput, readonly Finding[]> {
@@ -35,11 +36,11 @@ export const diagnoseEventStoreDb = (url: string): TaskEither<InvalidInput, read
   })
 
 /** A node that is down is a problem only if no other node answers. */
-const connectionFindings = async ({ connectionString, attempt }: Settings): Promise<readonly Finding[]> => {
+const connectionFindings = async (settings: Settings): Promise<readonly Finding[]> => {
   const nodes = await Promise.all(
-    addressesIn(connectionString).map(async (address) => ({
+    addressesIn(settings.connectionString).map(async (address) => ({
       name: `${address.host}:${address.port}`,
-      problem: await probe(address, attempt),
+      problem: await probe(address, settings.nodePatience ?? settings.attempt),
     })),
   )
   const failed = nodes.some(({ problem }) => problem === undefined) ? 'warning' : 'problem'
@@ -75,18 +76,10 @@ const serverFindings = async (connection: Connection): Promise<readonly Finding[
   }
 }
 
-interface Features {
-  readonly serverVersion: string
-  readonly supports: (method: { readonly path: string }) => boolean
-}
-
 /** What the client has found out about the server; it offers no way to ask. */
-const versionFinding = async ({ client, settings }: Connection): Promise<Finding> => {
+const versionFinding = async ({ features, settings }: Connection): Promise<Finding> => {
   try {
-    const { serverVersion, supports } = await within(
-      settings.attempt,
-      Reflect.get(client, 'capabilities') as Promise<Features>,
-    )
+    const { serverVersion, supports } = await within(settings.attempt, features())
     return supports({ path: '/event_store.client.streams.streams/batchappend' })
       ? finding('server', 'ok', `EventStoreDB ${serverVersion}, with batch append`)
       : finding(

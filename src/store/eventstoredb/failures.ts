@@ -1,6 +1,7 @@
 import type { StoreError } from '../errors.ts'
 
 // Status codes of gRPC (https://grpc.io/docs/guides/status-codes).
+const cancelled = 1
 const invalidArgument = 3
 const deadlineExceeded = 4
 const permissionDenied = 7
@@ -16,11 +17,36 @@ export const isDenied = (error: unknown): boolean =>
   fieldOf(error, 'code') === permissionDenied || fieldOf(error, 'code') === unauthenticated
 
 /** Whether a call missed its deadline. */
-export const isTimeOut = (error: unknown): boolean => fieldOf(error, 'code') === deadlineExceeded
+const isTimeOut = (error: unknown): boolean => fieldOf(error, 'code') === deadlineExceeded
+
+/** Whether it is the connection that failed, and not a call on it. */
+export const isOfConnection = (error: unknown): boolean => {
+  const code = fieldOf(error, 'code')
+  const isByServer = code === cancelled && !/cancelled on client/i.test(reasonOf(error))
+  return code === unavailableCode || isByServer || isTimeOut(error) || isEnded(error)
+}
+
+/** A connection that has ended may fail so (https://github.com/grpc/grpc-node/issues/2502). */
+const isEnded = (error: unknown): boolean => /write after end/.test(reasonOf(error))
+
+/** The leader that a node names which is not; undefined for any other failure. */
+export const leaderNamedIn = (error: unknown): string | undefined => {
+  if (trailerOf(error, 'exception') !== 'not-leader') return undefined
+  return `${trailerOf(error, 'leader-endpoint-host')}:${trailerOf(error, 'leader-endpoint-port')}`
+}
 
 /** The failure of an attempt without an answer in time; it counts as a failure of the connection. */
 export const noAnswer = (ms: number): Error =>
   Object.assign(new Error(`no answer within ${ms} ms`), { code: unavailableCode })
+
+const isOfCertificate = (error: unknown): boolean => /certificate/i.test(reasonOf(error))
+
+/** The failure to reach any of several nodes, or addresses of one. A certificate that is not trusted will not be later. */
+export const unreached = (failures: readonly unknown[]): Error =>
+  Object.assign(
+    new Error([...new Set(failures.map(reasonOf))].join('; ')),
+    failures.every(isOfCertificate) && { code: unavailableCode },
+  )
 
 /** A trailer that the server sent with an error. */
 export const trailerOf = (error: unknown, name: string): string | undefined => {
@@ -66,7 +92,7 @@ export const finalFailure = (store: string, failure: unknown): StoreError | unde
   if (isDenied(failure)) return storeDenied(store, failure)
   const code = fieldOf(failure, 'code')
   // gRPC has no code for it, only a text.
-  if (code === unavailableCode && /certificate/i.test(reasonOf(failure)))
+  if (code === unavailableCode && isOfCertificate(failure))
     return refused(
       store,
       `the server's certificate is not trusted (${reasonOf(failure)}): name the file of its CA with tlsCAFile in the URL, and the host as the certificate does`,

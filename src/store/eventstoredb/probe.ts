@@ -93,7 +93,11 @@ const failureOf = (socket: Socket, patience: number): Promise<Failure> =>
       settle({ code: error.code ?? 'unknown', message: error.message }),
     )
     socket.once('close', () => settle({ code: 'ECONNRESET', message: 'the connection was closed' }))
-    socket.setTimeout(patience, () => settle({ code: 'ETIMEDOUT', message: 'no answer' }))
+    let isConnected = false
+    socket.once('connect', () => (isConnected = true))
+    socket.setTimeout(patience, () =>
+      settle({ code: isConnected ? silentCode : 'ETIMEDOUT', message: 'no answer' }),
+    )
   })
 
 const untrusted =
@@ -103,6 +107,9 @@ const noTls =
 const unheard = 'no answer: check the host, and the firewalls in between'
 const unknownName = 'there is no host with that name: correct it'
 
+/** Ours: a connection that is taken, and nothing more. */
+const silentCode = 'silent'
+
 const problems: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there: start the server, or correct the port',
   ECONNRESET: noTls,
@@ -111,6 +118,7 @@ const problems: Readonly<Record<string, string>> = {
   ERR_SSL_PACKET_LENGTH_TOO_LONG: noTls,
   ENOTFOUND: unknownName,
   EAI_AGAIN: unknownName,
+  [silentCode]: silent,
   ETIMEDOUT: unheard,
   EHOSTUNREACH: unheard,
   ENETUNREACH: unheard,

@@ -87,6 +87,13 @@ export const subscribeRequest = (filter: Filter, after: Place = start): ReadReq 
       new streams.ReadReq.Options.SubscriptionOptions(),
     ),
   )
+
+/** The soft delete of a stream that ends at a revision. */
+export const deleteRequest = (stream: string, revision: number): InstanceType<typeof streams.DeleteReq> =>
+  new streams.DeleteReq().setOptions(
+    new streams.DeleteReq.Options().setStreamIdentifier(identifier(stream)).setRevision(String(revision)),
+  )
+
 /** An event to append. Data that is a text is JSON; bytes are not. */
 export interface Proposed {
   readonly id: string

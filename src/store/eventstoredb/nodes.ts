@@ -1,0 +1,133 @@
+import { lookup } from 'node:dns/promises'
+import { once } from 'node:events'
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
+import { connect as connectTcp, isIP } from 'node:net'
+import gossip from '@eventstore/db-client/generated/gossip_pb.js'
+import { unreached } from './failures.ts'
+import { type Address, addressesIn } from './probe.ts'
+import type { Secure } from './secure.ts'
+import type { Settings } from './settings.ts'
+import { untilAborted, within } from './within.ts'
+
+// The system accepts connections for a frozen process too. What the gRPC library has begun to connect, and what the client's search for
+// the leader has begun to ask, cannot be ended, and keeps the process alive. So gRPC is only given a node that has just answered us,
+// over sockets of our own, which are gone when their time is up.
+
+/** How a node is asked. */
+interface Asking {
+  readonly secure: Secure
+  /** Ends everything when it aborts. */
+  readonly signal: AbortSignal
+}
+
+type Use<A> = (session: ClientHttp2Session) => Promise<A>
+
+/**
+ * Finds the node to call, which has answered: the leader of a cluster, which all of its nodes are asked for at once, or the only server.
+ *
+ * @param named the leader, if a node has named one
+ */
+export const nodeToCall = async (
+  { connectionString, attempt, nodePatience }: Settings,
+  named: string | undefined,
+  asking: Asking,
+): Promise<string> => {
+  const patience = nodePatience ?? attempt
+  const use = <A>(node: string, signal: AbortSignal, action: Use<A>): Promise<A> =>
+    within(patience, signal, (limited) => withSession(node, { ...asking, signal: limited }, action))
+  const nodes = addressesIn(connectionString).map(nameOf)
+  const leaderOf = async (node: string, signal: AbortSignal): Promise<string> => {
+    const leader = await use(node, signal, leaderKnownTo)
+    if (leader !== node) await use(leader, signal, answers)
+    return leader
+  }
+  if (nodePatience !== undefined && named === undefined) return firstOf(nodes, asking.signal, leaderOf)
+  const node = named ?? nodes.join()
+  await use(node, asking.signal, answers)
+  return node
+}
+
+const nameOf = ({ host, port }: Pick<Address, 'host' | 'port'>): string =>
+  `${isIP(host) === 6 ? `[${host}]` : host}:${port}`
+
+/** Nothing more than the session is asked for. */
+const answers = (): Promise<void> => Promise.resolve()
+
+/** What one of several tries gives first; the others end with it. */
+const firstOf = async <T, A>(
+  all: readonly T[],
+  signal: AbortSignal,
+  attempt: (one: T, signal: AbortSignal) => Promise<A>,
+): Promise<A> => {
+  const over = new AbortController()
+  const limited = AbortSignal.any([signal, over.signal])
+  try {
+    return await Promise.any(all.map((one) => attempt(one, limited)))
+  } catch (failure) {
+    throw failure instanceof AggregateError ? unreached(failure.errors) : failure
+  } finally {
+    over.abort()
+  }
+}
+
+/** Connects to a node, at whichever of its addresses answers first. */
+const withSession = async <A>(node: string, { secure, signal }: Asking, use: Use<A>): Promise<A> => {
+  const colon = node.lastIndexOf(':')
+  const host = node.slice(0, colon).replace(/^\[(.*)\]$/, '$1')
+  const addresses = await untilAborted(signal, lookup(host, { all: true }))
+  return firstOf(addresses, signal, ({ address }, limited) =>
+    connected({ node, address, port: Number(node.slice(colon + 1)) }, { secure, signal: limited }, use),
+  )
+}
+
+const connected = async <A>(
+  { node, address, port }: { readonly node: string; readonly address: string; readonly port: number },
+  { secure, signal }: Asking,
+  use: Use<A>,
+): Promise<A> => {
+  const socket = connectTcp({ host: address, port })
+  let session: ClientHttp2Session | undefined
+  // What breaks a connection that nobody waits for any more.
+  socket.on('error', () => undefined)
+  try {
+    await once(socket, 'connect', { signal })
+    const secured = await untilAborted(signal, secure(node, socket))
+    session = connectHttp2(`${secured === socket ? 'http' : 'https'}://${node}`, {
+      createConnection: () => secured,
+    })
+    session.on('error', () => undefined)
+    const closed = once(session, 'close', { signal }).then(() =>
+      Promise.reject(new Error('the connection was closed')),
+    )
+    await Promise.race([once(session, 'remoteSettings', { signal }), closed])
+    return await Promise.race([use(session), closed])
+  } finally {
+    session?.destroy()
+    socket.destroy()
+  }
+}
+
+/** Asks a node for the leader of its cluster. */
+const leaderKnownTo = async (session: ClientHttp2Session): Promise<string> => {
+  const call = session.request({
+    ':method': 'POST',
+    ':path': '/event_store.client.gossip.Gossip/Read',
+    'content-type': 'application/grpc',
+    te: 'trailers',
+  })
+  // A message is its compression (none), its length in four bytes, and its bytes: here none.
+  call.end(Buffer.alloc(headerLength))
+  const answer = Buffer.concat(await call.toArray())
+  const members =
+    answer.length < headerLength
+      ? []
+      : gossip.ClusterInfo.deserializeBinary(answer.subarray(headerLength)).getMembersList()
+  const leader = members.find(
+    (member) => member.getIsAlive() && member.getState() === gossip.MemberInfo.VNodeState.LEADER,
+  )
+  const address = leader?.getHttpEndPoint()
+  if (!address) throw new Error('it names no leader')
+  return nameOf({ host: address.getAddress(), port: address.getPort() })
+}
+
+const headerLength = 5

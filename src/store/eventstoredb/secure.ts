@@ -1,0 +1,62 @@
+import { isIP, Socket } from 'node:net'
+import { type Fields, isFields } from '../../events/json.ts'
+
+/** How the client makes a channel. */
+export interface ChannelMaker {
+  /** The address of the next channel. */
+  resolveUri: () => Promise<string>
+  readonly createChannel: () => Promise<{ readonly close: () => void }>
+}
+
+/** Makes a connection to a node (`host:port`) secure as the client does, with its certificates; without TLS it stays as it is. */
+export type Secure = (node: string, socket: Socket) => Promise<Socket>
+
+/**
+ * Makes TLS send no server name to a server named by its IP address: RFC 6066 forbids it, and Node warns (DEP0123). The certificate is
+ * still checked against that address. The gRPC library sends the address as the name and has no option against it, so this changes the
+ * credentials that the client uses for all its channels (docs/adr/0009-the-client-connects-we-speak.md).
+ *
+ * @returns undefined if a version of the library keeps its credentials elsewhere: then nothing is changed, and Node warns
+ */
+export const secureBy = async (client: ChannelMaker): Promise<Secure | undefined> => {
+  const { resolveUri } = client
+  // A channel connects when it is first used; this one never is.
+  client.resolveUri = () => Promise.resolve('localhost')
+  const channel = await client.createChannel().finally(() => (client.resolveUri = resolveUri))
+  const credentials = fieldsIn(channel, 'internalChannel', 'credentials')
+  channel.close()
+  const make = credentials?.['_createSecureConnector']
+  if (!credentials || typeof make !== 'function') return undefined
+  const connectorTo = (...args: readonly unknown[]): Fields => {
+    const made: unknown = Reflect.apply(make, credentials, args)
+    const options = fieldsIn(made, 'connectionOptions')
+    if (options && isIP(String(options['servername'])) > 0 && options['host'] === options['servername'])
+      Object.assign(options, { servername: '' })
+    return isFields(made) ? made : {}
+  }
+  Object.assign(credentials, {
+    _createSecureConnector: (...args: readonly unknown[]): Fields => {
+      const connector = connectorTo(...args)
+      const { connect } = connector
+      // The library never gives up a handshake that is not answered. Its socket must not keep the process: whoever waits has a timer.
+      return typeof connect === 'function'
+        ? Object.assign(connector, {
+            connect: (socket: Socket): unknown => Reflect.apply(connect, connector, [socket.unref()]),
+          })
+        : connector
+    },
+  })
+  return async (node, socket) => {
+    const connector = connectorTo({ scheme: 'dns', path: node }, {})
+    const { connect } = connector
+    const made: unknown =
+      typeof connect === 'function' ? await Reflect.apply(connect, connector, [socket]) : {}
+    const used = isFields(made) ? made['socket'] : undefined
+    return used instanceof Socket ? used : socket
+  }
+}
+
+const fieldsIn = (value: unknown, ...path: readonly string[]): Fields | undefined => {
+  const found = path.reduce<unknown>((at, field) => (isFields(at) ? at[field] : undefined), value)
+  return isFields(found) ? found : undefined
+}

@@ -1,0 +1,25 @@
+import { noAnswer } from './failures.ts'
+
+/** Runs an action that takes so many milliseconds at most. Its signal, and ours, end it: it rejects then, whatever becomes of the rest. */
+export const within = async <A>(
+  ms: number,
+  signal: AbortSignal,
+  action: (signal: AbortSignal) => Promise<A>,
+): Promise<A> => {
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(noAnswer(ms)), ms)
+  const limited = AbortSignal.any([signal, late.signal])
+  return untilAborted(limited, action(limited)).finally(() => clearTimeout(timer))
+}
+
+/** The outcome of a work, or the signal's reason if that aborts first. */
+export const untilAborted = async <A>(signal: AbortSignal, work: Promise<A>): Promise<A> => {
+  work.catch(() => undefined)
+  signal.throwIfAborted()
+  let stop = (): void => undefined
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason)
+    signal.addEventListener('abort', stop)
+  })
+  return Promise.race([work, aborted]).finally(() => signal.removeEventListener('abort', stop))
+}
