@@ -1,9 +1,12 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import type { Conversation, Store } from 'palimpsest'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { promiseStore } from '../../src/api/promises.ts'
 import type { EventStore } from '../../src/store/port.ts'
 import { storeOn } from '../../src/api/open.ts'
+import { left, right } from '../support/either.ts'
 import { collect } from '../support/eventstoredb/client.ts'
 import { user } from '../support/log.ts'
 import { onlyOwn, type Place, somewhere } from '../support/stores.ts'
@@ -14,6 +17,8 @@ afterEach(async () => {
   vi.useRealTimers()
   for (const { close } of opened.splice(0)) await close()
 })
+/** After how many milliseconds a writer looks again whether the database may drop events, and a little more. */
+const freshness = 1_100
 const port = async (place: Place): Promise<EventStore> => {
   const store = await place.open()
   opened.push({ close: store.close() })
@@ -214,7 +219,7 @@ describe('a conversation that the database has lost events of', () => {
     expect(followed).toEqual(sound)
   })
 
-  test('who remembers where it ends is told after a second of appends and one more, at the latest', async () => {
+  test('who remembers where it ends is told at the next append, once a second has passed; that append writes nothing', async () => {
     const place = await somewhere()
     const client = clientOf(place)
     const store = await open(place)
@@ -230,7 +235,7 @@ describe('a conversation that the database has lost events of', () => {
       harmless: () =>
         client.setStreamMetadata(stream('harmless'), { maxCount: 1_000_000, truncateBefore: 0 }),
       deleted: () => client.deleteStream(stream('deleted')),
-      capped: () => client.setStreamMetadata(stream('capped'), { maxCount: 3 }),
+      capped: () => client.setStreamMetadata(stream('capped'), { maxCount: 2 }),
       cut: () => client.setStreamMetadata(stream('cut'), { truncateBefore: 2 }),
       buried: () => client.tombstoneStream(stream('buried')),
     }
@@ -238,15 +243,53 @@ describe('a conversation that the database has lost events of', () => {
     for (const id of ids) await say(store.conversation(id), 3)
     for (const act of Object.values(lose)) await act()
     const lost = ids.slice(3)
-    const isTold = async (id: string) => await expect.poll(() => says(id)).toBe('HistoryLost')
-    await Promise.all([...lost, 'repaired'].map(isTold))
-    for (const id of lost) expect([id, await says(id)]).toEqual([id, 'HistoryLost'])
+    await sleep(freshness)
+    for (const id of [...lost, 'repaired', ...lost]) expect([id, await says(id)]).toEqual([id, 'HistoryLost'])
+    // Who writes without a look finds what the server has been told to hide, and nothing more.
+    for (const id of lost.filter((each) => each !== 'buried')) {
+      const event = jsonEvent({ type: 'MessageAppended', data: {} })
+      expect(await client.appendToStream(stream(id), event)).toMatchObject({ nextExpectedRevision: 3n })
+    }
     // Nothing was scavenged yet.
     await client.setStreamMetadata(stream('repaired'), {})
     for (const id of ['sound', 'harmless', 'repaired']) {
       for (let n = 0; n < 3; n++) expect([id, await says(id)]).toEqual([id, 'written'])
       expect(await store.conversation(id).verify()).not.toHaveProperty('discrepancy')
     }
+  })
+
+  test.each(['$maxCount', 'deletion'])(
+    'who was told at a read (%s) is told at the next append, too, which writes nothing',
+    async (how) => {
+      const place = await somewhere()
+      const client = clientOf(place)
+      const [store, stream] = [await port(place), place.stream('conversation-c')]
+      await write(store, 'c', [user('0'), user('1'), user('2')])
+      const event = { id: randomUUID(), type: 'MessageAppended', data: '{}', metadata: '{}' }
+      right(await store.append({ stream: 'conversation-c', events: [event], expected: 2 })())
+      await (how === 'deletion'
+        ? client.deleteStream(stream)
+        : client.setStreamMetadata(stream, { maxCount: 2 }))
+      const range = { stream: 'conversation-c', from: 0, direction: 'forwards', limit: 9 } as const
+      const lost = { _tag: 'HistoryLost', stream: 'conversation-c' }
+      expect(left(await store.read(range)())).toMatchObject(lost)
+      const next = { ...event, id: randomUUID() }
+      const appended = await store.append({ stream: 'conversation-c', events: [next], expected: 3 })()
+      expect(left(appended)).toMatchObject(lost)
+      const another = jsonEvent({ type: 'MessageAppended', data: {} })
+      expect(await client.appendToStream(stream, another)).toMatchObject({ nextExpectedRevision: 4n })
+    },
+  )
+
+  test('who begins one that was deleted is told: the server continues its numbers', async () => {
+    const place = await somewhere()
+    const store = await port(place)
+    const event = { id: randomUUID(), type: 'MessageAppended', data: '{}', metadata: '{}' }
+    const append = (id: string) =>
+      store.append({ stream: 'notes-c', events: [{ ...event, id }], expected: -1 })()
+    right(await append(randomUUID()))
+    await clientOf(place).deleteStream(place.stream('notes-c'))
+    expect(left(await append(randomUUID()))).toMatchObject({ _tag: 'HistoryLost', stream: 'notes-c' })
   })
 
   test.each([

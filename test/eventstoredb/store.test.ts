@@ -352,7 +352,7 @@ describe('connections', () => {
     expect(appendsTo(server, 'next')).toBe(1)
   })
 
-  test('a look for what the database may drop goes beside an append, once a second at most', async () => {
+  test('a look for what the database may drop comes before an append, once a second at most', async () => {
     const server = await temporaryServer()
     const chat = (await conversations(server)).conversation('c')
     await chat.append({ role: 'user', content: 'x' })

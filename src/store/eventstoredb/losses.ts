@@ -5,9 +5,9 @@ import type { ServerEvent } from './responses.ts'
 import type { Reads } from './reads.ts'
 
 // A writer that remembers where a stream ends appends without reading it, and the server continues to number a stream whose events it
-// has dropped. So the stream's metadata, which are small and show this, are read alongside an append every now and then: that append
-// does not wait, and the next one knows. A subscription to all metadata would tell at once, but makes the server filter every event for
-// every process, and only administrators may open it; a read with each append costs more than the append.
+// has dropped. So the stream's metadata, which are small and show this, are read before an append if nothing was read of the stream for
+// a while. A subscription to all metadata would tell at once, but makes the server filter every event for every process, and only
+// administrators may open it; a read with each append costs more than the append.
 
 /** The age at which what is known of a stream is read again, in milliseconds. */
 const freshness = 1_000
@@ -15,39 +15,42 @@ const freshness = 1_000
 const most = 20_000
 
 export interface Losses {
-  /** Before an append: `HistoryLost` if a look has noticed a limit and the stream's first event is gone. */
+  /** Before an append: `HistoryLost` if the stream's metadata name a limit, and its first event is gone. */
   readonly check: (stream: string) => Steps<StoreError, void>
-  /** Alongside an append. Never fails: what this look misses, a later one finds. */
-  readonly look: (stream: string) => Promise<void>
+  /** After a read of the stream. */
+  readonly seen: (stream: string, isLost: boolean) => void
 }
 
 interface Known {
   /** As of when, on this process's monotonic clock. */
   readonly at: number
   /** Whether the database may drop events of the stream, or has. */
-  readonly isLimited: boolean
+  readonly isLimited: Promise<boolean>
 }
 
 export const losses = (reads: Reads): Losses => {
   const streams = remembered<Known>(most)
+  const isFresh = ({ at }: Known): boolean => performance.now() - at < freshness
+  const note = (stream: string, isLimited: Promise<boolean>): Known => {
+    const known = { at: performance.now(), isLimited }
+    streams.set(stream, known)
+    return known
+  }
+  const look = (stream: string): Promise<boolean> =>
+    reads.settings(stream).then(
+      (settings) => settings !== undefined && trapIn(settings) !== undefined,
+      // Also to a user who may not read them. What this look misses, a later one finds.
+      () => false,
+    )
   return {
     check: async function* (stream): Steps<StoreError, void> {
-      if (streams.get(stream)?.isLimited)
-        yield* reads.range({ stream, from: 0, direction: 'forwards', limit: 1 })
-    },
-    look: async (stream) => {
-      const at = performance.now()
       const known = streams.get(stream)
-      if (known && at - known.at < freshness) return
-      streams.set(stream, { at, isLimited: known?.isLimited ?? false })
-      // Before its first append to a stream, a writer has just read it.
-      if (!known) return
-      try {
-        const settings = await reads.settings(stream)
-        streams.set(stream, { at, isLimited: settings !== undefined && trapIn(settings) !== undefined })
-      } catch {
-        // A later look will find out.
-      }
+      const { isLimited } = known && isFresh(known) ? known : note(stream, look(stream))
+      if (await isLimited) yield* reads.range({ stream, from: 0, direction: 'forwards', limit: 1 })
+    },
+    // A later read may be of a part that is left, and tells nothing.
+    seen: (stream, isLost) => {
+      if (isLost || !streams.get(stream)) note(stream, Promise.resolve(isLost))
     },
   }
 }

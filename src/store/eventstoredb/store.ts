@@ -6,7 +6,7 @@ import { ok, orThrow, run, type Steps, task } from '../../result/steps.ts'
 import { toError } from '../../result/typed.ts'
 import { checkedAppend } from '../checked-append.ts'
 import { noCheckpoint } from '../checkpoints.ts'
-import { outcomeUnknown, type StoreError, storeClosed } from '../errors.ts'
+import { historyLost, outcomeUnknown, type StoreError, storeClosed } from '../errors.ts'
 import type {
   AllPage,
   AllRange,
@@ -72,11 +72,12 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
     const ready = await run<StoreError, void>(expected < 0 ? begin(stream) : lost.check(stream))
     if (E.isLeft(ready)) return yield unwritten(ready.left)
     const sent = stamped(events, !isNew && !isUnasked)
-    const answer = run(appending({ stream, events: sent, expected }))
-    if (expected >= 0) void lost.look(stream)
-    const appended = await answer
+    const appended = await run(appending({ stream, events: sent, expected }))
     // Before it says that there is a conflict, the server has looked whether these events are there: also those of an attempt without an answer.
     if (E.isLeft(appended)) return yield appended.left
+    // The server continues the numbers of a stream that was deleted.
+    if (appended.right.revision !== expected + events.length)
+      return yield historyLost(stream, 'it was deleted')
     if (isNew) return 'written'
     if (isUnasked) return 'taken'
     // It reports success for events that it has already, and does not say so.
@@ -159,9 +160,10 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
     },
     read: (range) =>
       whenOpen(async function* (): Steps<StoreError, readonly RecordedEvent[]> {
-        const found = yield* reading.range(range)
-        missing.seen(range, found)
-        return found.map(recordedOf)
+        const read = await run(reading.range(range))
+        if (E.isRight(read)) missing.seen(range, read.right)
+        if (E.isRight(read) || read.left._tag === 'HistoryLost') lost.seen(range.stream, E.isLeft(read))
+        return (yield* ok(Promise.resolve(read))).map(recordedOf)
       }),
     find: (stream, id) => whenOpen(() => find(stream, id)),
     // The database counts no events, and keeps no ends.
