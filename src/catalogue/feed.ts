@@ -58,7 +58,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
     indexed = undefined
   }
   /** @param damaged of what was open */
-  const open = (damaged?: string): Indexed => {
+  const open = (damaged?: string): CatalogueFile => {
     leave()
     if (isClosed) throw toError(storeClosed(store.url))
     if (damaged !== undefined) left++
@@ -67,20 +67,22 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
     whole = Promise.withResolvers()
     void whole.promise.then(before.resolve)
     isChecked = false
-    return (indexed = indexedIn(file.db))
+    return file
   }
-  const current = (): Indexed => indexed ?? open()
+  const current = (): CatalogueFile => file ?? open()
+  /** What is in the file: nothing is read of it before somebody asks. */
+  const contents = (): Indexed => {
+    const { db } = current()
+    return (indexed ??= indexedIn(db))
+  }
 
   const read: Feed['read'] = (reading) => {
-    const use = (its: Indexed): ReturnType<typeof reading> => {
-      its.refresh()
-      return reading(its, file as CatalogueFile)
-    }
     try {
-      return use(current())
+      return reading(contents(), current())
     } catch (error) {
       if (!isDamage(error)) throw error
-      return use(open(file?.name ?? ''))
+      open(file?.name ?? '')
+      return reading(contents(), current())
     }
   }
 
@@ -106,7 +108,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
     changing: (its: Indexed) => void,
   ): E.Either<StoreError, void> | undefined => {
     try {
-      changing(current())
+      changing(contents())
       file?.sums?.settle(false)
       at = to
       return done
@@ -121,7 +123,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
   /** Compares the file with its sums: all of it when it was opened or touched, otherwise the next part. A damaged one is left. */
   const check = async (): Promise<void> => {
     while (!isClosed) {
-      const sums = read((_, its) => its.sums)
+      const { sums } = current()
       if (!sums || (await isWhole(sums))) break
       if (file?.sums === sums) open(file.name)
     }

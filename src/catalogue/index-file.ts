@@ -44,8 +44,6 @@ export interface Indexed {
   ) => void
   /** Passes over an event that cannot be read, between two checkpoints: no more of its conversation is indexed. */
   readonly pass: (unread: Unread, from: Checkpoint | undefined, to: Checkpoint) => void
-  /** Forgets what another connection has changed. */
-  readonly refresh: () => void
 }
 
 /** An event that cannot be read, and why. */
@@ -65,17 +63,7 @@ export const indexedIn = (db: DatabaseSync): Indexed => {
     set: db.prepare(
       "INSERT INTO meta VALUES ('reached', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
     ),
-    version: db.prepare('PRAGMA data_version'),
   }
-  let version = sql.version.get()?.['data_version']
-
-  /** Another connection may have written. */
-  const refresh = (): void => {
-    const now = sql.version.get()?.['data_version']
-    if (now !== version) threads.forget()
-    version = now
-  }
-
   const reached = (): Reached => {
     const value = sql.get.get()?.['value']
     return typeof value === 'string'
@@ -146,7 +134,6 @@ export const indexedIn = (db: DatabaseSync): Indexed => {
   ): void => {
     db.exec('BEGIN IMMEDIATE')
     try {
-      refresh()
       const landmark = change()
       threads.write()
       words.write()
@@ -167,7 +154,6 @@ export const indexedIn = (db: DatabaseSync): Indexed => {
     rows,
     threads,
     reached,
-    refresh,
     build: String(db.prepare("SELECT value FROM meta WHERE key = 'build'").get()?.['value']),
     take: (events, from, to) =>
       transact(from, to, () => {

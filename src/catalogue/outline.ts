@@ -3,7 +3,7 @@ import type { BucketColumns, EventKind, MarkerOutline, OutlineColumns } from '..
 import { partsOf } from './lineage.ts'
 import type { Chunk, Rows } from './rows.ts'
 import { placeIn, type ThreadRow } from './thread.ts'
-import type { Tally } from './weave.ts'
+import type { Tally } from './tally.ts'
 
 /** What takes a conversation piece by piece, from the first position that is asked for on. */
 export interface PieceTaker<P, A> {

@@ -3,7 +3,6 @@ import type { ConversationEvent } from '../events/events.ts'
 import type { EventKind } from '../projections/columns.ts'
 import {
   chunkLength,
-  type Columns,
   decodeTools,
   encodeColumns,
   encodeTools,
@@ -11,10 +10,11 @@ import {
   storedColumns,
   type ToolsAt,
 } from './columns.ts'
-import { noTools } from './facts.ts'
-import type { Taken, Thread, ThreadRow } from './thread.ts'
+import { decodeShown, encodeShown, type Shown } from './shown.ts'
+import { addMessages, noSum, type Sum, type Tally } from './tally.ts'
+import type { Found, Thread, ThreadRow } from './thread.ts'
 import { traitOf } from './traits.ts'
-import { type Weave, weaveIn } from './weave.ts'
+import type { Mark, Turn } from './weave.ts'
 
 type Begun = Pick<ThreadRow, 'id' | 'parent' | 'from' | 'updated' | 'tokens' | 'calls' | 'messages' | 'has'>
 
@@ -26,6 +26,14 @@ export interface Chunk {
   readonly tools: () => ToolsAt
 }
 
+/** A mark as it is in its table. */
+export interface KeptMark extends Mark {
+  readonly own: number
+  readonly hides: Tally | undefined
+}
+
+export type Counts = Pick<ThreadRow, 'calls' | 'messages'>
+
 /** The tables of conversations. */
 export interface Rows {
   readonly byId: (id: string) => ThreadRow | undefined
@@ -33,12 +41,21 @@ export interface Rows {
   readonly add: (begun: Begun) => ThreadRow
   /** The chunks from one number through another, in order. */
   readonly chunks: (row: ThreadRow, first?: number, last?: number) => readonly Chunk[]
-  /** What is shown at its own positions. */
-  readonly weave: (row: ThreadRow, parent: Weave | undefined) => Weave
+  /** The sums of the chunks from one number through another. */
+  readonly sums: (n: number, first: number, last: number) => readonly (Tally & Pick<Sum, 'tokens'>)[]
+  /** How many of the replies before a chunk have a receipt, and how many messages there are. */
+  readonly counts: (n: number, before: number) => Counts
+  /** Its last own mark through a position. */
+  readonly markThrough: (n: number, position: number) => KeptMark | undefined
+  /** What is shown after a mark that has it. */
+  readonly shown: (n: number, position: number) => Shown
   /** The traits of what happened before a position. */
   readonly traits: (n: number, before: number) => number
-  readonly note: (n: number, taken: Taken) => void
+  /** @param turn of a mark */
+  readonly note: (n: number, found: Found, turn: Turn | undefined) => void
   readonly write: (thread: Thread) => void
+  /** Writes the chunks alone. */
+  readonly writeChunks: (thread: Thread) => void
 }
 
 export const rowsIn = (db: DatabaseSync): Rows => {
@@ -56,11 +73,21 @@ export const rowsIn = (db: DatabaseSync): Rows => {
       'SELECT number, columns, tools FROM chunks WHERE thread = ? AND number BETWEEN ? AND ? ORDER BY number',
     ),
     chunk: db.prepare(
-      `INSERT INTO chunks VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET calls = excluded.calls, columns = excluded.columns, tools = excluded.tools`,
+      `INSERT INTO chunks VALUES (?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET calls = excluded.calls, messages = excluded.messages, sum = excluded.sum,
+         columns = excluded.columns, tools = excluded.tools`,
     ),
-    marks: db.prepare('SELECT position, first, last, target FROM marks WHERE thread = ?'),
-    mark: db.prepare('INSERT INTO marks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+    sums: db.prepare('SELECT sum FROM chunks WHERE thread = ? AND number BETWEEN ? AND ?'),
+    counts: db.prepare(
+      'SELECT total(calls) AS calls, total(messages) AS messages FROM chunks WHERE thread = ? AND number < ?',
+    ),
+    markThrough: db.prepare(
+      `SELECT position, kind, target, first, last, own, prompt, since, tally FROM marks
+       WHERE thread = ? AND position <= ? ORDER BY position DESC LIMIT 1`,
+    ),
+    mark: db.prepare('INSERT INTO marks VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)'),
+    shown: db.prepare('SELECT segments FROM contents WHERE thread = ? AND position = ?'),
+    show: db.prepare('INSERT INTO contents VALUES (?, ?, ?)'),
     kinds: db.prepare('SELECT DISTINCT kind FROM marks WHERE thread = ? AND position < ?'),
     actor: db.prepare('INSERT INTO actors VALUES (?, ?) ON CONFLICT DO NOTHING'),
     model: db.prepare('INSERT INTO models VALUES (?, ?) ON CONFLICT DO NOTHING'),
@@ -73,21 +100,21 @@ export const rowsIn = (db: DatabaseSync): Rows => {
       tools: () => decodeTools(String(tools)),
     }))
 
-  const weave: Rows['weave'] = (row, parent) => {
-    const woven: Weave = { offset: row.from, parent, moments: [] }
-    const marks = new Map(sql.marks.all(row.n).map((mark) => [mark['position'], mark]))
-    for (const { start, columns, tools } of chunks(row)) {
-      const called = tools()
-      // There may be a million: nothing is made for each but what stays.
-      for (let index = 0; index < columns.count; index++) {
-        const position = start + index
-        const own = columns.own[index] ?? 0
-        const facts = { position, kind: columns.kindAt(index), own, tools: called.get(index) ?? noTools }
-        const mark = marks.get(position)
-        weaveIn(woven, mark ? { ...facts, ...turnedIn(mark) } : facts)
-      }
+  const writeChunks: Rows['writeChunks'] = ({ row: { n }, chunks: changed }) => {
+    for (const [number, columns] of changed) {
+      const { kinds, own, tools, receipts } = columns
+      const sum = noSum()
+      addMessages(
+        sum,
+        { kindAt: (index) => kinds[index] ?? '-', own, tools: () => tools },
+        0,
+        kinds.length - 1,
+      )
+      const calls = receipts.reduce((all, receipt) => all + receipt, 0)
+      const said = JSON.stringify(sum)
+      sql.chunk.run(n, number, calls, sum.messages, said, encodeColumns(columns), encodeTools(columns))
     }
-    return woven
+    changed.clear()
   }
 
   return {
@@ -96,16 +123,23 @@ export const rowsIn = (db: DatabaseSync): Rows => {
     add: ({ id, parent, from, updated, tokens, calls, messages, has }) =>
       rowOf(sql.add.get(id, parent, from, from - 1, updated, tokens, calls, messages, has)) as ThreadRow,
     chunks,
-    weave,
+    sums: (n, first, last) =>
+      sql.sums.all(n, first, last).map(({ sum }) => JSON.parse(String(sum)) as Tally & Pick<Sum, 'tokens'>),
+    counts: (n, before) => {
+      const { calls, messages } = sql.counts.get(n, before) ?? {}
+      return { calls: Number(calls), messages: Number(messages) }
+    },
+    markThrough: (n, position) => markOf(sql.markThrough.get(n, position)),
+    shown: (n, position) => decodeShown(String(sql.shown.get(n, position)?.['segments'])),
     traits: (n, before) =>
       sql.kinds.all(n, before).reduce((has, { kind }) => has | traitOf(String(kind) as EventKind), 0),
-    note: (n, { event, facts, marker }) => {
-      const { position, kind, covers, target, answered } = facts
+    note: (n, { event, facts }, turn) => {
+      const { position, kind, own, covers, target, answered } = facts
       for (const name of actorsOf(event)) sql.actor.run(name, n)
       for (const name of modelsOf(event)) sql.model.run(name, n)
-      if (!covers && target === undefined && kind !== 'K') return
-      const { hidden, tokens, method } = markOf(event)
-      const tally = marker?.hides ? JSON.stringify(marker.hides) : null
+      if (!turn) return
+      const { hidden, tokens, method } = saidBy(event)
+      const { hides, prompt, since, shown } = turn
       sql.mark.run(
         n,
         position,
@@ -113,31 +147,42 @@ export const rowsIn = (db: DatabaseSync): Rows => {
         covers?.first ?? null,
         covers?.last ?? null,
         target ?? null,
+        own,
+        prompt,
+        since,
         hidden,
         tokens?.before ?? null,
         tokens?.after ?? null,
         method,
-        tally,
+        hides ? JSON.stringify(hides) : null,
         answered?.answer ?? null,
         answered?.calls ?? null,
       )
+      if (shown) sql.show.run(n, position, encodeShown(shown))
     },
-    write: ({ row: { n, last, updated, tokens, calls, messages, has, problem }, chunks: changed }) => {
-      for (const [number, columns] of changed)
-        sql.chunk.run(n, number, callsIn(columns), encodeColumns(columns), encodeTools(columns))
-      changed.clear()
+    write: (thread) => {
+      writeChunks(thread)
+      const { n, last, updated, tokens, calls, messages, has, problem } = thread.row
       sql.update.run(last, updated, tokens, calls, messages, has, problem, n)
     },
+    writeChunks,
   }
 }
 
-const callsIn = ({ receipts }: Columns): number => receipts.reduce((sum, receipt) => sum + receipt, 0)
-
-/** What a mark covers, and where it leads to. */
-const turnedIn = ({ first, last, target }: Readonly<Record<string, SQLOutputValue>>) => ({
-  ...(typeof first === 'number' && { covers: { first, last: Number(last) } }),
-  ...(typeof target === 'number' && { target }),
-})
+const markOf = (row: Readonly<Record<string, SQLOutputValue>> | undefined): KeptMark | undefined => {
+  if (!row) return undefined
+  const hides = row['tally'] === null ? undefined : (JSON.parse(String(row['tally'])) as Tally)
+  return {
+    position: Number(row['position']),
+    kind: String(row['kind']) as EventKind,
+    target: Number(row['target']),
+    covers: hides && { first: Number(row['first']), last: Number(row['last']) },
+    own: Number(row['own']),
+    prompt: Number(row['prompt']),
+    since: Number(row['since']),
+    hides,
+  }
+}
 
 export const rowOf = (row: Readonly<Record<string, SQLOutputValue>> | undefined): ThreadRow | undefined =>
   row && {
@@ -154,7 +199,7 @@ export const rowOf = (row: Readonly<Record<string, SQLOutputValue>> | undefined)
     problem: row['problem'] === null ? null : String(row['problem']),
   }
 
-const markOf = ({ type, data }: ConversationEvent) => ({
+const saidBy = ({ type, data }: ConversationEvent) => ({
   hidden: type === 'Condensed' || type === 'Truncated' ? data.messagesHidden : null,
   tokens: type === 'Condensed' || type === 'Truncated' ? data.tokens : undefined,
   method: type === 'Condensed' ? data.method : null,

@@ -2,14 +2,15 @@
 export const keptMoves = 100_000
 
 /** Of the tables, and of what is in them: a file of another one is built again. */
-export const formatVersion = 9
+export const formatVersion = 10
 
 /**
  * `threads` are conversations, `n` in the order in which they were begun; `from` is the position of the first own event, after which a
  * fork's parent counts no more. Positions are those of the conversation. `last` is how far it is indexed; `has` are the bits of `traits`.
  *
- * `chunks` are columns of own events (columns.ts), each with the number of its replies that have a receipt, `marks` what changes more than the end of what is shown. Of a summary
- * they tell which answer of a model it is, and how many calls that took. `docs` are stretches of own
+ * `chunks` are columns of own events (columns.ts), each with the number of its replies that have a receipt and the sum of its messages
+ * (tally.ts). `marks` are what changes more than the end of what is shown (weave.ts), and `contents` what is shown after some of them. Of a
+ * summary they tell which answer of a model it is, and how many calls that took. `docs` are stretches of own
  * events with their words; their texts are nowhere: what is found is read in the store. `titles` are the title notes of conversations.
  *
  * `moves` are the last changes of `updated`, with what it was: a list that is being paged has each conversation where it was when that began.
@@ -41,6 +42,8 @@ export const schema = `
     thread INTEGER NOT NULL,
     number INTEGER NOT NULL,
     calls INTEGER NOT NULL,
+    messages INTEGER NOT NULL,
+    sum TEXT NOT NULL,
     columns BLOB NOT NULL,
     tools TEXT NOT NULL,
     UNIQUE (thread, number)
@@ -52,6 +55,9 @@ export const schema = `
     first INTEGER,
     last INTEGER,
     target INTEGER,
+    own INTEGER NOT NULL,
+    prompt INTEGER NOT NULL,
+    since INTEGER NOT NULL,
     hidden INTEGER,
     before INTEGER,
     after INTEGER,
@@ -59,6 +65,12 @@ export const schema = `
     tally TEXT,
     answer TEXT,
     calls INTEGER,
+    PRIMARY KEY (thread, position)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE contents (
+    thread INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    segments TEXT NOT NULL,
     PRIMARY KEY (thread, position)
   ) STRICT, WITHOUT ROWID;
   CREATE INDEX rewinds ON marks (thread, position) WHERE kind = 'W';

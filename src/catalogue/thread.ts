@@ -2,7 +2,6 @@ import type { ConversationEvent } from '../events/events.ts'
 import { chunkLength, type Columns, noColumns } from './columns.ts'
 import { type Facts, isMessage } from './facts.ts'
 import { traitOf } from './traits.ts'
-import { momentAt, type Piece, type Shown, tokensOf, type Weave, weaveIn } from './weave.ts'
 
 /** A conversation in the catalogue. */
 export interface ThreadRow {
@@ -24,10 +23,9 @@ export interface ThreadRow {
   readonly problem: string | null
 }
 
-/** A conversation in memory, to be continued. */
+/** A conversation to be continued. */
 export interface Thread {
   row: ThreadRow
-  readonly weave: Weave
   /** Its chunks that were changed and not written yet, by number. */
   readonly chunks: Map<number, Columns>
 }
@@ -39,14 +37,6 @@ export interface Found {
   readonly size: number
 }
 
-/** What an event has changed. */
-export interface Taken {
-  readonly event: ConversationEvent
-  readonly facts: Facts
-  /** The marker, if it hides anything. */
-  readonly marker: Piece | undefined
-}
-
 /** The chunk that has a position, and the index there. */
 export const placeIn = ({ from }: Pick<ThreadRow, 'from'>, position: number) => ({
   number: Math.floor((position - from) / chunkLength),
@@ -56,16 +46,16 @@ export const placeIn = ({ from }: Pick<ThreadRow, 'from'>, position: number) => 
 /**
  * Takes the next event.
  *
+ * @param tokens of the context after it
  * @param open the chunk with this number as it was written, if it is not among those in memory
  */
 export const take = (
   thread: Thread,
   { event, facts, size }: Found,
+  tokens: number,
   open: (number: number) => Columns | undefined,
-): Taken => {
-  const { row, weave, chunks } = thread
-  const before = momentAt(weave, facts.position - 1)
-  const moment = weaveIn(weave, facts)
+): void => {
+  const { row, chunks } = thread
   const { number, index } = placeIn(row, facts.position)
   const columns = chunks.get(number) ?? (index > 0 ? open(number) : undefined) ?? noColumns()
   chunks.set(number, columns)
@@ -76,25 +66,19 @@ export const take = (
   columns.receipts.push(receipt)
   columns.sizes.push(size)
   columns.own.push(facts.own)
-  columns.tokens.push(tokensOf(moment))
+  columns.tokens.push(tokens)
   columns.times.push(time)
   thread.row = {
     ...row,
     last: facts.position,
     updated: time,
-    tokens: tokensOf(moment),
+    tokens,
     calls: row.calls + receipt,
     messages: row.messages + (isMessage(facts.kind) ? 1 : 0),
     has: row.has | traitOf(facts.kind),
   }
-  return { event, facts, marker: moment === before ? undefined : pieceAt(moment.shown, facts.position) }
 }
 
 /** Whether an event is a reply that has a receipt. */
 const isCall = (event: ConversationEvent): boolean =>
   event.type === 'MessageAppended' && event.data.origin?.context !== undefined
-
-const pieceAt = (shown: Shown | undefined, position: number): Piece | undefined => {
-  for (let at = shown; at; at = at.before) if (at.piece.position === position) return at.piece
-  return undefined
-}

@@ -1,125 +1,84 @@
 import { continued } from './columns.ts'
-import { isMessage } from './facts.ts'
+import { isMark, isMessage } from './facts.ts'
+import { pastOf } from './past.ts'
 import type { Rows } from './rows.ts'
-import { type Found, take, type Taken, type Thread, type ThreadRow } from './thread.ts'
+import { type Found, take, type Thread, type ThreadRow } from './thread.ts'
 import { traits } from './traits.ts'
-import { momentAt, tokensOf } from './weave.ts'
+import { turnOf } from './weave.ts'
 
-/** The conversations of a file; those used last stay in memory. */
+/** The conversations of a file. What a transaction changes of them is in memory until it is written, and nothing else. */
 export interface Threads {
   readonly find: (id: string) => Thread | undefined
-  readonly byNumber: (n: number) => Thread | undefined
   /** @param from the position of its first event */
   readonly begin: (id: string, parent: Thread | undefined, from: number) => Thread
   /** Takes the next event of a conversation. What it changes is written by `write`. */
-  readonly take: (thread: Thread, found: Found) => Taken
+  readonly take: (thread: Thread, found: Found) => void
   /** No more of the conversation is indexed. */
   readonly damage: (thread: Thread, problem: string) => void
   readonly write: () => void
-  /** Forgets what is in memory: somebody else has written, or a transaction was undone. */
+  /** Forgets what was changed: the transaction was undone. */
   readonly forget: () => void
 }
 
-/** Events whose conversations stay in memory. */
-const mostMoments = 300_000
-
 export const threadsOf = (rows: Rows): Threads => {
-  /** By their last use. */
-  const kept = new Map<number, Thread>()
-  const numbers = new Map<string, number>()
+  const open = new Map<string, Thread>()
   const changed = new Set<Thread>()
-  let moments = 0
 
-  const drop = ({ row: { n, id }, weave }: Thread): void => {
-    if (!kept.delete(n)) return
-    numbers.delete(id)
-    moments -= weave.moments.length
-  }
-
-  const use = (thread: Thread): Thread => {
-    drop(thread)
-    kept.set(thread.row.n, thread)
-    numbers.set(thread.row.id, thread.row.n)
-    moments += thread.weave.moments.length
-    for (const oldest of kept.values()) {
-      if (moments <= mostMoments || oldest === thread) break
-      if (!changed.has(oldest)) drop(oldest)
-    }
+  const use = (row: ThreadRow): Thread => {
+    const thread = { row, chunks: new Map() }
+    open.set(row.id, thread)
     return thread
   }
-
-  /** Parents first, as forks of forks may be thousands deep. */
-  const byNumber: Threads['byNumber'] = (n) => {
-    const unknown: ThreadRow[] = []
-    let thread: Thread | undefined
-    for (let at: number | null = n; at !== null && !thread;) {
-      thread = kept.get(at)
-      const row: ThreadRow | undefined = thread ? undefined : rows.byNumber(at)
-      if (row) unknown.push(row)
-      at = row?.parent ?? null
-    }
-    for (const row of unknown.toReversed())
-      thread = use({ row, weave: rows.weave(row, thread?.weave), chunks: new Map() })
-    return thread && use(thread)
-  }
-
-  const write = (): void => {
+  const writeChanged = (): void => {
     for (const thread of changed) rows.write(thread)
     changed.clear()
   }
 
   /** What a fork has of the conversations before it. */
-  const inherited = (parent: Thread | undefined, from: number) => {
-    write()
-    let has: number = parent ? traits.forked : 0
-    let [calls, messages] = [0, 0]
+  const inherited = (parent: Thread, from: number) => {
+    writeChanged()
+    let has: number = traits.forked
     let end = from
-    for (let row = parent?.row; row; row = row.parent === null ? undefined : rows.byNumber(row.parent)) {
+    for (let row: ThreadRow | undefined = parent.row; row;) {
       has |= rows.traits(row.n, end)
-      for (const { start, columns } of rows.chunks(row))
-        for (let index = 0; index < columns.count && start + index < end; index++) {
-          if (columns.isCallAt(index)) calls++
-          if (isMessage(columns.kindAt(index))) messages++
-        }
       end = Math.min(end, row.from)
+      row = row.parent === null ? undefined : rows.byNumber(row.parent)
     }
-    return { has, calls, messages }
+    const past = pastOf(rows, parent)
+    return { has, tokens: past.tokensAt(from - 1), ...past.countsThrough(from - 1) }
   }
 
   return {
-    byNumber,
     find: (id) => {
-      const n = numbers.get(id) ?? rows.byId(id)?.n
-      return n === undefined ? undefined : byNumber(n)
+      const row = open.has(id) ? undefined : rows.byId(id)
+      return row ? use(row) : open.get(id)
     },
     begin: (id, parent, from) => {
-      const weave = { offset: from, parent: parent?.weave, moments: [] }
-      const tokens = tokensOf(momentAt(weave, from - 1))
-      const of = parent ? inherited(parent, from) : { has: 0, calls: 0, messages: 0 }
-      const row = rows.add({ id, parent: parent?.row.n ?? null, from, updated: 0, tokens, ...of })
-      return use({ row, weave, chunks: new Map() })
+      const of = parent ? inherited(parent, from) : { has: 0, tokens: 0, calls: 0, messages: 0 }
+      return use(rows.add({ id, parent: parent?.row.n ?? null, from, updated: 0, ...of }))
     },
     take: (thread, found) => {
-      use(thread)
-      const taken = take(thread, found, (number) => {
-        const [open] = rows.chunks(thread.row, number, number)
-        return open && continued(open.columns, open.tools())
+      const { row } = thread
+      const { kind, own } = found.facts
+      const turn = isMark(kind) ? turnOf(pastOf(rows, thread), row.tokens, found.facts) : undefined
+      take(thread, found, turn?.tokens ?? row.tokens + (isMessage(kind) ? own : 0), (number) => {
+        const [written] = rows.chunks(row, number, number)
+        return written && continued(written.columns, written.tools())
       })
-      moments++
       changed.add(thread)
-      rows.note(thread.row.n, taken)
-      return taken
+      rows.note(row.n, found, turn)
     },
     damage: (thread, problem) => {
       thread.row = { ...thread.row, problem }
       changed.add(thread)
     },
-    write,
+    write: () => {
+      writeChanged()
+      open.clear()
+    },
     forget: () => {
-      kept.clear()
-      numbers.clear()
+      open.clear()
       changed.clear()
-      moments = 0
     },
   }
 }

@@ -1,148 +1,135 @@
-import type { Covers } from '../events/events.ts'
+import type { Covers, Segment } from '../events/events.ts'
 import type { EventKind } from '../projections/columns.ts'
-import { type Facts, isMessage } from './facts.ts'
+import type { Facts } from './facts.ts'
+import { cut, isMarker, show, type Shown } from './shown.ts'
+import type { Sum, Tally } from './tally.ts'
 
-// What is shown at every position of a conversation at once. Each position has a list, and the lists share what they have in common, as
-// a message only adds an element to the list before it. So a rewind takes up an earlier list, and a fork begins with one of its parent's.
+// What is shown at any position, told by the marks: the few events that change more than the end of it. Most say what they change; some
+// have the whole table of contents, so often that few marks are read before one is met, and so seldom that it takes about a kilobyte for
+// each mark. A restore always has it: otherwise restores of what restores had brought back would have to be followed.
 
-/** How many messages there are among what a marker hides at all levels, of which kinds all of it is, and which tools it calls. */
-export interface Tally {
-  readonly messages: number
-  readonly kinds: Readonly<Partial<Record<EventKind, number>>>
-  readonly tools: Readonly<Record<string, number>>
-}
-
-/** A message or marker that is shown. */
-export interface Piece {
+/** An event that changes more than the end of what is shown, as it was indexed. */
+export interface Mark {
   readonly position: number
   readonly kind: EventKind
-  readonly own: number
-  readonly tools: readonly string[]
-  /** Only of markers. */
+  readonly target: number
+  /** What a marker covers, if it hides anything. */
+  readonly covers: Covers | undefined
+  /** Tokens of the system prompt and tools after it. */
+  readonly prompt: number
+  /** How many marks are to be read back to one that has what is shown: 0 if it does itself. */
+  readonly since: number
+}
+
+/** What is known of a conversation before an event. */
+export interface Past {
+  /** The last mark through a position. */
+  readonly markThrough: (position: number) => Mark | undefined
+  readonly mark: (position: number) => Mark | undefined
+  /** What is shown after a mark that has it. */
+  readonly shownAfter: (mark: Mark) => Shown
+  readonly isMessage: (position: number) => boolean
+  /** Tokens of the context after a position. */
+  readonly tokensAt: (position: number) => number
+  readonly sumOf: (segments: readonly Segment[]) => Sum
+}
+
+/** What a mark changes. */
+export interface Turn extends Pick<Mark, 'prompt' | 'since'> {
+  /** Tokens of the context after it. */
+  readonly tokens: number
+  /** What is shown after it, if it has that. */
+  readonly shown?: Shown
+  /** What a marker hides, if it hides anything. */
   readonly hides?: Tally
-  readonly covers?: Covers | undefined
 }
 
-/** The last piece of a list, and the list before it. */
-export interface Shown {
-  readonly before: Shown | undefined
-  readonly piece: Piece
-  /** Tokens of the whole list. */
-  readonly tokens: number
+/** Takes a mark, as total as `evolve`: what is not shown cannot be hidden. @param tokens of the context before it */
+export const turnOf = (past: Past, tokens: number, facts: Facts): Turn => {
+  const { kind, own } = facts
+  const from = before(facts)
+  const last = past.markThrough(from)
+  const same = { tokens, prompt: last?.prompt ?? 0, since: (last?.since ?? 0) + 1 }
+  if (kind === 'K') return passed(past, { ...same, tokens: tokens - same.prompt + own, prompt: own }, facts)
+  if (kind === 'W') return passed(past, { ...same, tokens: past.tokensAt(from) }, facts)
+  const turn = kind === 'R' ? restore(past, same, facts) : hide(past, same, facts)
+  return turn ?? passed(past, same, facts)
 }
 
-/** A configuration on the path, with the tokens of its system prompt and tools, and the one that it replaced. */
-export interface Prompt {
-  readonly position: number
-  readonly tokens: number
-  readonly before: Prompt | undefined
+/** The position whose contents a mark changes. */
+const before = ({ position, kind, target = -1 }: Pick<Facts, 'position' | 'kind' | 'target'>): number => {
+  if (kind !== 'W') return position - 1
+  return target < position ? target : -1
 }
 
-/** What is shown right after a position, and the configuration in force there. */
-export interface Moment {
-  readonly shown: Shown | undefined
-  readonly prompt: Prompt | undefined
-}
-
-/** The moments of a conversation's own events, by revision; those before them are its parent's. */
-export interface Weave {
-  readonly offset: number
-  readonly parent: Weave | undefined
-  readonly moments: Moment[]
-}
-
-const beginning: Moment = { shown: undefined, prompt: undefined }
-
-/** What is shown right after a position, which is there, or is -1. */
-export const momentAt = (weave: Weave, position: number): Moment => {
-  let own: Weave | undefined = weave
-  while (own && position < own.offset) own = own.parent
-  return own?.moments[position - own.offset] ?? beginning
-}
-
-/** Tokens of what the model sees. */
-export const tokensOf = ({ shown, prompt }: Moment): number => (shown?.tokens ?? 0) + (prompt?.tokens ?? 0)
-
-/** Takes the next event, and returns the moment after it. As total as `evolve`: what is not shown cannot be hidden. */
-export const weaveIn = (weave: Weave, facts: Facts): Moment => {
-  const moment = after(weave, facts, momentAt(weave, facts.position - 1))
-  weave.moments.push(moment)
-  return moment
-}
-
-const after = (weave: Weave, facts: Facts, before: Moment): Moment => {
-  const { kind, own, target = -1 } = facts
-  if (isMessage(kind)) return { shown: add(before.shown, facts), prompt: before.prompt }
-  switch (kind) {
-    case 'C':
-    case 'T':
-      return hide(before, facts)
-    case 'R':
-      return restore(weave, before, target)
-    case 'W':
-      return momentAt(weave, target)
-    case 'K':
-      return { ...before, prompt: { position: facts.position, tokens: own, before: before.prompt } }
-    case '-':
-      return before
-  }
-}
-
-const add = (before: Shown | undefined, piece: Piece): Shown => ({
-  before,
-  piece,
-  tokens: (before?.tokens ?? 0) + piece.own,
-})
-
-/** A list in three: what is before a slice, the slice, and what is after it, both oldest first. */
-interface Cut {
-  readonly before: Shown | undefined
-  readonly slice: readonly Piece[]
-  readonly after: readonly Piece[]
-}
-
-/** Undefined if the slice is not shown. */
-const cut = (shown: Shown | undefined, { first, last }: Covers): Cut | undefined => {
-  const later: Piece[] = []
-  const slice: Piece[] = []
-  for (let at = shown; at; at = at.before) {
-    const isIn = slice.length > 0 || at.piece.position === last
-    ;(isIn ? slice : later).push(at.piece)
-    if (isIn && at.piece.position === first)
-      return { before: at.before, slice: slice.toReversed(), after: later.toReversed() }
-  }
-  return undefined
-}
-
-const spliced = ({ before, after: later }: Cut, by: readonly Piece[]): Shown | undefined =>
-  [...by, ...later].reduce<Shown | undefined>(add, before)
-
-const hide = (moment: Moment, { position, kind, own, covers = none }: Facts): Moment => {
-  const parts = cut(moment.shown, covers)
-  if (!parts) return moment
-  const marker: Piece = { position, kind, own, tools: [], covers, hides: tallyOf(parts.slice) }
-  return { ...moment, shown: spliced(parts, [marker]) }
+const hide = (past: Past, same: Turn, { position, own, covers = none }: Facts): Turn | undefined => {
+  const shown = shownAt(past, position - 1)
+  const parts = cutIn(past, shown, covers)
+  if (!parts) return undefined
+  const { tokens, ...hides } = past.sumOf(parts.slice)
+  parts.replace([{ marker: position }])
+  const turn = { ...same, tokens: same.tokens - tokens + own, hides }
+  return withContents(turn, shown)
 }
 const none: Covers = { first: -1, last: -1 }
 
-const restore = (weave: Weave, moment: Moment, marker: number): Moment => {
-  const parts = cut(moment.shown, { first: marker, last: marker })
-  const covers = parts?.slice[0]?.covers
-  const hidden = covers && cut(momentAt(weave, marker - 1).shown, covers)
-  return parts && hidden ? { ...moment, shown: spliced(parts, hidden.slice) } : moment
+const restore = (past: Past, same: Turn, { position, target = -1 }: Facts): Turn | undefined => {
+  const covers = target < position ? past.mark(target)?.covers : undefined
+  if (!covers) return undefined
+  const shown = shownAt(past, position - 1)
+  const marker = cut(shown, { first: target, last: target })
+  const hidden = marker?.slice.every(isMarker) && cut(shownAt(past, target - 1), covers)
+  if (!marker || !hidden) return undefined
+  const tokens = same.tokens - past.sumOf(marker.slice).tokens + past.sumOf(hidden.slice).tokens
+  marker.replace(hidden.slice)
+  return { ...same, tokens, since: 0, shown }
 }
 
-const tallyOf = (pieces: readonly Piece[]): Tally => {
-  const kinds: Partial<Record<EventKind, number>> = {}
-  const tools: Record<string, number> = Object.create(null) as Record<string, number>
-  let messages = 0
-  for (const { kind, tools: called, hides } of pieces) {
-    kinds[kind] = (kinds[kind] ?? 0) + 1
-    messages += (isMessage(kind) ? 1 : 0) + (hides?.messages ?? 0)
-    for (const name of called) tools[name] = (tools[name] ?? 0) + 1
-    for (const [name, count] of Object.entries(hides?.tools ?? {})) tools[name] = (tools[name] ?? 0) + count
-    for (const [name, count] of Object.entries(hides?.kinds ?? {}) as [EventKind, number][])
-      kinds[name] = (kinds[name] ?? 0) + count
+/** A mark that changes no segment: its contents are looked for now and then, lest too many come in a row. */
+const passed = (past: Past, turn: Turn, facts: Facts): Turn => {
+  const { since } = turn
+  if (since < fewest || (since & (since - 1)) > 0) return turn
+  const shown = shownAt(past, before(facts))
+  if (facts.kind !== 'W') show(shown, facts.position, facts.position)
+  return withContents(turn, shown)
+}
+/** Marks that may come in a row, whatever they show. */
+const fewest = 64
+
+const withContents = (turn: Turn, shown: Shown): Turn =>
+  turn.since >= Math.min(shown.length, fewest + shown.length / fewest) ? { ...turn, since: 0, shown } : turn
+
+/** A position that is no message may be in a run, but is not shown. */
+const cutIn = (past: Past, shown: Shown, covers: Covers) => {
+  const parts = cut(shown, covers)
+  const [first, last] = [parts?.slice[0], parts?.slice.at(-1)]
+  if (!parts || !first || !last) return undefined
+  const isEndShown = (segment: Segment, position: number): boolean =>
+    isMarker(segment) || past.isMessage(position)
+  return isEndShown(first, covers.first) && isEndShown(last, covers.last) ? parts : undefined
+}
+
+/** What is shown right after a position: back to what is known, and then forward from there. */
+const shownAt = (past: Past, position: number): Shown => {
+  const steps: { readonly mark: Mark | undefined; readonly last: number }[] = []
+  let shown: Shown = []
+  for (let last = position; ;) {
+    const mark = past.markThrough(last)
+    steps.push({ mark, last })
+    if (mark?.since === 0) shown = past.shownAfter(mark)
+    if (!mark || mark.since === 0) break
+    last = before(mark)
   }
-  return { messages, kinds, tools }
+  for (const { mark, last } of steps.toReversed()) {
+    if (mark && mark.since > 0) evolve(shown, mark)
+    show(shown, mark ? mark.position + 1 : 0, last)
+  }
+  return shown
+}
+
+/** Takes a mark that does not have its contents: no restore is one, unless it brings nothing back. */
+const evolve = (shown: Shown, { position, kind, covers }: Mark): void => {
+  if (covers) cut(shown, covers)?.replace([{ marker: position }])
+  // Nothing is shown of it, and so what is before it and after it remains one run.
+  else if (kind !== 'W') show(shown, position, position)
 }

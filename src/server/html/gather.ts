@@ -1,5 +1,8 @@
+import { chunkLength } from '../../catalogue/columns.ts'
 import { factsOf } from '../../catalogue/facts.ts'
-import { tokensOf, type Weave, weaveIn } from '../../catalogue/weave.ts'
+import { inMemory } from '../../catalogue/file.ts'
+import { rowsIn } from '../../catalogue/rows.ts'
+import { threadsOf } from '../../catalogue/threads.ts'
 import type { Conversation, ConversationEvent, Store } from '../../index.ts'
 import { receiptsChecked } from '../../receipts/audit.ts'
 import { isUnproven } from '../../receipts/calls.ts'
@@ -72,10 +75,15 @@ const answersOf = async (store: Store, chat: Conversation, at: number): Promise<
   }
 }
 
-/** Counts the tokens of the context after each event, as the index beside the store counts them: it may not know all of them yet. */
+/** Counts the tokens of the context after each event, with an index of its own: the one beside the store may not know all of them yet. */
 const tokenCounter = (): ((event: ConversationEvent) => number) => {
-  const weave: Weave = { offset: 0, parent: undefined, moments: [] }
-  return (event) => tokensOf(weaveIn(weave, factsOf(event)))
+  const threads = threadsOf(rowsIn(inMemory().db))
+  const thread = threads.begin('', undefined, 0)
+  return (event) => {
+    threads.take(thread, { event, facts: factsOf(event), size: 0 })
+    if (event.position % chunkLength === 0) threads.write()
+    return thread.row.tokens
+  }
 }
 
 /** Tells of the calls that an event is the answer to, event by event. */

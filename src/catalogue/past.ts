@@ -1,0 +1,131 @@
+import type { EventKind } from '../projections/columns.ts'
+import { chunkLength } from './columns.ts'
+import { isMessage } from './facts.ts'
+import type { KeptMark, Rows } from './rows.ts'
+import { isMarker } from './shown.ts'
+import { addKind, addMessages, addTally, noSum, type Sum, type SummedColumns } from './tally.ts'
+import { placeIn, type Thread, type ThreadRow } from './thread.ts'
+import type { Past } from './weave.ts'
+
+/** Columns as they are read, of what is written and of what is not yet. */
+interface ReadColumns extends SummedColumns {
+  readonly tokens: ArrayLike<number>
+  readonly isCallAt: (index: number) => boolean
+}
+
+/** What is known of a conversation before its next event. It reads as much as is asked for. */
+export interface ReadPast extends Past {
+  /** The replies with a receipt and the messages through a position. */
+  readonly countsThrough: (position: number) => Pick<ThreadRow, 'calls' | 'messages'>
+}
+
+export const pastOf = (rows: Rows, thread: Thread): ReadPast => {
+  const read = new Map<string, ReadColumns | undefined>()
+
+  /** The thread that has a position, and the last position that is of it. */
+  function* threadsFrom(
+    position: number,
+  ): Generator<{ readonly row: ThreadRow; readonly last: number }, void> {
+    let last = position
+    for (let row: ThreadRow | undefined = thread.row; row;) {
+      if (row.from <= last) yield { row, last }
+      last = Math.min(last, row.from - 1)
+      row = row.parent === null ? undefined : rows.byNumber(row.parent)
+    }
+  }
+  const ownerOf = (position: number): ThreadRow | undefined => threadsFrom(position).next().value?.row
+
+  const columnsIn = (row: ThreadRow, number: number): ReadColumns | undefined => {
+    const pending = row.n === thread.row.n ? thread.chunks.get(number) : undefined
+    if (pending) {
+      const { kinds, receipts, own, tokens, tools } = pending
+      const kindAt = (index: number): EventKind => kinds[index] ?? '-'
+      return { own, tokens, tools: () => tools, kindAt, isCallAt: (index) => receipts[index] === 1 }
+    }
+    const name = `${row.n} ${number}`
+    if (!read.has(name)) {
+      const [chunk] = rows.chunks(row, number, number)
+      read.set(name, chunk && { ...chunk.columns, tools: chunk.tools })
+    }
+    return read.get(name)
+  }
+  const at = <A>(position: number, reading: (columns: ReadColumns, index: number) => A): A | undefined => {
+    const row = ownerOf(position)
+    if (!row) return undefined
+    const { number, index } = placeIn(row, position)
+    const columns = columnsIn(row, number)
+    return columns && reading(columns, index)
+  }
+
+  const markIn = (position: number): { readonly row: ThreadRow; readonly mark: KeptMark } | undefined => {
+    for (const { row, last } of threadsFrom(position)) {
+      const mark = rows.markThrough(row.n, last)
+      if (mark) return { row, mark }
+    }
+    return undefined
+  }
+  const mark = (position: number): KeptMark | undefined => {
+    const row = ownerOf(position)
+    const found = row && rows.markThrough(row.n, position)
+    return found?.position === position ? found : undefined
+  }
+
+  const addRun = (sum: Sum, first: number, last: number): void => {
+    for (const { row, last: end } of threadsFrom(last)) {
+      if (end < first) return
+      const [begin, stop] = [placeIn(row, Math.max(first, row.from)), placeIn(row, end)]
+      for (const one of [begin, stop].slice(begin.number === stop.number ? 1 : 0)) {
+        const columns = columnsIn(row, one.number)
+        const from = one.number === begin.number ? begin.index : 0
+        const to = one.number === stop.number ? stop.index : chunkLength - 1
+        if (columns) addMessages(sum, columns, from, to)
+      }
+      for (const whole of rows.sums(row.n, begin.number + 1, stop.number - 1)) {
+        addTally(sum, whole)
+        sum.tokens += whole.tokens
+      }
+    }
+  }
+
+  return {
+    mark,
+    markThrough: (position) => markIn(position)?.mark,
+    shownAfter: ({ position }) => {
+      const row = ownerOf(position)
+      return row ? rows.shown(row.n, position) : []
+    },
+    isMessage: (position) => isMessage(at(position, (columns, index) => columns.kindAt(index)) ?? '-'),
+    tokensAt: (position) => at(position, ({ tokens }, index) => tokens[index]) ?? 0,
+    sumOf: (segments) => {
+      // Of chunks that are not written yet there are no sums.
+      rows.writeChunks(thread)
+      const sum = noSum()
+      for (const segment of segments) {
+        if (!isMarker(segment)) {
+          addRun(sum, segment.first, segment.last)
+          continue
+        }
+        const marker = mark(segment.marker)
+        if (!marker) continue
+        sum.tokens += marker.own
+        addKind(sum, marker.kind)
+        if (marker.hides) addTally(sum, marker.hides)
+      }
+      return sum
+    },
+    countsThrough: (position) => {
+      let [calls, messages] = [0, 0]
+      for (const { row, last } of threadsFrom(position)) {
+        const { number, index } = placeIn(row, last)
+        const before = rows.counts(row.n, number)
+        const sum = noSum()
+        const columns = columnsIn(row, number)
+        if (columns) addMessages(sum, columns, 0, index)
+        for (let one = 0; one <= index; one++) if (columns?.isCallAt(one)) calls++
+        calls += before.calls
+        messages += before.messages + sum.messages
+      }
+      return { calls, messages }
+    },
+  }
+}

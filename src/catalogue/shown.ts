@@ -1,0 +1,62 @@
+import type { Covers, Segment } from '../events/events.ts'
+
+// What is shown, as a table of contents: markers, and runs of positions between which nothing but messages comes. Of a run, messages alone
+// are shown. A conversation of any length is one run as long as nothing was hidden or rewound.
+
+/** A table of contents that is changed in place; nothing else may hold it. */
+export type Shown = Segment[]
+
+export const isMarker = (segment: Segment): segment is { readonly marker: number } => 'marker' in segment
+
+/** Shows the messages from one position through another, after all others. */
+export const show = (shown: Shown, first: number, last: number): void => {
+  if (first > last) return
+  const end = shown.at(-1)
+  if (end && !isMarker(end) && end.last === first - 1) shown[shown.length - 1] = { first: end.first, last }
+  else shown.push({ first, last })
+}
+
+/** A slice, and where it is. */
+export interface Cut {
+  readonly slice: Shown
+  /** Shows other segments in its place. */
+  readonly replace: (by: readonly Segment[]) => void
+}
+
+/** Undefined if the slice is not shown. */
+export const cut = (shown: Shown, { first, last }: Covers): Cut | undefined => {
+  const [from, to] = [indexOf(shown, first), indexOf(shown, last)]
+  const [begin, end] = [shown[from], shown[to]]
+  if (!begin || !end || to < from) return undefined
+  if (from === to && last < first) return undefined
+  const slice = shown.slice(from, to + 1).map((segment, index) =>
+    isMarker(segment)
+      ? segment
+      : {
+          first: index === 0 ? first : segment.first,
+          last: index === to - from ? last : segment.last,
+        },
+  )
+  return {
+    slice,
+    replace: (by) => {
+      const before = isMarker(begin) || begin.first === first ? [] : [{ first: begin.first, last: first - 1 }]
+      const after = isMarker(end) || end.last === last ? [] : [{ first: last + 1, last: end.last }]
+      shown.splice(from, to - from + 1, ...before, ...by, ...after)
+    },
+  }
+}
+
+const indexOf = (shown: Shown, position: number): number =>
+  shown.findLastIndex((segment) =>
+    isMarker(segment) ? segment.marker === position : segment.first <= position && position <= segment.last,
+  )
+
+/** As text: `[first, last]` for a run, a position for a marker. */
+export const encodeShown = (shown: Shown): string =>
+  JSON.stringify(shown.map((one) => (isMarker(one) ? one.marker : [one.first, one.last])))
+
+export const decodeShown = (text: string): Shown =>
+  (JSON.parse(text) as readonly (number | readonly [number, number])[]).map((one) =>
+    typeof one === 'number' ? { marker: one } : { first: one[0], last: one[1] },
+  )

@@ -1,0 +1,59 @@
+import type { EventKind } from '../projections/columns.ts'
+import { isMessage } from './facts.ts'
+
+/** How many messages there are among what a marker hides at all levels, of which kinds all of it is, and which tools it calls. */
+export interface Tally {
+  readonly messages: number
+  readonly kinds: Readonly<Partial<Record<EventKind, number>>>
+  readonly tools: Readonly<Record<string, number>>
+}
+
+/** A tally of what is shown, to be added to, with its tokens. */
+export interface Sum {
+  tokens: number
+  messages: number
+  readonly kinds: Partial<Record<EventKind, number>>
+  readonly tools: Record<string, number>
+}
+
+export const noSum = (): Sum => ({
+  tokens: 0,
+  messages: 0,
+  kinds: {},
+  tools: Object.create(null) as Record<string, number>,
+})
+
+export const addTally = (sum: Sum, { messages, kinds, tools }: Tally): void => {
+  sum.messages += messages
+  for (const [kind, count] of Object.entries(kinds) as [EventKind, number][]) addKind(sum, kind, count)
+  for (const [name, count] of Object.entries(tools)) sum.tools[name] = (sum.tools[name] ?? 0) + count
+}
+
+export const addKind = (sum: Sum, kind: EventKind, count = 1): void => {
+  sum.kinds[kind] = (sum.kinds[kind] ?? 0) + count
+}
+
+/** The columns that a sum is made of. */
+export interface SummedColumns {
+  readonly kindAt: (index: number) => EventKind
+  readonly own: ArrayLike<number>
+  readonly tools: () => ReadonlyMap<number, readonly string[]>
+}
+
+/** Adds the messages among some events: what else there is is not shown. */
+export const addMessages = (
+  sum: Sum,
+  { kindAt, own, tools }: SummedColumns,
+  from: number,
+  to: number,
+): void => {
+  for (let index = from; index <= to; index++) {
+    const kind = kindAt(index)
+    if (!isMessage(kind)) continue
+    sum.tokens += own[index] ?? 0
+    sum.messages++
+    addKind(sum, kind)
+  }
+  for (const [index, names] of tools())
+    if (index >= from && index <= to) for (const name of names) sum.tools[name] = (sum.tools[name] ?? 0) + 1
+}
