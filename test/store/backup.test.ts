@@ -9,8 +9,9 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { openStore, type Store } from 'palimpsest'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { inDirectory, shell } from '../cli/palimpsest.ts'
 import { atEnd } from '../support/at-end.ts'
 import { temporaryFolder, temporaryServer } from '../support/stores.ts'
@@ -64,6 +65,17 @@ describe('a backup', () => {
     expect((await writer).code).toBe(0)
     expect(counts).toEqual(counts.toSorted((a, b) => a - b))
     expect((await store.backup(`${path}.last`)).events).toBe(303)
+  })
+
+  test('reads the events of the copy in a thread of its own, to count them as to check them', async () => {
+    const [store, path] = await written()
+    const prepare = vi.spyOn(DatabaseSync.prototype, 'prepare')
+    const { streams, events, blobs } = await store.backup(join(dirname(path), 'copy.db'))
+    const here = prepare.mock.calls.map(([sql]) => sql)
+    vi.restoreAllMocks()
+    expect([streams, events, blobs]).toEqual([2, 3, 1])
+    expect(here).not.toEqual([])
+    expect(here.filter((sql) => /count\(|integrity/.test(sql))).toEqual([])
   })
 
   test('overwrites nothing unless it is forced to, never the store itself, and never beside the -wal of another', async () => {

@@ -17,7 +17,7 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { type FileExists, fileExists, type StoreError } from '../errors.ts'
 import type { BackedUp, BackupOptions } from '../port.ts'
 import { storeError } from './errors.ts'
-import { damaged, integrityProblems } from './integrity.ts'
+import { damaged, lookedThrough } from './integrity.ts'
 import { unusable, versionOf } from './schema.ts'
 
 type Failure = StoreError | InvalidInput | FileExists
@@ -121,15 +121,14 @@ const checked = async (
   store: string,
   path: string,
 ): Promise<E.Either<StoreError, Omit<BackedUp, 'file' | 'bytes'>>> => {
-  const problems = await integrityProblems(path)
+  const { problems, rows } = await lookedThrough(path, ['streams', 'events', 'blobs'])
   if (problems.length > 0) return E.left(damaged(store, problems))
   const db = new DatabaseSync(path)
   try {
     const refused = unusable(store, versionOf(db))
     if (refused) return E.left(refused)
-    const count = (table: string): number =>
-      Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'])
-    return E.right({ streams: count('streams'), events: count('events'), blobs: count('blobs') })
+    const { streams = 0, events = 0, blobs = 0 } = rows
+    return E.right({ streams, events, blobs })
   } finally {
     db.close()
   }

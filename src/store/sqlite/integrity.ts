@@ -10,31 +10,48 @@ const mostProblems = 3
  *
  * Reads the whole file, in its own thread and on its own connection, because SQLite does it in one step. Throws the driver's errors.
  */
-export const integrityProblems = async (path: string): Promise<readonly string[]> => {
+export const integrityProblems = async (path: string): Promise<readonly string[]> =>
+  (await lookedThrough(path)).problems
+
+/** The rows of a table in a file that was looked through; 0 if there is no such table. */
+type Rows = Readonly<Record<string, number>>
+
+/** As `integrityProblems`, and how many rows these tables have: counting reads the file as well. */
+export const lookedThrough = async (
+  path: string,
+  tables: readonly string[] = [],
+): Promise<{ readonly problems: readonly string[]; readonly rows: Rows }> => {
   // Loaded here, as opening a store would wait for it.
   const { Worker } = await import('node:worker_threads')
   const program = `require('node:worker_threads').parentPort.postMessage((${check.toString()})(...require('node:worker_threads').workerData))`
-  const worker = new Worker(program, { eval: true, workerData: [path, mostProblems] })
+  const worker = new Worker(program, { eval: true, workerData: [path, mostProblems, tables] })
   const [answer] = (await once(worker, 'message')) as [ReturnType<typeof check>]
   if ('error' in answer)
     throw Object.assign(new Error(answer.error.message), { errcode: answer.error.errcode })
-  const { problems } = answer
-  return problems.length === 1 && problems[0] === 'ok' ? [] : problems.slice(0, mostProblems)
+  return { ...answer, problems: answer.problems.slice(0, mostProblems) }
 }
 
 /** Sent to the thread as text, so without imports: a file of its own would need a place in sources, build and bundles. */
 const check = (
   path: string,
   most: number,
+  tables: readonly string[],
 ):
-  | { readonly problems: readonly string[] }
+  | { readonly problems: readonly string[]; readonly rows: Rows }
   | { readonly error: { readonly message: string; readonly errcode: unknown } } => {
   try {
     const { DatabaseSync } = process.getBuiltinModule('node:sqlite')
     const db = new DatabaseSync(path, { readOnly: true })
     try {
-      const rows = db.prepare(`PRAGMA integrity_check(${most})`).all()
-      return { problems: rows.flatMap((row) => String(Object.values(row)[0]).split('\n')) }
+      const found = db.prepare(`PRAGMA integrity_check(${most})`).all()
+      const count = (table: string): number =>
+        db.prepare('SELECT 1 FROM sqlite_schema WHERE name = ?').get(table)
+          ? Number(db.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.['n'])
+          : 0
+      const problems = found.flatMap((row) => String(Object.values(row)[0]).split('\n'))
+      return problems.length === 1 && problems[0] === 'ok'
+        ? { problems: [], rows: Object.fromEntries(tables.map((table) => [table, count(table)])) }
+        : { problems, rows: {} }
     } finally {
       db.close()
     }
