@@ -16,6 +16,7 @@ import { pauses } from './parts/pauses.ts'
 import { peers } from './parts/peers.ts'
 import { size } from './parts/size.ts'
 import { start } from './parts/start.ts'
+import { stretches } from './parts/stretches.ts'
 import { installPeers } from './install-peers.ts'
 import { count, headText, partText } from './report.ts'
 import type { Setting } from './setting.ts'
@@ -34,6 +35,7 @@ const parts = {
   memory,
   blob,
   pauses,
+  stretches,
 }
 
 const say = (text: string): void => {
