@@ -30,11 +30,42 @@ const withoutUndefined = <T>(options: T): Defined<T> =>
     : options) as Defined<T>
 type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> }
 
+/** Fields of a request that are often written beside `parameters`, as the SDKs of others take them. */
+const requestFields: ReadonlySet<string> = new Set(
+  'max_tokens max_output_tokens max_completion_tokens temperature top_p top_k thinking stop_sequences stop tool_choice mcp_servers betas metadata service_tier reasoning_effort'.split(
+    ' ',
+  ),
+)
+
+/** The error for a field of the request in place of an option. */
+const misplacedIn = (options: TurnOptions): InvalidInput | undefined => {
+  for (const name in options) {
+    const field = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    if (requestFields.has(field))
+      return invalidInput(name, `is a field of the request: write it as parameters: { ${field}: … }`)
+  }
+  return undefined
+}
+
+/** Whether the options themselves are refused, whatever the conversation. */
+export const isRefusedOptions = (
+  options: TurnOptions,
+  { _tag, message }: Pick<InvalidInput, 'message'> & { readonly _tag: string },
+): boolean => optionErrors.has(_tag) && (message.startsWith('prepareStep') || E.isLeft(settle(options)))
+
+const optionErrors: ReadonlySet<string> = new Set<SettleError['_tag']>([
+  'InvalidInput',
+  'SecretMissing',
+  'PriceMissing',
+])
+
 /** The options of a turn, checked, with every default filled in. At once: the caller's objects may change meanwhile. */
 export const settle = (given: TurnOptions): E.Either<SettleError, Settled> => {
   const separated = separate(withoutUndefined(given))
   if (E.isLeft(separated)) return separated
   const options = separated.right
+  const misplaced = misplacedIn(options)
+  if (misplaced) return E.left(misplaced)
   // Before the schema, which would go through a list of four thousand million holes.
   const lists = copyJson({ system: options?.system, tools: options?.tools })
   if (E.isLeft(lists)) return E.left(invalidInput(lists.left.path, lists.left.problem))

@@ -5,6 +5,7 @@ import { memo } from '../memo/memo.ts'
 import { errorText } from '../models/error-text.ts'
 import { caught, run } from '../result/steps.ts'
 import type { TurnOptions } from '../turn/options.ts'
+import { isRefusedOptions } from '../turn/settle.ts'
 import type { TurnEvent } from '../turn/streamed.ts'
 import type { Turned, TurnError } from '../turn/turned.ts'
 import { turning } from '../turn/turns.ts'
@@ -15,6 +16,11 @@ export interface ServedEvent {
   readonly event: TurnEvent
 }
 
+/** An error of a turn that a worker gives. */
+export type GivenError = TurnError & {
+  /** The options are refused, whatever the conversation. */
+  readonly isOfOptions?: boolean
+}
 type Given = E.Either<TurnError, Turned>
 
 /** What a listener throws is its own affair: turns continue. */
@@ -56,13 +62,16 @@ export const giveTurn = async (
   ends: AbortSignal,
   optionsOf: () => TurnOptions | Promise<TurnOptions>,
   onEvent: ((served: ServedEvent) => void) | undefined,
-): Promise<Given> => {
+): Promise<E.Either<GivenError, Turned>> => {
   try {
     const options = await orAborted(optionsOf(), ends)
     const signal = options.signal ? AbortSignal.any([ends, options.signal]) : ends
     // What is left of a reply that another worker has to give would stand in its way.
     const own = { ...options, signal, keepPartial: false }
-    return await (onEvent ? streamed(chat, own, quietly(onEvent)) : turningOf(chat).turn(own)())
+    const given = await (onEvent ? streamed(chat, own, quietly(onEvent)) : turningOf(chat).turn(own)())
+    return E.mapLeft((error: TurnError): GivenError =>
+      isRefusedOptions(own, error) ? { ...error, isOfOptions: true } : error,
+    )(given)
   } catch (error) {
     if (ends.aborted) return E.left(abortedBy(ends))
     return E.left({ _tag: 'ModelFailed', message: errorText(error), cause: error })

@@ -8,6 +8,7 @@ interface Failure extends Pick<TurnError, '_tag' | 'message'> {
   readonly retryAfter?: number
   readonly status?: unknown
   readonly type?: unknown
+  readonly isOfOptions?: boolean
 }
 type Reason = TurnEventData['TurnReleased']['reason']
 
@@ -24,15 +25,16 @@ const leastWait = 1_000
 /** How much of an error is recorded, in characters: some APIs answer with whole pages, and a store takes only so much. */
 const longestError = 10_000
 
-/** How long to wait, in milliseconds, if the API refuses the key or the account. */
+/** How long to wait, in milliseconds, if the API refuses the key or the account, or the turn the options of the program. */
 const accountWait = 60_000
 const accountStatuses: ReadonlySet<unknown> = new Set([401, 402, 403])
 /** The Messages API says with status 400 that an account is out of credit or has reached its limit. */
 const aboutAccount = /credit balance|usage limit|billing/i
 
-/** What is wrong with the account, and not with the step: all steps would be parked for it. */
-const isOfAccount = ({ _tag, status, message }: Failure): boolean =>
-  _tag === 'ModelFailed' && (accountStatuses.has(status) || (status === 400 && aboutAccount.test(message)))
+/** What is wrong with the account or the program, and not with the step: all steps would be parked for it. */
+const isOfAll = ({ _tag, status, message, isOfOptions = false }: Failure): boolean =>
+  isOfOptions ||
+  (_tag === 'ModelFailed' && (accountStatuses.has(status) || (status === 400 && aboutAccount.test(message))))
 
 const hopeless: ReadonlySet<unknown> = new Set([400, 404, 413, 422])
 
@@ -60,7 +62,7 @@ export const outcomeOf = (
   // Too many calls are no fault of the step: it is tried again as often as it takes.
   if (isRefused(turned.left))
     return { reason: 'free', error, waitMs: wholeWait(Math.max(wait ?? overloadWait, leastWait)) }
-  if (isOfAccount(turned.left)) return { reason: 'free', error, waitMs: accountWait }
+  if (isOfAll(turned.left)) return { reason: 'free', error, waitMs: accountWait }
   if (isHopeless(turned.left)) return { reason: 'parked', error }
   return { reason: 'failed', error, waitMs: backoff(attempt, wait) }
 }

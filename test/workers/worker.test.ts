@@ -104,6 +104,28 @@ describe('a worker', () => {
     },
   )
 
+  test.each<[string, object, string]>([
+    ['an unknown option', { maxTokens: 5 }, 'parameters: { max_tokens: … }'],
+    ['a value that is none', { maxCalls: 0 }, 'maxCalls'],
+    ['a secret that is not given', { parameters: { mcp_servers: [{ $secret: 'x' }] } }, 'x'],
+    ['a budget without a price', { model: 'unpriced', budget: { usd: 1 } }, 'unpriced'],
+    ['an option of a step', { prepareStep: () => ({ modle: 'x' }) }, 'prepareStep.modle'],
+  ])(
+    'counts no attempt and says why where the turn refuses the options of the program (%s)',
+    async (_, options, problem) => {
+      const { store, worker, taken, calls } = await scene()
+      await store.conversation('c').append(ask, { answer: true })
+      const stop = worker({}, { ...options })
+      await until(() => taken.length > 0)
+      await until(async () => (await steps(store))[0]?.state === 'open')
+      const errors = [expect.stringContaining(problem) as string]
+      expect(taken).toMatchObject([{ outcome: 'free', attempt: 1, error: errors[0] }])
+      expect(await steps(store)).toMatchObject([{ state: 'open', attempt: 0, errors }])
+      expect(calls()).toBe(0)
+      await stop()
+    },
+  )
+
   test.each([
     ['a fraction of a millisecond', 3_600.0005],
     ['longer than any timer can', Infinity],
