@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import pc from 'picocolors'
+import { jsonPieces } from '../formats/json-pieces.ts'
 import { visibleJson } from '../formats/visible.ts'
 import { paintLine, type Part } from './text.ts'
 
@@ -73,8 +74,10 @@ export const outputOn = (
     aside: async (...parts) => {
       if (isTerminal) await line(parts)
     },
-    json: (value, isPretty = isTerminal) =>
-      text(`${visibleJson(JSON.stringify(value, undefined, isPretty ? 2 : undefined))}\n`),
+    json: async (value, isPretty = isTerminal) => {
+      for (const piece of jsonPieces(value, isPretty)) await text(visibleJson(piece))
+      await text('\n')
+    },
     text,
     unread,
   }

@@ -9,13 +9,9 @@ import { visibleDocument } from './visible.ts'
  * @param entries from `full`; with `abandoned` set there, abandoned branches are included
  */
 export const markdown = (conversation: string, entries: readonly Entry[]): string =>
-  [...markdownParts(conversation, entries)].join('\n\n') + '\n'
-
-/** The paragraphs of `markdown`, one by one, control characters shown as pictures or escapes: for documents too large to hold whole. */
-export function* markdownParts(conversation: string, entries: readonly Entry[]): Generator<string> {
-  yield* markdownHead(conversation, entries)
-  for (const entry of entries) yield* entryParts(entry)
-}
+  [...markdownHead(conversation, entries), ...entries.flatMap((entry) => [...entryParts(entry)])].join(
+    '\n\n',
+  ) + '\n'
 
 /** The paragraphs before the entries, whose content does not matter. */
 export const markdownHead = (conversation: string, entries: readonly Entry[]): readonly string[] => {

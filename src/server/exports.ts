@@ -101,8 +101,11 @@ async function* anthropic(chat: Conversation, { at, redact }: ExportOptions): As
   yield '\n'
 }
 
-/** Reads the log twice: first for what became of each entry, then for what it says. */
-async function* markdown(chat: Conversation, { at, redact }: ExportOptions): AsyncGenerator<string, void> {
+/** Writes `markdown`. Reads the log twice: first for what became of each entry, then for what it says. */
+export async function* markdownPieces(
+  chat: Conversation,
+  { at, redact = [] }: Pick<ExportOptions, 'at'> & Partial<ExportOptions>,
+): AsyncGenerator<string, void> {
   const log: ConversationEvent[] = []
   for await (const event of chat.events({ to: at })) log.push(withoutContent(event))
   const entries = full(log, { at, abandoned: true })
@@ -131,7 +134,7 @@ export const withoutContent = (event: ConversationEvent): ConversationEvent => {
 const writers: ReadonlyMap<string, Writer> = new Map([
   ['palimpsest', { extension: 'jsonl', write: palimpsest }],
   ['anthropic', { extension: 'json', write: anthropic }],
-  ['markdown', { extension: 'md', write: markdown }],
+  ['markdown', { extension: 'md', write: markdownPieces }],
 ])
 
 /** The page of a conversation, in a file that opens without a server. */

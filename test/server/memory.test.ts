@@ -1,25 +1,19 @@
-import { type ChildProcess, fork } from 'node:child_process'
+import { type ChildProcess, fork, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { Message, NewMessage } from '../../src/core.ts'
-import type { Conversation } from '../../src/index.ts'
-import { openStore } from '../../src/index.ts'
-import { bisect } from '../../src/investigate/index.ts'
-import { evolved } from '../../src/projections/effective.ts'
-import { receiptOf } from '../../src/receipts/receipt.ts'
-import { requestOf } from '../../src/receipts/request.ts'
 import { routes } from '../../src/server/routes/index.ts'
 import { builtPage } from '../support/bundle.ts'
-import { right } from '../support/either.ts'
+import { largeContent, writeLarge } from '../support/large-conversation.ts'
+import { node, program, quiet } from '../support/node.ts'
 
-// Each operation of a server whose memory is limited, on a conversation of 50 MB, all of which the model sees. A route without a row fails.
+// Each operation of a server whose memory is limited, on a conversation of 50 MB, all of which the model sees, and each command that writes
+// all of it. A route without a row fails.
 
-const content = 50_000_000
-/** The heap of the server, in MB: an idle one needs 40. With more, V8 collects later, and memory says little of what is needed. */
+/** The heap of a process, in MB: an idle server needs 40. With more, V8 collects later, and memory says little of what is needed. */
 const heap = 240
 
 interface Ask {
@@ -53,7 +47,7 @@ const rows: Readonly<Record<string, readonly Ask[]>> = {
   ],
   events: [
     get('/events?limit=1000'),
-    get('/events?after=-1', { headers: { accept: 'text/event-stream' }, bytes: content }),
+    get('/events?after=-1', { headers: { accept: 'text/event-stream' }, bytes: largeContent }),
   ],
   event: [get('/events/5')],
   block: [get('/events/5/blocks/0')],
@@ -95,7 +89,7 @@ const rows: Readonly<Record<string, readonly Ask[]>> = {
   approve: [post('/waiting/none/approve', {}, 409)],
   deny: [post('/waiting/none/deny', {}, 409)],
   withdraw: [post('/waiting/none/withdraw', {}, 409)],
-  follow: [{ path: 'events', bytes: content }],
+  follow: [{ path: 'events', bytes: largeContent }],
   workers: [{ path: 'workers' }],
   steps: [{ path: 'turns' }],
   relay: [{ path: 'relay', json: { worker: 'w', events: [] } }],
@@ -119,41 +113,17 @@ const rows: Readonly<Record<string, readonly Ask[]>> = {
   turn: [post('/turns')].map((ask) => ({ ...ask, bytes: 1 })),
 }
 
-const words = ['größer', 'parser', '“line”', 'the', 'token', 'stops', 'index', 'forgets', 'every', 'commit']
-const options = { renderer: 1, cache: '5m' } as const
-
-const metadata = { schema: 1, time: '', actor: { kind: 'user' }, commandId: '', prev: null }
-
-/** Writes an agent's conversation, whose replies have receipts. */
-const write = async (chat: Conversation): Promise<void> => {
-  let drawn = 1
-  const said = (): string => {
-    let text = ''
-    while (text.length < 40_000) {
-      drawn = (drawn * 1_103_515_245 + 12_345) % 2 ** 31
-      text += `${words[drawn % words.length]} ${drawn % 977} `
-    }
-    return text
-  }
-  let now = await chat.context()
-  let batch: NewMessage[] = []
-  const add = (message: Message & Pick<NewMessage, 'origin'>): void => {
-    batch.push(message)
-    const event = { id: '', position: now.at + 1, type: 'MessageAppended', data: message, metadata } as const
-    now = evolved(now, [event]) ?? now
-  }
-  for (let n = 0; 2 * n * 40_000 < content; n++) {
-    const context = receiptOf(now, right(requestOf(now, options)), options)
-    const id = `toolu_${n}`
-    const call = { type: 'tool_use', id, name: 'read', input: { path: said() } } as const
-    add({ role: 'assistant', content: [call], origin: { model: 'claude-opus-5-5', context } })
-    add({ role: 'user', content: [{ type: 'tool_result', tool_use_id: id, content: said() }] })
-    if (batch.length < 100) continue
-    await chat.append(batch)
-    batch = []
-  }
-  await chat.append(batch)
-}
+/** Those that write all of the conversation. */
+const commands = [
+  ...['palimpsest', 'html', 'html --calls', 'markdown', 'anthropic', 'vcon', 'prov'].map(
+    (format) => `export large --format ${format}`,
+  ),
+  'show large',
+  'full large --json',
+  'log large --json',
+  'render large',
+  'sent large',
+]
 
 const child = new URL('./children/serving.ts', import.meta.url).pathname
 
@@ -197,18 +167,10 @@ describe('of a conversation of 50 MB', () => {
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'palimpsest-'))
     url = `sqlite:${join(folder, 'large.db')}`
-    const store = await openStore(url)
-    const chat = store.conversation('large')
-    await chat.configure({ system: 'You mend parsers.', model: 'claude-opus-5-5' })
-    await chat.append({ role: 'user', content: 'Go on.' })
-    await write(chat)
-    await store.catalogue.overview('large')
-    const { id } = await bisect(chat, { good: -1, bad: 300 })
-    bisection = id
-    await store.close()
+    bisection = await writeLarge(url)
     page = pathToFileURL(`${join(await builtPage(), 'ui-file')}/`).href
     await begin()
-  }, 900_000)
+  })
   afterAll(async () => {
     await end()
     rmSync(folder, { recursive: true })
@@ -228,5 +190,15 @@ describe('of a conversation of 50 MB', () => {
     }
     const status = await asked(api, { ...ask, path: path.replace('{bisection}', bisection) })
     expect(status).toBe(ask.status ?? (status === 201 ? 201 : 200))
+  })
+
+  test.each(commands)('so does palimpsest %s', async (line) => {
+    const args = [`--max-old-space-size=${heap}`, program('../src/cli/main.ts'), ...line.split(' ')]
+    const command = spawn(node, [...args, '--store', url], { stdio: ['ignore', 'pipe', 'ignore'], env: quiet })
+    const closed = once(command, 'close')
+    let bytes = 0
+    for await (const piece of command.stdout) bytes += (piece as Buffer).length
+    expect(await closed).toEqual([0, null])
+    expect(bytes).toBeGreaterThan(largeContent / 2)
   })
 })

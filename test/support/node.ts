@@ -9,7 +9,8 @@ export const node = process.execPath
 /** The path of a program, given from test/ or as a whole. */
 export const program = (name: string): string => fileURLToPath(new URL(name, new URL('../', import.meta.url)))
 
-const quiet = { ...process.env, NODE_OPTIONS: '--disable-warning=ExperimentalWarning' }
+/** An environment in which Node does not warn of what is experimental. */
+export const quiet = { ...process.env, NODE_OPTIONS: '--disable-warning=ExperimentalWarning' }
 
 /** Starts a program as a process of its own. */
 export const start = (name: string, ...args: readonly string[]): ChildProcess =>

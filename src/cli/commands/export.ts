@@ -1,6 +1,5 @@
 import type { Command } from 'commander'
 import { anthropicRequest } from '../../formats/write-anthropic.ts'
-import { markdown, markdownParts } from '../../formats/write-markdown.ts'
 import { palimpsestLines } from '../../formats/write-palimpsest.ts'
 import { logWriter, writableFormats } from '../../formats/registry.ts'
 import type { Conversation } from '../../index.ts'
@@ -79,14 +78,10 @@ const writers: ReadonlyMap<string, Write> = new Map<string, Write>(
     anthropic: async ({ out, isJson }, chat) =>
       out.json(anthropicRequest(effective(await logOf(chat))), !isJson || out.isTerminal),
     markdown: async ({ out, isJson }, chat) => {
-      const entries = await chat.full({ abandoned: true })
-      if (isJson) return out.json({ conversation: chat.id, markdown: markdown(chat.id, entries) })
-      let separator = ''
-      for (const part of markdownParts(chat.id, entries)) {
-        await out.text(separator + part)
-        separator = '\n\n'
-      }
-      await out.text('\n')
+      const { endOf, markdownPieces } = await import('../../server/exports.ts')
+      const pieces = markdownPieces(chat, { at: await endOf(chat, undefined) })
+      if (isJson) return out.json({ conversation: chat.id, markdown: await joined(pieces) })
+      for await (const piece of pieces) await out.text(piece)
     },
     html: async ({ out, isJson, store }, chat, options) => {
       const [{ endOf }, { gather }, { htmlPage }] = await Promise.all([
@@ -97,11 +92,7 @@ const writers: ReadonlyMap<string, Write> = new Map<string, Write>(
       const at = await endOf(chat, options.at)
       const pieces = htmlPage(chat.id, gather(store, chat, { ...options, at }))
       if (!isJson) for await (const piece of pieces) await out.text(piece)
-      else {
-        let html = ''
-        for await (const piece of pieces) html += piece
-        await out.json({ conversation: chat.id, html })
-      }
+      else await out.json({ conversation: chat.id, html: await joined(pieces) })
     },
   } satisfies Readonly<Record<string, Write>>),
 )
@@ -109,4 +100,10 @@ const writers: ReadonlyMap<string, Write> = new Map<string, Write>(
 const writeStored = async (chat: Conversation, out: Output): Promise<void> => {
   for await (const line of palimpsestLines(chat.stored()))
     await out.text(out.isTerminal ? `${visibleJson(line.trimEnd())}\n` : line)
+}
+
+const joined = async (pieces: AsyncIterable<string>): Promise<string> => {
+  let all = ''
+  for await (const piece of pieces) all += piece
+  return all
 }

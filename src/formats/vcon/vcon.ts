@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto'
 import { isBlock } from '../../events/blocks.ts'
 import { type ConversationEvent, contentOf } from '../../events/events.ts'
 import type { Log } from '../../projections/path.ts'
+import { jsonPieces } from '../json-pieces.ts'
 import { entriesOf, type Withheld } from './trace.ts'
 
 // A vCon (draft-ietf-vcon-vcon-core-03, syntax 0.4.0) with the extension draft-howe-vcon-agent-session-00, whose trace is a record as in
@@ -64,7 +65,9 @@ export function* vcon(log: Log, conversation: string, withheld: Withheld = new M
       },
     ],
   }
-  yield `${JSON.stringify(document, undefined, 2)}\n`
+  // Down to the entries of the trace.
+  yield* jsonPieces(document, true, 6)
+  yield '\n'
 }
 
 const turnOf = (event: ConversationEvent, withheld: Withheld): readonly Turn[] => {

@@ -1,0 +1,46 @@
+/** Pieces are put together up to about this many characters. */
+const pieceSize = 64 * 1024
+
+/**
+ * Writes what `JSON.stringify` writes, in pieces: a long document need not be in memory a second time, as one string.
+ *
+ * @param value JSON: of plain objects and arrays
+ * @param depth how many levels of objects and arrays are taken apart; what is in the innermost of them is written whole
+ */
+export function* jsonPieces(value: unknown, isPretty: boolean, depth = 2): Generator<string> {
+  let piece = ''
+  for (const part of partsOf(value, isPretty, depth, '\n')) {
+    piece += part
+    if (piece.length < pieceSize) continue
+    yield piece
+    piece = ''
+  }
+  yield piece
+}
+
+/** @param margin what a line begins with */
+function* partsOf(value: unknown, isPretty: boolean, depth: number, margin: string): Generator<string> {
+  if (depth === 0 || !isPlain(value)) {
+    const json = JSON.stringify(value, undefined, isPretty ? 2 : undefined)
+    // A line end in a string is written as \n: those that are there are between values.
+    return yield isPretty && margin.length > 1 ? json.replaceAll('\n', margin) : json
+  }
+  const inner = isPretty ? `${margin}  ` : ''
+  const isArray = Array.isArray(value)
+  let separator = isArray ? '[' : '{'
+  for (const [name, each] of Object.entries(value)) {
+    if (!isArray && isLeftOut(each)) continue
+    yield separator + inner
+    if (!isArray) yield JSON.stringify(name) + (isPretty ? ': ' : ':')
+    yield* partsOf(isLeftOut(each) ? null : each, isPretty, depth - 1, inner)
+    separator = ','
+  }
+  if (separator === ',') yield (isPretty ? margin : '') + (isArray ? ']' : '}')
+  else yield isArray ? '[]' : '{}'
+}
+
+const isPlain = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !('toJSON' in value)
+
+/** JSON has no word for it: objects leave it out, arrays write null. */
+const isLeftOut = (value: unknown): boolean => value === undefined || typeof value === 'function'
