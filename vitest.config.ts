@@ -67,9 +67,9 @@ export default defineConfig({
     sequence: { sequencer: SlowFirst },
     // Programs that tests start load in a third of the time.
     env: { NODE_COMPILE_CACHE: new URL('./node_modules/.cache/compiled', import.meta.url).pathname },
-    // What is waited for may take long on a busy machine.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
-    expect: { poll: { timeout: 60_000 } },
+    // What is waited for takes long on a busy machine: these are for what hangs.
+    testTimeout: 900_000,
+    hookTimeout: 900_000,
+    expect: { poll: { timeout: 300_000 } },
   },
 })

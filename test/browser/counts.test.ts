@@ -77,7 +77,7 @@ const marked = async (store: Store, markers: number): Promise<void> => {
 const isIndexed = async ({ url, store }: Served, id = 'long'): Promise<void> => {
   const last = await store.conversation(id).position()
   const marker = `${url}/api/v1/conversations/${id}/hidden/${last}`
-  await expect.poll(async () => (await fetch(marker)).status, { timeout: 150_000 }).toBe(200)
+  await expect.poll(async () => (await fetch(marker)).status).toBe(200)
 }
 
 describe.skipIf(noBrowser !== '')(`the page${noBrowser}`, () => {

@@ -21,7 +21,7 @@ const source = (name: string): string => new URL(`../../src/${name}.ts`, import.
 
 /** The first line with this on the standard error of a process, which is ended if there is none for a minute. */
 const lineOf = async (child: ChildProcess, text: string): Promise<string> => {
-  const patience = setTimeout(() => child.kill('SIGKILL'), 60_000)
+  const patience = setTimeout(() => child.kill('SIGKILL'), 300_000)
   try {
     for await (const line of createInterface(child.stderr as Readable)) if (line.includes(text)) return line
     return ''
@@ -75,7 +75,7 @@ describe('serve --seal', () => {
         stdio: ['ignore', 'pipe', 'pipe'],
       })
       const ended = once(child, 'exit')
-      const patience = setTimeout(() => child.kill('SIGKILL'), 60_000)
+      const patience = setTimeout(() => child.kill('SIGKILL'), 300_000)
       try {
         expect(await lineOf(child, '"KeyMismatch"')).toContain('was replaced')
         expect(await ended).toEqual([1, null])

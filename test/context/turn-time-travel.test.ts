@@ -223,9 +223,9 @@ describe('a worker', () => {
     await fork.request()
     const stop = new AbortController()
     const running = store.worker({ turn: () => options }).run({ signal: stop.signal })
-    await vi.waitUntil(async () => (await fork.waiting()).length > 0, { timeout: 60_000 })
+    await vi.waitUntil(async () => (await fork.waiting()).length > 0, { timeout: 300_000 })
     await fork.approve('rm', { by: 'ann' })
-    await vi.waitUntil(async () => (await resultsOf(fork)).length > 0, { timeout: 60_000 })
+    await vi.waitUntil(async () => (await resultsOf(fork)).length > 0, { timeout: 300_000 })
     stop.abort()
     await running
     expect(keys).toHaveLength(1)

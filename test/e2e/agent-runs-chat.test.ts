@@ -13,7 +13,7 @@ afterAll(() => {
 describe('an agent run at Chat Completions, or at both APIs in turn, whatever happens in it', () => {
   it(
     'sends only requests that are valid there, keeps every reply, and can prove every call',
-    { timeout: 180_000 * Math.max(1, scale) },
+    { timeout: 900_000 * Math.max(1, scale) },
     async () => {
       await fc.assert(
         fc.asyncProperty(chatPlans, (plan) => runAgents(plan, checkRun)),

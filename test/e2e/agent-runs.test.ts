@@ -14,7 +14,7 @@ describe('an agent run, whatever happens in it', () => {
   it(
     'sends only valid requests, keeps every reply, and can prove every call',
     // 38 to 56 seconds on two busy cores.
-    { timeout: 180_000 * Math.max(1, scale) },
+    { timeout: 900_000 * Math.max(1, scale) },
     async () => {
       await fc.assert(
         fc.asyncProperty(plans, (plan) => runAgents(plan, checkRun)),

@@ -13,7 +13,7 @@ afterAll(() => {
 describe('a turn that people steer, whatever they do and wherever its process dies', () => {
   it(
     'does nothing twice and nothing unapproved, loses no word, and accounts for every call',
-    { timeout: 180_000 * Math.max(1, scale) },
+    { timeout: 900_000 * Math.max(1, scale) },
     async () => {
       await fc.assert(
         fc.asyncProperty(steered, (plan) => runSteered(plan, judge)),

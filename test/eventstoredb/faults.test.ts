@@ -111,4 +111,4 @@ test(`${writers} writers make ${appends} appends while ${faults} calls fail at r
   // On a machine that has little time for this process, calls are too late that no fault has struck.
   if (!isStarved) expect(acknowledged.length).toBeGreaterThan(appends * 0.99)
   await Promise.all([...stores, store].map((each) => each.close()()))
-}, 600_000)
+})

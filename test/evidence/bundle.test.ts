@@ -331,7 +331,6 @@ describe('what is withheld', () => {
 describe(`the bundles of agents that talk to the APIs${onlyPython}`, () => {
   it.skipIf(!python)(
     'hold every request that has a receipt, also for summaries and for Chat Completions',
-    { timeout: 180_000 },
     async () => {
       await fc.assert(
         fc.asyncProperty(fc.oneof(plans, chatPlans), (plan) =>

@@ -43,7 +43,7 @@ const isBelieved = (verdict: string): boolean => verdict.startsWith('PROVEN')
 describe(`the verifier in a bundle${onlyPython}`, () => {
   it.skipIf(!python)(
     'believes every bundle that was not touched and none that was, and our own says the same of each',
-    { timeout: 600_000 * Math.max(1, scale) },
+    { timeout: 900_000 * Math.max(1, scale) },
     async () => {
       const counts = { untouched: 0, tampered: 0 }
       for (let from = 0; from < conversations; from += batch) {

@@ -424,7 +424,7 @@ const filled = async () => {
     for await (const { workers } of store.workers()) return workers.some((one) => one.worker === worker.id)
     return false
   }
-  await vi.waitUntil(isKnown, { timeout: 60_000 })
+  await vi.waitUntil(isKnown, { timeout: 300_000 })
   const close = async (): Promise<void> => {
     stop.abort()
     await running

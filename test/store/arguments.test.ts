@@ -245,7 +245,7 @@ const outcomeOf = async (given: Anything): Promise<Anything> => {
 
 /** What is wrong with how a call ended, if anything is. */
 const complaint = async (call: () => Anything): Promise<string | undefined> => {
-  const late = new Promise<string>((resolve) => setTimeout(resolve, 30_000, 'it hangs').unref())
+  const late = new Promise<string>((resolve) => setTimeout(resolve, 300_000, 'it hangs').unref())
   let given: Anything
   try {
     given = call()

@@ -64,7 +64,7 @@ const launch = async (): Promise<Browser> => {
 }
 
 /** What is waited for may take long on a busy machine: in milliseconds, as in vitest.config.ts. */
-const patience = 60_000
+const patience = 300_000
 
 let launched: Promise<Browser> | undefined
 /** The worker's browser. It ends with the worker: its pipe closes. */
