@@ -215,6 +215,28 @@ describe('a turn that is asked for over HTTP', () => {
     expect(rest.at(-1)?.data).toMatchObject({ outcome: 'done' })
   })
 
+  test.each(['handed back', 'approval'])(
+    'ends where a call is %s, and gives the model the result that comes beside words',
+    async (why) => {
+      const bodies: Body[] = []
+      const { turns, worker } = await scene((body) => {
+        bodies.push(body)
+        return hasResult(body) ? yes(body) : calling('mail')
+      })
+      worker(true, {
+        tools: [why === 'approval' ? mail : { name: 'mail', input_schema: { type: 'object' } }],
+      })
+      const messages = await all(posted(turns, { messages: [hello] }))
+      expect(messages.at(-1)?.data).toMatchObject({ outcome: 'waiting', calls: [{ call: 'toolu_1' }] })
+      const result = { type: 'tool_result', tool_use_id: 'toolu_1', content: 'sent by hand' }
+      const said = { role: 'user', content: [result, text('I did it myself.')] }
+      const rest = await all(posted(turns, { messages: [said] }))
+      expect(rest.at(-1)?.data).toMatchObject({ outcome: 'done' })
+      expect(bodies.at(-1)?.messages.at(-1)?.content).toMatchObject([result, text('I did it myself.')])
+      expect(bodies).toHaveLength(2)
+    },
+  )
+
   test('ends with the error where its step is parked', async () => {
     const refusal = { status: 400, type: 'invalid_request_error', message: 'out of cheese' }
     const { turns, worker } = await scene(() => refusal)
