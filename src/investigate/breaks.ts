@@ -149,7 +149,7 @@ const requestsOf = (
   if (before.prints === undefined || reply.prints === undefined) return undefined
   const shared = sharedBy(before.prints, reply.prints)
   const parts = partsSent(reply, now)
-  const sizes = parts.map(sizeOf)
+  const sizes = parts.map(({ part }) => sizeOf(part))
   const whole = sizes.reduce((sum, size) => sum + size, 0)
   const tokens = (size: number): number => (whole > 0 ? (size / whole) * inputOf(reply.counts) : 0)
   const known = new Set(printsIn(before.prints))
@@ -165,8 +165,8 @@ const requestsOf = (
 }
 
 /** In characters of canonical JSON. */
-export const sizeOf = ({ part }: PlacedPart): number =>
-  typeof part === 'string' ? canonicalText(part).length : textOf(part).length
+export const sizeOf = (part: PlacedPart['part']): number =>
+  typeof part === 'string' ? JSON.stringify(part).length : textOf(part).length
 
 const partsSent = (
   { number = 0, position, origin, receipt }: CountedReply,

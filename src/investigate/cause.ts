@@ -1,5 +1,5 @@
 import type { ConversationEvent } from '../events/events.ts'
-import { configurationOf, type Effective, type Item, messageIn } from '../projections/effective.ts'
+import { configurationOf, type Effective, type Item, itemOf, messageIn } from '../projections/effective.ts'
 import type { Log } from '../projections/path.ts'
 import { toolsOf } from '../projections/render/renderer.ts'
 import { canonicalText } from './canonical.ts'
@@ -53,11 +53,13 @@ const configuredBy = (log: Log, { at }: Effective, { at: end, outline }: Effecti
     : rewindsBetween(log, at, end).ofConfiguration()
 
 const itemChange = (log: Log, before: Effective, after: Effective): Change | undefined => {
-  const index = before.items.findIndex((item, at) => item.position !== after.items[at]?.position)
+  const [olds, nows] = [before.outline.slots, after.outline.slots]
+  const index = olds.findIndex(({ position }, at) => position !== nows[at]?.position)
   if (index < 0) return undefined
-  const [old, now] = [before.items[index], after.items[index]]
-  if (now && now.kind !== 'message' && now.position > before.at)
-    return { kind: markerKind(now), event: now.position }
+  const [old, now] = [olds[index], nows[index]]
+  const marker = now?.marker && now.position > before.at ? log[now.position] : undefined
+  const item = marker && itemOf(marker)
+  if (item) return { kind: markerKind(item), event: item.position }
   const restored = eventsIn(log, before.at, after.at).findLast(
     (event) => event.type === 'Restored' && event.data.marker === old?.position,
   )

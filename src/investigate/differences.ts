@@ -26,6 +26,7 @@ export interface Difference {
 export interface Moment {
   readonly effective: Effective
   readonly entries: readonly Entry[]
+  readonly entryAt: (position: number) => Entry | undefined
   readonly tokensAt: (position: number) => number
 }
 
@@ -69,7 +70,7 @@ const differenceOf = (
 
 /** Undefined if a rewind did it. */
 const goneBy = ({ position }: Item, before: Moment, after: Moment): Reason | undefined => {
-  const fate = after.entries.find((entry) => entry.position === position)
+  const fate = after.entryAt(position)
   const event = fate?.by ?? -1
   // What hid it before already, hides it again since a rewind.
   const status = event > before.effective.at ? fate?.status : undefined
@@ -92,14 +93,14 @@ const comeBy = (item: Item, before: Moment, after: Moment): Reason | undefined =
   const { position: event } = item
   if (event > before.effective.at)
     return { because: item.kind === 'message' ? 'message' : markerKind(item), event }
-  const hiddenBy = before.entries.find(({ position }) => position === event)?.by
-  const marker = after.entries.find(({ position }) => position === hiddenBy)
+  const hiddenBy = before.entryAt(event)?.by
+  const marker = hiddenBy === undefined ? undefined : after.entryAt(hiddenBy)
   return marker?.status === 'restored' && marker.by !== undefined && marker.by > before.effective.at
     ? { because: 'restore', event: marker.by }
     : undefined
 }
 
-const isEdit = ({ entries }: Moment, marker: number): boolean => {
-  const item = entries.find(({ position }) => position === marker)
+const isEdit = ({ entryAt }: Moment, marker: number): boolean => {
+  const item = entryAt(marker)
   return item !== undefined && item.kind !== 'message' && messageIn(item) !== undefined
 }

@@ -49,11 +49,15 @@ const advancing = (log: Log): ((at: number) => Effective | undefined) => {
       if (returns.has(last)) kept.set(last, draftOf(draft))
     }
     const outline = draftOf(draft)
+    let shown: readonly Item[] | undefined
     return {
       at,
       head: resolve(log, at),
       outline,
-      items: outline.slots.flatMap(({ position }) => itemsAt(position)),
+      // Many are asked for, and few of them for more than their outline.
+      get items() {
+        return (shown ??= outline.slots.flatMap(({ position }) => itemsAt(position)))
+      },
     }
   }
 }

@@ -24,35 +24,45 @@ export interface Holder {
   readonly by?: number | undefined
 }
 /** The hidden messages that hold a term, in the order of their positions. */
-export type HoldersOf = (term: string) => readonly Holder[]
+export interface TermHolders {
+  /** Whether there may be any: quick to tell. */
+  readonly mayHave: (term: string) => boolean
+  readonly of: (term: string) => readonly Holder[]
+}
 
 /** @param entries a full history */
-export const holdersIn = (entries: readonly Entry[]): HoldersOf => {
+export const holdersIn = (entries: readonly Entry[]): TermHolders => {
   const hidden = entries.flatMap((entry) =>
     entry.kind === 'message' && (entry.status === 'condensed' || entry.status === 'truncated') ? [entry] : [],
   )
-  return (term) => hidden.filter(({ content }) => termsOf(content).has(term))
+  return {
+    mayHave: () => hidden.length > 0,
+    // To find a text takes much less time than to find all terms.
+    of: (term) =>
+      hidden.filter(({ content }) => wordsOf(content).includes(term) && termsOf(content).has(term)),
+  }
 }
 
 /**
  * What an answer names that no message, and neither the system prompt nor the tools, showed. What no summary names comes first, then the
  * rarest.
  *
- * @param holdersOf of the history that the answer was given in
+ * @param holders of the history that the answer was given in
  */
 export const neededBut = (
   { items, outline }: Pick<Effective, 'items' | 'outline'>,
-  holdersOf: HoldersOf,
+  holders: TermHolders,
   answer: readonly Message[],
 ): readonly Needed[] => {
   const messages = items.filter(({ kind }) => kind === 'message')
   const summaries = items.filter(({ kind }) => kind !== 'message')
   // Most answers name nothing that is hidden, and then what is shown is not looked at.
   const needed = [...termsIn(answer.map(saidIn).join('\n'))].flatMap((term): readonly Needed[] => {
-    const holders = holdersOf(term)
-    if (holders.length === 0 || isSaid(messages, term) || promptOf(outline)?.includes(term)) return []
-    const by = [...new Set(holders.flatMap((holder) => holder.by ?? []))]
-    return [{ term, hidden: holders.map(({ position }) => position), by, inSummary: isSaid(summaries, term) }]
+    if (!holders.mayHave(term) || isSaid(messages, term) || promptOf(outline)?.includes(term)) return []
+    const hidden = holders.of(term)
+    if (hidden.length === 0) return []
+    const by = [...new Set(hidden.flatMap((holder) => holder.by ?? []))]
+    return [{ term, hidden: hidden.map(({ position }) => position), by, inSummary: isSaid(summaries, term) }]
   })
   // The name of a file is part of its path.
   return needed
@@ -63,8 +73,37 @@ export const neededBut = (
 const wordsBy = memo((content: Message['content']) => wordsOf(content))
 const saidIn = ({ content }: Pick<Message, 'content'>): string => wordsBy(content)
 
-const isSaid = (items: readonly Item[], term: string): boolean =>
-  items.some((item) => messagesOf(item).some((message) => saidIn(message).includes(term)))
+/** The newest first: what an answer names was mostly said just before. */
+const isSaid = (items: readonly Item[], term: string): boolean => {
+  const grams = gramsIn(term)
+  const mayHave = (content: Message['content']): boolean => {
+    const own = gramsBy(content)
+    return grams.every((gram) => (own[gram >> 5] ?? 0) & (1 << (gram & 31)))
+  }
+  const isIn = (message: Message): boolean => mayHave(message.content) && saidIn(message).includes(term)
+  return items.findLast((item) => messagesOf(item).some(isIn)) !== undefined
+}
+
+/** Bits of the set of a text's trigrams. */
+const bits = 2_048
+
+/** The trigrams of a text, as numbers below `bits`: others may have the same one. */
+const gramsIn = (text: string): readonly number[] =>
+  Array.from({ length: Math.max(0, text.length - 2) }, (_, at) => gramAt(text, at))
+
+const gramAt = (text: string, at: number): number =>
+  (text.charCodeAt(at) * 961 + text.charCodeAt(at + 1) * 31 + text.charCodeAt(at + 2)) % bits
+
+/** Which trigrams a message has, at least: a text with another one is not in it, which takes less to tell than to look for it. */
+const gramsBy = memo((content: Message['content']) => {
+  const text = wordsBy(content)
+  const own = new Uint32Array(bits / 32)
+  for (let at = 0; at + 2 < text.length; at++) {
+    const gram = gramAt(text, at)
+    own[gram >> 5] = (own[gram >> 5] ?? 0) | (1 << (gram & 31))
+  }
+  return own
+})
 
 const textOf = memo(({ system, tools }: Configuration) => JSON.stringify([system, tools]))
 const promptOf = ({ configuration }: Outline): string | undefined => configuration && textOf(configuration)

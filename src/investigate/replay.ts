@@ -114,8 +114,9 @@ interface Walked {
  * the caller writes into the replay stays; a rewind leads back to what the replay was then.
  */
 function* walked(log: Log, calls: readonly ReplyCall[]): Generator<Walked, void> {
-  const returns = new Set(
-    log.flatMap(({ type, position }) => (type === 'Rewound' ? [resolve(log, position)] : [])),
+  // Where rewinds lead, and the last that leads there.
+  const returns = new Map(
+    log.flatMap(({ type, position }) => (type === 'Rewound' ? [[resolve(log, position), position]] : [])),
   )
   const kept = new Map<number, readonly [Replay, Replay]>()
   const answered = new Map(calls.map((call) => [call.position, call]))
@@ -125,7 +126,9 @@ function* walked(log: Log, calls: readonly ReplyCall[]): Generator<Walked, void>
   for (const event of log) {
     const { position } = event
     if (event.type === 'Rewound') {
-      const [other, told] = kept.get(resolve(log, position)) ?? beginning
+      const to = resolve(log, position)
+      const [other, told] = kept.get(to) ?? beginning
+      if (returns.get(to) === position) kept.delete(to)
       ;[replay, recorded] = [replaying(other), replaying(told)]
     } else {
       recorded.add(event)
@@ -230,7 +233,7 @@ const callReplayed = (log: Log, call: ReplyCall, around: Surroundings): Replayed
     truncated: fitted.truncated,
     edited: fitted.edited,
     hidden: replay.messagesHidden(),
-    needed: neededBut(shown, replay.holdersOf, answerOf(log, call)),
+    needed: neededBut(shown, replay.holders, answerOf(log, call)),
   }
 }
 

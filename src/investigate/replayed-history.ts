@@ -2,8 +2,8 @@ import type { Block } from '../events/blocks.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { type Effective, type Item, itemOf } from '../projections/effective.ts'
 import { draftOf, emptyOutline, evolve, type Outline, type Slot } from '../projections/outline.ts'
-import type { Holder, HoldersOf } from './needed.ts'
-import { termsOf } from './terms.ts'
+import type { Holder, TermHolders } from './needed.ts'
+import { termsIn, wordsOf } from './terms.ts'
 
 /** What another policy would have made of a conversation so far: a history that continues from any of its events. */
 export interface Replay {
@@ -55,7 +55,11 @@ export const replaying = ({ prompt, known, ...before }: Replay) => {
   let { messagesHidden } = before
   const { items, replaced, requestTokens } = known
 
+  /** Since the last change. */
+  let last: Effective | undefined
+
   const add = (event: ConversationEvent, as: Item | undefined = itemOf(event)): void => {
+    last = undefined
     const slots = evolve(draft, prompted(event, prompt), (marker) => replaced.get(marker))
     if (event.type === 'Restored') {
       for (const { position } of slots ?? []) {
@@ -77,13 +81,14 @@ export const replaying = ({ prompt, known, ...before }: Replay) => {
     }
   }
   const effectiveAt = (at: number): Effective => {
+    if (last?.at === at) return last
     const shown: Item[] = []
     for (const { position } of draft.slots) {
       const item = items.get(position)
       if (item) shown.push(item)
     }
     const outline = { ...draft, slots: [...draft.slots], restored: [...draft.restored] }
-    return { at, head: at, outline, items: shown }
+    return (last = { at, head: at, outline, items: shown })
   }
   const copy = (): Replay => ({
     outline: { ...draft, slots: [...draft.slots], restored: [...draft.restored] },
@@ -92,17 +97,22 @@ export const replaying = ({ prompt, known, ...before }: Replay) => {
     prompt,
     known,
   })
-  const holdersOf: HoldersOf = (term) => {
-    readHidden(known)
-    const hidden = (known.holders.get(term) ?? []).flatMap((position): readonly Holder[] => {
-      const marker = hiddenBy.get(position)
-      return marker ? [{ position, by: marker.position }] : []
-    })
-    return hidden.toSorted((a, b) => a.position - b.position)
+  const holders: TermHolders = {
+    mayHave: (term) => {
+      readHidden(known)
+      return known.holders.has(term)
+    },
+    of: (term) => {
+      const hidden = (known.holders.get(term) ?? []).flatMap((position): readonly Holder[] => {
+        const marker = hiddenBy.get(position)
+        return marker ? [{ position, by: marker.position }] : []
+      })
+      return hidden.toSorted((a, b) => a.position - b.position)
+    },
   }
   /** The outline as it is now: it changes with what is added. */
   const now: Outline = draft
-  return { add, effectiveAt, copy, now, holdersOf, messagesHidden: () => messagesHidden, requestTokens }
+  return { add, effectiveAt, copy, now, holders, messagesHidden: () => messagesHidden, requestTokens }
 }
 export type Replaying = ReturnType<typeof replaying>
 
@@ -114,7 +124,7 @@ const prompted = (event: ConversationEvent, system: Replay['prompt']): Conversat
 const readHidden = ({ items, holders, unread }: Known): void => {
   for (const position of unread) {
     const item = items.get(position)
-    for (const term of item?.kind === 'message' ? termsOf(item.content) : []) {
+    for (const term of item?.kind === 'message' ? termsIn(wordsOf(item.content)) : []) {
       const of = holders.get(term)
       if (of) of.push(position)
       else holders.set(term, [position])

@@ -130,22 +130,38 @@ interface Counted extends Moment {
 
 /** What a call was shown. Its own counts, if the API gave any, are those of just this, unless the API condensed it before it answered. */
 const momentOf = (log: Log, { kind, at, position, origin }: AskedCall): Counted => {
-  const { items: counted, total } = historyTokens(log.slice(0, at + 1))
-  const tokens = new Map(counted.map((item) => [item.position, item.tokens]))
   const shown = effective(log, at)
-  const answer = log[position]
-  const reply = kind === 'reply' && answer ? itemOf(answer) : undefined
-  const isCounting = reply?.kind === 'message' && !reply.content.some(isCompaction)
-  const own = isCounting ? { ...reply, origin } : undefined
-  const asked = own && countTokens({ ...shown, at: position, items: [...shown.items, own] })
-  const isCounted = asked?.anchor === position
-  if (isCounted) for (const item of asked.items) tokens.set(item.position, item.tokens)
+  const counted = once(() => {
+    const { items, total } = historyTokens(log.slice(0, at + 1))
+    const tokens = new Map(items.map((item) => [item.position, item.tokens]))
+    const answer = log[position]
+    const reply = kind === 'reply' && answer ? itemOf(answer) : undefined
+    const isCounting = reply?.kind === 'message' && !reply.content.some(isCompaction)
+    const own = isCounting ? { ...reply, origin } : undefined
+    const asked = own && countTokens({ ...shown, at: position, items: [...shown.items, own] })
+    if (asked?.anchor !== position) return { tokens, total }
+    for (const item of asked.items) tokens.set(item.position, item.tokens)
+    return { tokens, total: asked.total - (tokens.get(position) ?? 0) }
+  })
+  const entries = once(() => full(log, { at, abandoned: true }))
+  const entriesAt = once(() => new Map(entries().map((entry) => [entry.position, entry])))
+  // Of the call before, little is asked for, and of a long log all of it takes long.
   return {
     effective: shown,
-    entries: full(log, { at, abandoned: true }),
-    tokensAt: (where) => tokens.get(where) ?? 0,
-    total: isCounted ? asked.total - (tokens.get(position) ?? 0) : total,
+    get entries() {
+      return entries()
+    },
+    entryAt: (where) => entriesAt().get(where),
+    tokensAt: (where) => counted().tokens.get(where) ?? 0,
+    get total() {
+      return counted().total
+    },
   }
+}
+
+const once = <A>(compute: () => A): (() => A) => {
+  let known: { readonly value: A } | undefined
+  return () => (known ??= { value: compute() }).value
 }
 
 /** What of a request's configuration the log does not have. */

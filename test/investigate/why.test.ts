@@ -15,11 +15,15 @@ import { runs } from '../support/runs.ts'
 import { type Origin, present, sessionFile } from '../support/sessions.ts'
 import { player } from '../support/investigate/player.ts'
 
-const momentAt = (log: Parameters<typeof effective>[0], at: number) => ({
-  effective: effective(log, at),
-  entries: full(log, { at, abandoned: true }),
-  tokensAt: () => 1,
-})
+const momentAt = (log: Parameters<typeof effective>[0], at: number) => {
+  const entries = full(log, { at, abandoned: true })
+  return {
+    effective: effective(log, at),
+    entries,
+    entryAt: (where: number) => entries.find(({ position }) => position === where),
+    tokensAt: () => 1,
+  }
+}
 
 describe('why', () => {
   test('names the event that caused everything that a call was shown and the call before was not', async () => {

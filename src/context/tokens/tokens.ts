@@ -1,3 +1,4 @@
+import { memo } from '../../memo/memo.ts'
 import { configurationOf, type Effective, type Item } from '../../projections/effective.ts'
 import { toolsOf } from '../../projections/render/renderer.ts'
 import { measure, type Measure, spread, sum } from './measure.ts'
@@ -36,7 +37,7 @@ export interface TokenCount {
  * Deterministic: the same effective history always has the same count, whether it was folded or loaded. How:
  * docs/adr/0010-counting-tokens.md.
  */
-export const countTokens = (effective: Effective): TokenCount => {
+export const countTokens = memo((effective: Effective): TokenCount => {
   const measured = measure(effective)
   const { valid, model, correction } = measured
   const tokens = [...measured.tokens]
@@ -53,7 +54,7 @@ export const countTokens = (effective: Effective): TokenCount => {
     ...(model !== undefined && { model }),
     correction,
   }
-}
+})
 
 /** The prompt is what the API counted beyond the items before the reply. */
 const settle = (tokens: number[], { from, input }: Anchor): number => {
