@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { notedIn, notesStreamOf } from '../events/ids.ts'
+import { notedIn, notesStreamOf, streamOf } from '../events/ids.ts'
 import { type Link, linkOf, refined } from '../projections/notes.ts'
 import { caught, ok, run, type Steps } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
@@ -21,6 +21,11 @@ export interface NoteIndex {
   /** To be called before what may be remembered is asked for. */
   readonly refresh: () => Steps<StoreError, void>
   readonly glance: (conversation: string) => Steps<StoreError, NoteGlance>
+  /**
+   * Which conversations may have notes, as far as the store's names tell, for whoever looks at so many: reading the names of all streams
+   * is worth it unless there are many more. Notes that were begun since `refresh` may be missing.
+   */
+  readonly noted: (count: number) => Steps<StoreError, (conversation: string) => boolean>
   /** The links that others have to this conversation; those of notes that cannot be read are missing, and told. */
   readonly linksTo: (conversation: string, unreadable: OnUnreadable) => Steps<StoreError, readonly Link[]>
 }
@@ -33,21 +38,28 @@ const maxKnown = 10_000
 export const noteIndex = (store: EventStore): NoteIndex => {
   let known = remembered<NoteGlance>(maxKnown)
   let since: Checkpoint | undefined
+  let begun = namesOf(store)
 
   async function* refresh(): Steps<StoreError, void> {
     const { streams, checkpoint } = yield* ok(store.changed(notesStreamOf(''), since))
     since = checkpoint
-    if (!streams) known = remembered(maxKnown)
-    else for (const name of streams) known.forget(notedIn(name) ?? name)
+    if (!streams) {
+      known = remembered(maxKnown)
+      begun = namesOf(store)
+    } else
+      for (const name of streams) {
+        known.forget(notedIn(name) ?? name)
+        begun.add(name)
+      }
   }
 
   async function* glance(conversation: string): Steps<StoreError, NoteGlance> {
     const before = known.get(conversation)
     if (before) return before
-    const [own, begun] = [known, since]
+    const [own, read] = [known, since]
     const found = yield* glanceAt(store, conversation)
     // Not what another look may have found to be old.
-    if (begun !== undefined && since === begun) own.set(conversation, found)
+    if (read !== undefined && since === read) own.set(conversation, found)
     return found
   }
 
@@ -73,7 +85,30 @@ export const noteIndex = (store: EventStore): NoteIndex => {
     }
   }
 
-  return { refresh, glance, linksTo }
+  return { refresh, glance, linksTo, noted: (count) => begun.noted(count) }
+}
+
+/** How many names are read for each conversation that is looked at, at most: a page of them takes as long as a look at the notes of some. */
+const namesEach = 100
+
+/** The names of the streams of notes: the newest, until all are read. */
+const namesOf = (store: EventStore): Pick<NoteIndex, 'noted'> & { readonly add: (name: string) => void } => {
+  const found = new Set<string>()
+  let last: string | undefined
+  let isAll = false
+  return {
+    add: (name) => found.add(name),
+    noted: async function* (count): Steps<StoreError, (conversation: string) => boolean> {
+      for (let read = 0; !isAll && read < count * namesEach;) {
+        const names = yield* ok(store.newest([streamOf(''), notesStreamOf('')], last, maxPage))
+        for (const name of names) if (notedIn(name) !== undefined) found.add(name)
+        isAll = names.length === 0
+        last = names.at(-1) ?? last
+        read += names.length
+      }
+      return (conversation) => !isAll || found.has(notesStreamOf(conversation))
+    },
+  }
 }
 
 /** Of a conversation with no notes beside it. */

@@ -8,6 +8,7 @@ import type { ReadError } from '../store/errors.ts'
 import type { Link } from '../projections/notes.ts'
 import { lineageFrom, type Stretch } from '../history/lineage.ts'
 import type { EventStore, RecordedEvent } from '../store/port.ts'
+import { largePage } from '../store/short-streams.ts'
 import { streamEndFrom, readStreamEnd, type StreamEnd } from '../store/whole/whole-writes.ts'
 
 /** A conversation at a glance. */
@@ -42,8 +43,6 @@ export interface Glance {
 const titleLength = 80
 /** How far into a conversation its title is looked for, in events. */
 const titleWithin = 20
-/** A page with fewer events than asked for is the last one, unless it has so much data. */
-const large = 1024 * 1024
 
 /** Undefined if there is no such conversation, or it is still being imported. */
 export async function* glanceAt(
@@ -84,7 +83,7 @@ const lastOf = (
   beginning: readonly RecordedEvent[],
 ): Steps<ReadError, StreamEnd> => {
   const bytes = beginning.reduce((sum, { data }) => sum + data.length, 0)
-  return beginning.length < titleWithin && bytes < large
+  return beginning.length < titleWithin && bytes < largePage
     ? streamEndFrom(store, beginning.at(-1))
     : readStreamEnd(store, streamOf(id))
 }

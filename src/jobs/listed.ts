@@ -1,5 +1,6 @@
 import { conversationOf, notesStreamOf, streamOf } from '../events/ids.ts'
-import { orThrow } from '../result/steps.ts'
+import type { NoteIndex } from '../history/note-index.ts'
+import { orThrow, run } from '../result/steps.ts'
 import { type EventStore, maxPage } from '../store/port.ts'
 
 export interface ListOptions {
@@ -33,14 +34,16 @@ const firstPage = 100
  */
 export const listedPages = (
   store: EventStore,
+  { noted }: Pick<NoteIndex, 'noted'>,
   { sort = 'begun', beginning = '', ids }: ListOptions = {},
 ): Pages => {
-  if (ids) return named(ids)
+  if (ids) return named(ids, noted)
   return sort === 'id' ? byId(store, beginning) : newestFirst(store, beginning)
 }
 
-async function* named(ids: readonly string[]): Pages {
-  yield ids.map((id) => ({ id, mayHaveNotes: true }))
+async function* named(ids: readonly string[], noted: NoteIndex['noted']): Pages {
+  const mayHaveNotes = await orThrow(run(noted(ids.length)))
+  yield ids.map((id) => ({ id, mayHaveNotes: mayHaveNotes(id) }))
 }
 
 /** Notes are begun after their conversation, so their name has come before its name does. */

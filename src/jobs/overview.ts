@@ -69,7 +69,7 @@ export const overviewer = (
       const noted = await run(withNotes(notes, glance.right, mayHaveNotes))
       return E.isLeft(noted) && isItsOwn(noted.left) ? E.right(problemOf(id, noted.left)) : noted
     }
-    for await (const listed of listedPages(store, options ?? {}))
+    for await (const listed of listedPages(store, notes, options ?? {}))
       for (let next = 0; next < listed.length; next += atOnce)
         for (const looked of await Promise.all(listed.slice(next, next + atOnce).map(lookWithNotes))) {
           if (E.isLeft(looked)) throw toError(looked.left)

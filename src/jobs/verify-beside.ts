@@ -6,12 +6,12 @@ import { inboxStreamOf, notesStreamOf, turnsStreamOf } from '../events/ids.ts'
 import { inboxCodec } from '../events/inbox-events.ts'
 import { noteCodec } from '../events/notes.ts'
 import { turnCodec } from '../events/turn-events.ts'
-import { ok, type Steps } from '../result/steps.ts'
+import { ok, run, type Steps } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
 import { isOfEvent, type StoreError } from '../store/errors.ts'
 import { pagesOf } from '../store/pages.ts'
 import type { EventStore } from '../store/port.ts'
-import { extentOf } from '../store/whole/whole-writes.ts'
+import { endOf, extentOf } from '../store/whole/whole-writes.ts'
 
 type Kind = 'note' | 'turn' | 'inbox'
 
@@ -32,30 +32,38 @@ interface Beside {
   ) => E.Either<DecodeFailed, { readonly metadata: Metadata }>
 }
 
+const besideOf = (conversation: string): readonly Beside[] => [
+  { kind: 'note', stream: notesStreamOf(conversation), name: 'note', decode: noteCodec.decode },
+  {
+    kind: 'turn',
+    stream: turnsStreamOf(conversation),
+    name: 'event of its turns',
+    decode: turnCodec.decode,
+  },
+  {
+    kind: 'inbox',
+    stream: inboxStreamOf(conversation),
+    name: 'event of its inbox',
+    decode: inboxCodec.decode,
+  },
+]
+
+export const streamsBeside = (conversation: string): readonly string[] =>
+  besideOf(conversation).map(({ stream }) => stream)
+
 /**
  * Reads the streams beside a conversation from their first events on and recomputes every `prev`: the notes, what its turns did, what
  * was said meanwhile. Answers `{}` if there are no notes.
  */
 export async function* verifyBeside(store: EventStore, conversation: string): Steps<StoreError, Found> {
-  const all: readonly Beside[] = [
-    { kind: 'note', stream: notesStreamOf(conversation), name: 'note', decode: noteCodec.decode },
-    {
-      kind: 'turn',
-      stream: turnsStreamOf(conversation),
-      name: 'event of its turns',
-      decode: turnCodec.decode,
-    },
-    {
-      kind: 'inbox',
-      stream: inboxStreamOf(conversation),
-      name: 'event of its inbox',
-      decode: inboxCodec.decode,
-    },
-  ]
+  const all = besideOf(conversation)
   let notes = 0
-  for (const beside of all) {
-    const { events, problem } = yield* verifyChain(store, beside)
-    const { kind, name } = beside
+  // At once: most conversations have none of them, and a store may be far away.
+  const chains = await Promise.all(all.map((beside) => run(verifyChain(store, beside))))
+  for (const [index, { kind, name }] of all.entries()) {
+    const chain = chains[index]
+    if (!chain) continue
+    const { events, problem } = yield* ok(chain)
     if (kind === 'note') notes = events
     const counted = notes > 0 || (kind === 'note' && problem !== undefined) ? { notes } : {}
     if (problem !== undefined)
@@ -72,12 +80,14 @@ interface Chain {
 }
 
 async function* verifyChain(store: EventStore, { stream, decode }: Beside): Steps<StoreError, Chain> {
-  const { least, most: until } = yield* extentOf(store, stream)
+  const extent = yield* extentOf(store, stream)
+  const { least, most: until } = extent
   const kept = yield* ok(store.keptEnd(stream))
+  if (extent.isEmpty && !kept) return { events: 0 }
   let prev: string | null = null
   let events = 0
   const wrong = (problem: string): Chain => ({ events, problem })
-  for await (const page of pagesOf(store, stream, { to: until })) {
+  for await (const page of pagesOf(store, stream, { to: endOf(extent, kept) })) {
     if (E.isLeft(page)) return isOfEvent(page.left) ? wrong(page.left.message) : yield page.left
     for (const stored of page.right) {
       const decoded = decode(stored, stored)

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import * as E from 'fp-ts/lib/Either.js'
-import { ok, type Steps } from '../result/steps.ts'
+import { ok, run, type Steps } from '../result/steps.ts'
 import { conversationNotFound } from '../commands/rejections.ts'
 import { decode, hashOf } from '../events/codec.ts'
 import { type ConversationEvent, type Event, isMarker, START } from '../events/events.ts'
@@ -19,12 +19,13 @@ import { slotsUnder } from '../history/gather.ts'
 import { loadEffective } from '../history/load.ts'
 import { loadLineage, type Lineage } from '../history/lineage.ts'
 import { pagesOf } from '../store/pages.ts'
+import { shortStreams } from '../store/short-streams.ts'
 import type { EventStore, RecordedEvent, KeptEnd } from '../store/port.ts'
 import { eventAt } from '../history/reader.ts'
 import { lightReader } from '../history/light-reader.ts'
 import { recordedAt } from '../history/reader.ts'
-import { extentOf } from '../store/whole/whole-writes.ts'
-import { verifyBeside } from './verify-beside.ts'
+import { endOf, extentOf } from '../store/whole/whole-writes.ts'
+import { streamsBeside, verifyBeside } from './verify-beside.ts'
 
 /** The first thing in a conversation that is not as it was written. */
 export interface Discrepancy {
@@ -54,21 +55,26 @@ export interface Verified {
  * Memory: one page of events, the outline of the effective history, and what each marker hides. Every event is read once, however often
  * the conversation was rewound; those of a fork's parents as far as a marker's slice goes back to them, once for all forks.
  */
-export async function* verify(store: EventStore, conversation: string): Steps<ReadError, Verified> {
+export async function* verify(all: EventStore, conversation: string): Steps<ReadError, Verified> {
   const stream = streamOf(conversation)
-  const lineage = await loadLineage(store, conversation)
+  const store = shortStreams(all, [stream, ...streamsBeside(conversation)])
+  const [lineage, extended] = await Promise.all([
+    loadLineage(store, conversation),
+    run(extentOf(store, stream)),
+  ])
   if (
     E.isLeft(lineage) &&
     lineage.left._tag !== 'DecodeFailed' &&
     contentProblem(lineage.left)?.stream !== stream
   )
     return yield lineage.left
-  const { least, most: until } = yield* extentOf(store, stream)
+  const extent = yield* ok(extended)
+  const { least, most: until } = extent
   const kept = yield* ok(store.keptEnd(stream))
-  const checker = checkerOf(store, E.isRight(lineage) ? (lineage.right ?? []) : [], kept)
+  const checker = checkerOf(all, E.isRight(lineage) ? (lineage.right ?? []) : [], kept)
   const pace = pacer()
   let events = 0
-  for await (const page of pagesOf(store, stream, { to: until })) {
+  for await (const page of pagesOf(store, stream, { to: endOf(extent, kept) })) {
     if (E.isLeft(page)) {
       const bad = page.left
       if (!isOfEvent(bad)) return yield bad

@@ -128,6 +128,38 @@ describe('what all streams are read for', () => {
     expect(rest).toEqual(all.slice(3))
   })
 
+  test.skipIf(onlyOwn !== '')(
+    `a list and a verification take few reads for each conversation${onlyOwn}`,
+    async () => {
+      const place = await somewhere()
+      const [store, writer] = [await open(place), await open(place)]
+      const many = 120
+      for (let n = 0; n < many; n++) await say(writer.conversation(`c-${n}`), 2)
+      await writer.conversation('c-7').note({ kind: 'title', data: 'Seven' })
+      const server = place.own ?? expect.fail()
+      const readsOf = async (work: () => Promise<unknown>): Promise<number> => {
+        server.forgetCalls()
+        await work()
+        return server.calls.filter(({ stream }) => /-c-\d+$/.test(stream ?? '')).length
+      }
+      let titles: readonly string[] = []
+      const list = async (): Promise<void> => {
+        titles = (await collect(store.conversations({ sort: 'activity' }))).map(({ title }) => title)
+      }
+      // One each, and some for the notes.
+      expect(await readsOf(list)).toBeLessThan(many + 10)
+      expect(titles).toHaveLength(many)
+      expect(titles.filter((title) => title === 'Seven')).toHaveLength(1)
+      expect(server.calls.length).toBeLessThan(many + 30)
+      expect(await readsOf(list)).toBe(0)
+      // The conversation, and of three streams beside it that they are not there, and were not deleted.
+      expect(await readsOf(() => store.conversation('c-3').verify())).toBe(7)
+      await writer.conversation('c-3').note({ kind: 'title', data: 'Three' })
+      await list()
+      expect(titles).toContain('Three')
+    },
+  )
+
   test('more events than one read returns are all read', async () => {
     const place = await somewhere()
     const events = Array.from({ length: 2_100 }, (_, n) => user(`${n}`))

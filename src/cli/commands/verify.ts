@@ -30,9 +30,11 @@ export const addVerify = (program: Command, shell: Shell): void => {
         const error = await fileProblem(store)
         if (error && !isJson)
           await writeFinding(out, [['DAMAGED', 'warning'], [store.url, 'bold'], [error.message]])
-        for (const each of id === undefined ? await idsOf(session) : [id]) {
+        const verify = (each: string): Promise<Outcome> => {
           const verifying = outcomeOf(store.conversation(each), options)
-          const outcome = await (id === undefined ? verifying.catch(unreadable(each)) : verifying)
+          return id === undefined ? verifying.catch(unreadable(each)) : verifying
+        }
+        for await (const outcome of inOrder(id === undefined ? await idsOf(session) : [id], verify)) {
           conversations.push(outcome)
           if (!isJson) for (const finding of findingsOf(outcome)) await writeFinding(out, finding)
         }
@@ -41,6 +43,26 @@ export const addVerify = (program: Command, shell: Shell): void => {
         if (isJson) await out.json({ ok: isWhole, ...(error && { error }), conversations })
       }),
     )
+}
+
+/** How many conversations are verified at once: a store may be far away. */
+const atOnce = 4
+
+/** What becomes of each, in their order, although some are worked on at once. */
+async function* inOrder<A>(
+  ids: readonly string[],
+  work: (id: string) => Promise<A>,
+): AsyncGenerator<A, void> {
+  const under: Promise<A>[] = []
+  for (const id of ids) {
+    const working = work(id)
+    // Whoever waits for it is told; nobody does yet.
+    working.catch(() => undefined)
+    under.push(working)
+    const oldest = under.length < atOnce ? undefined : under.shift()
+    if (oldest) yield await oldest
+  }
+  for (const left of under) yield await left
 }
 
 interface Options {

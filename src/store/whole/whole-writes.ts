@@ -80,14 +80,22 @@ export interface Extent {
   readonly least: number
   /** The last revision that counts if later ones do not; otherwise Infinity. */
   readonly most: number
+  /** No event is there. */
+  readonly isEmpty: boolean
 }
 
 export async function* extentOf(store: EventStore, stream: string): Steps<StoreError, Extent> {
   const end = await run(readStreamEnd(store, stream))
-  if (E.isLeft(end)) return isOfEvent(end.left) ? { least: -1, most: Infinity } : yield end.left
-  const least = end.right.last?.revision ?? -1
-  return { least, most: end.right.unfinished ? least : Infinity }
+  if (E.isLeft(end))
+    return isOfEvent(end.left) ? { least: -1, most: Infinity, isEmpty: false } : yield end.left
+  const { last, unfinished } = end.right
+  const least = last?.revision ?? -1
+  return { least, most: unfinished ? least : Infinity, isEmpty: !last && !unfinished }
 }
+
+/** Through which revision a stream is to be read, to have all that was there: a read beyond the end would tell no more. */
+export const endOf = ({ least, most }: Extent, kept: KeptEnd | undefined): number =>
+  least < 0 ? most : Math.max(least, Math.min(kept?.last ?? -1, most))
 
 /** Whether a write is complete, given its last event in this stream. */
 async function* isWhole(

@@ -1,0 +1,53 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { type EventStore, type Range, type RecordedEvent, streamPage } from './port.ts'
+
+/** A page with fewer events than asked for is the last one, unless it has so much data, in characters. */
+export const largePage = 1024 * 1024
+
+/** The first page of a stream. */
+interface Beginning {
+  readonly events: readonly RecordedEvent[]
+  readonly isWhole: boolean
+}
+
+/**
+ * A store that reads the first page of these streams once, for work that looks at the beginning, the end and all of them: most streams
+ * are no longer than that. What is written meanwhile is not seen in them: not to be kept longer than the work takes.
+ */
+export const shortStreams = (store: EventStore, streams: readonly string[]): EventStore => {
+  const begun = new Map<string, Promise<Beginning | undefined>>()
+  /** Undefined if the page cannot be read so. */
+  const beginningOf = async (stream: string): Promise<Beginning | undefined> => {
+    const page = await store.read({ stream, from: 0, direction: 'forwards', limit: streamPage })()
+    if (E.isLeft(page)) return undefined
+    const size = page.right.reduce((sum, { data }) => sum + data.length, 0)
+    return { events: page.right, isWhole: page.right.length < streamPage && size < largePage }
+  }
+  return {
+    ...store,
+    read: (range) => async () => {
+      const { stream } = range
+      if (!streams.includes(stream)) return store.read(range)()
+      const beginning = begun.get(stream) ?? beginningOf(stream)
+      begun.set(stream, beginning)
+      const known = partOf(await beginning, range)
+      return known ? E.right(known) : store.read(range)()
+    },
+  }
+}
+
+/** The events in a range, as far as they are in the first page; undefined if none is, and some may be after it. */
+const partOf = (
+  beginning: Beginning | undefined,
+  { from, direction, limit }: Range,
+): readonly RecordedEvent[] | undefined => {
+  if (!beginning) return undefined
+  const { events, isWhole } = beginning
+  if (!isWhole && from >= events.length) return undefined
+  return direction === 'forwards'
+    ? events.slice(from, from + limit)
+    : events
+        .slice(0, from + 1)
+        .slice(-limit)
+        .toReversed()
+}
