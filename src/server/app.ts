@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { type Context, Hono } from 'hono'
 import { setCookie } from 'hono/cookie'
 import { z } from 'zod'
+import { toError, type Typed } from '../result/typed.ts'
 import { api, type Api, cookie } from './api.ts'
 import { checked, jsonIn, textOf } from './body.ts'
 import { bytesAnswered, flowing } from './bytes.ts'
@@ -12,6 +14,14 @@ import type { Flow, Streamed } from './route.ts'
 import { routes } from './routes/index.ts'
 import type { ServerSettings } from './settings.ts'
 import { eventsMedia } from './sse.ts'
+
+/** How long the store may take until it does not count as ready, in milliseconds: most who ask wait for a second. */
+const readyWithin = 800
+const silent = (store: string): Typed & { readonly store: string } => ({
+  _tag: 'StoreUnavailable',
+  message: `${store} has not answered for ${readyWithin} ms: \`palimpsest doctor\` looks closer`,
+  store,
+})
 
 /** Of a request from anybody: it has a token. */
 const largestSession = 4 * 1024
@@ -28,6 +38,19 @@ export const appOf = (operations: Api, settings: ServerSettings): Hono<{ Variabl
   const { onFault, isReadOnly = false, ending } = settings
   const { store, counts, maxBody, permitted } = operations
   const server = new Hono<{ Variables: Variables }>()
+
+  let looking: Promise<true> | undefined
+  const look = async (): Promise<true> => {
+    for await (const _ of store.conversations()) break
+    return true
+  }
+  /** One look for all who ask meanwhile: a store that is down may take its whole patience. */
+  const answers = (): Promise<true> => {
+    const own = (looking ??= look().finally(() => (looking = undefined)))
+    // Whoever has asked may have been answered by then.
+    own.catch(() => undefined)
+    return own
+  }
 
   const fail = (error: unknown, headers?: Reply['headers']): Response =>
     responseOf(operations.problem(error, headers))
@@ -48,8 +71,8 @@ export const appOf = (operations: Api, settings: ServerSettings): Hono<{ Variabl
   server.get('/healthz', (c) => c.json({ status: 'alive' }))
   server.get('/readyz', async (c) => {
     if (ending?.aborted) return fail(refused('Ending', 'this server ends'))
-    for await (const _ of store.conversations()) break
-    return c.json({ status: 'ready' })
+    const isReady = await Promise.race([answers(), sleep(readyWithin, false, { ref: false })])
+    return isReady ? c.json({ status: 'ready' }) : fail(toError(silent(store.url)))
   })
   server.get('/metrics', (c) => {
     permitted(c.req, { scope: 'read', method: 'get' })

@@ -1,6 +1,9 @@
 import { once } from 'node:events'
 import { spawn } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
+import { openStore } from '../../src/index.ts'
+import { serve } from '../../src/server/serve.ts'
+import { atEnd } from '../support/at-end.ts'
 import { certified, noTls, tlsFor } from '../support/eventstoredb/certificate.ts'
 import { freezing, frozen, unreachable } from '../support/eventstoredb/frozen.ts'
 import type { Options } from '../support/eventstoredb/server.ts'
@@ -23,7 +26,7 @@ describe.each([
   ['with TLS', true],
   ['without TLS', false],
 ] as const)(`a process beside a node that is frozen, %s${noTls}`, (_, hasTls) => {
-  const serve = async (
+  const begin = async (
     options: Options = {},
   ): Promise<{ readonly address: string; readonly end: string }> => {
     const { certificate, tls } = tlsFor('127.0.0.1')
@@ -35,7 +38,7 @@ describe.each([
   test.skipIf(skipped)(
     'finds the leader through any other node, and ends when it has closed the store',
     async () => {
-      const { address, end } = await serve()
+      const { address, end } = await begin()
       const url = `esdb://${[...(await nodes(3, frozen)), address].join()}${end}&${patient}`
       expect(await outputOf(url, 4)).toEqual(['closed closed closed closed', 0])
     },
@@ -51,7 +54,7 @@ describe.each([
         host,
         port: asked++ < 2 ? Number(port) : Number(elected.address.split(':')[1]),
       })
-      const elected = await serve({ members: () => [self()] })
+      const elected = await begin({ members: () => [self()] })
       const url = `esdb+discover://${elected.address}${elected.end}&${patient}&gossipTimeout=2`
       expect(await outputOf(url)).toEqual(['closed', 0])
     },
@@ -74,7 +77,7 @@ describe.each([
   test.skipIf(skipped)(
     'only after it has connected: what it has begun comes to an end, and so does it',
     async () => {
-      const { address, end } = await serve()
+      const { address, end } = await begin()
       const proxy = await freezing(Number(address.split(':')[1]))
       const url = `esdb://${proxy.address}${end}&patience=500`
       const child = spawn(node, [program('eventstoredb/children/frozen.ts'), url], {
@@ -146,3 +149,24 @@ test.skipIf(noTls !== '')(
   },
   60_000,
 )
+
+test('/readyz says that the store does not answer, long before its patience ends, and again that it does', async () => {
+  const { port } = await temporaryServer()
+  const proxy = await freezing(port)
+  const store = await openStore(`esdb://${proxy.address}?tls=false&defaultDeadline=600000`)
+  const server = await serve({ store, port: 0 })
+  atEnd(store.close, server.close)
+  const ready = async () => {
+    const answer = await fetch(`${server.url}/readyz`)
+    return [answer.status, await answer.json()]
+  }
+  expect(await ready()).toEqual([200, { status: 'ready' }])
+  proxy.freeze()
+  for (let n = 0; n < 2; n++)
+    expect(await ready()).toEqual([
+      503,
+      expect.objectContaining({ detail: expect.stringContaining('has not answered') as string }),
+    ])
+  proxy.thaw()
+  await expect.poll(ready).toEqual([200, { status: 'ready' }])
+}, 60_000)

@@ -16,8 +16,9 @@ export const frozen = async (): Promise<string> => {
 /** A node that is reached through this one (`host:port`), until it freezes: all connections fall silent, also those that exist. */
 export const freezing = async (
   port: number,
-): Promise<{ readonly address: string; readonly freeze: () => void }> => {
+): Promise<{ readonly address: string; readonly freeze: () => void; readonly thaw: () => void }> => {
   const sockets = new Set<Socket>()
+  const pairs = new Set<readonly [Socket, Socket]>()
   let isFrozen = false
   const listener = createServer((socket) => {
     sockets.add(socket)
@@ -29,6 +30,7 @@ export const freezing = async (
     socket.on('close', () => other.destroy())
     other.on('close', () => socket.destroy())
     socket.pipe(other).pipe(socket)
+    pairs.add([socket, other])
   })
   listener.listen(0, host)
   await once(listener, 'listening')
@@ -41,6 +43,10 @@ export const freezing = async (
     freeze: () => {
       isFrozen = true
       for (const socket of sockets) socket.unpipe().pause()
+    },
+    thaw: () => {
+      isFrozen = false
+      for (const [socket, other] of pairs) socket.pipe(other).pipe(socket)
     },
   }
 }
