@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { decode } from '../events/codec.ts'
 import { conversationOf, streamOf } from '../events/ids.ts'
+import type { OnUnreadable } from '../history/note-index.ts'
 import { loadLineage } from '../history/lineage.ts'
 import { orThrow } from '../result/steps.ts'
 import { toError } from '../result/typed.ts'
@@ -14,12 +15,13 @@ import type { FollowConversations, FollowedEvent, ReadAllOptions, Store, Streame
 
 /** The events of all conversations, as `Store` has them. */
 export const readers = (events: EventStore): Pick<Store, 'readAll' | 'follow'> => {
-  const placed = placer(events)
+  const placedBy = placer(events)
 
   async function* readAll(options?: ReadAllOptions): AsyncGenerator<StreamedEvent, void> {
-    const given = checkedOptions(options, { after: kinds.anything })
+    const given = checkedOptions(options, { after: kinds.anything, onUnreadable: kinds.call })
     if (E.isLeft(given)) throw toError(given.left)
-    const { after } = given.right
+    const { after, onUnreadable } = given.right
+    const placed = placedBy(onUnreadable)
     const pace = pacer()
     for await (const page of allPages(events, { after, prefixes: [streamOf('')] })) {
       for (const event of await orThrow(page)) {
@@ -41,7 +43,8 @@ export const readers = (events: EventStore): Pick<Store, 'readAll' | 'follow'> =
   async function* follow(options?: FollowConversations): AsyncGenerator<FollowedEvent, void> {
     const checked = checkedOptions(options, followFields)
     if (E.isLeft(checked)) throw toError(checked.left)
-    const { after: given, prefixes: beginnings = [''], from, signal } = checked.right
+    const { after: given, prefixes: beginnings = [''], from, signal, onUnreadable } = checked.right
+    const placed = placedBy(onUnreadable)
     const prefixes = beginnings.map(streamOf)
     const isFromNow = from === 'now' && given === undefined
     const after = isFromNow ? await end(prefixes) : given
@@ -67,33 +70,46 @@ const followFields: Fields<FollowConversations> = {
   from: oneOf(['now']),
   prefixes: kinds.texts,
   signal: kinds.signal,
+  onUnreadable: kinds.call,
 }
 const maxOffsets = 10_000
 
 /**
  * Gives events their positions: those of a fork do not begin at 0. Undefined for a conversation that has lost its first events: a deleted
- * one must not keep anybody from reading the others.
+ * one must not keep anybody from reading the others. Whoever reads is told of each once.
  */
-const placer = (store: EventStore): ((event: RecordedEvent) => Promise<StreamedEvent | undefined>) => {
+const placer = (
+  store: EventStore,
+): ((onUnreadable?: OnUnreadable) => (event: RecordedEvent) => Promise<StreamedEvent | undefined>) => {
   const offsets = remembered<number>(maxOffsets)
-  const offsetOf = async (id: string): Promise<number | undefined> => {
+  const offsetOf = async (id: string, unreadable: OnUnreadable): Promise<number | undefined> => {
     const known = offsets.get(id)
     if (known !== undefined) return known
     const lineage = await loadLineage(store, id)
-    if (E.isLeft(lineage) && lineage.left._tag === 'HistoryLost') return undefined
+    if (E.isLeft(lineage) && lineage.left._tag === 'HistoryLost') {
+      unreadable(id, lineage.left.message)
+      return undefined
+    }
     if (E.isLeft(lineage)) throw toError(lineage.left)
     const offset = lineage.right?.[0]?.offset ?? 0
     offsets.set(id, offset)
     return offset
   }
-  return async (recorded) => {
-    const { stream, revision, checkpoint } = recorded
-    const id = conversationOf(stream) ?? stream
-    const offset = await offsetOf(id)
-    if (offset === undefined) return undefined
-    const position = offset + revision
-    const decoded = decode(recorded, { stream, revision, position })
-    if (E.isLeft(decoded)) throw toError(decoded.left)
-    return { conversation: id, event: decoded.right, checkpoint }
+  return (onUnreadable = () => undefined) => {
+    const told = remembered<true>(maxOffsets)
+    const unreadable: OnUnreadable = (id, problem) => {
+      if (!told.get(id)) onUnreadable(id, problem)
+      told.set(id, true)
+    }
+    return async (recorded) => {
+      const { stream, revision, checkpoint } = recorded
+      const id = conversationOf(stream) ?? stream
+      const offset = await offsetOf(id, unreadable)
+      if (offset === undefined) return undefined
+      const position = offset + revision
+      const decoded = decode(recorded, { stream, revision, position })
+      if (E.isLeft(decoded)) throw toError(decoded.left)
+      return { conversation: id, event: decoded.right, checkpoint }
+    }
   }
 }

@@ -32,6 +32,11 @@ export interface StreamedEvent {
 
 export interface ReadAllOptions {
   readonly after?: Checkpoint | undefined
+  /**
+   * Told once of each conversation whose events are left out, and why: the database has lost some of them (`HistoryLost`), so that what
+   * is left is not the conversation.
+   */
+  readonly onUnreadable?: ((conversation: string, problem: string) => void) | undefined
 }
 export interface FollowConversations extends ReadAllOptions {
   /** Without `after`: only what comes from now on. Default: from the first event on. */

@@ -242,13 +242,22 @@ describe('a conversation that the database has lost events of', () => {
     // Nobody is kept from the others.
     await say(store.conversation('sound'), 1)
     const sound = ['sound', 'sound', 'sound']
-    expect((await collect(store.readAll())).map(({ conversation }) => conversation)).toEqual(sound)
+    const told: string[] = []
+    const onUnreadable = (id: string, problem: string): void => void told.push(`${id}: ${problem}`)
+    const read = await collect(store.readAll({ onUnreadable }))
+    expect(read.map(({ conversation }) => conversation)).toEqual(sound)
     const followed: string[] = []
-    for await (const each of store.follow()) {
+    for await (const each of store.follow({ onUnreadable })) {
       if (each.type === 'event') followed.push(each.conversation)
       if (followed.length === sound.length) break
     }
     expect(followed).toEqual(sound)
+    // Each is told of each once, and of the fork that cannot be read without it.
+    expect(told.toSorted()).toMatchObject(
+      ['c', 'c', 'child', 'child'].map(
+        (id) => expect.stringMatching(`^${id}: stream conversation-c has lost events`) as string,
+      ),
+    )
   })
 
   test('who remembers where it ends is told at the next append, once a second has passed; that append writes nothing', async () => {
