@@ -42,7 +42,6 @@ describe.each([
       const url = `esdb://${[...(await nodes(3, frozen)), address].join()}${end}&${patient}`
       expect(await outputOf(url, 4)).toEqual(['closed closed closed closed', 0])
     },
-    60_000,
   )
 
   test.skipIf(skipped)(
@@ -58,21 +57,16 @@ describe.each([
       const url = `esdb+discover://${elected.address}${elected.end}&${patient}&gossipTimeout=2`
       expect(await outputOf(url)).toEqual(['closed', 0])
     },
-    60_000,
   )
 
   test.skipIf(skipped).each([
     ['one', 1],
     ['all nodes', 3],
-  ])(
-    'and there is no other (%s): it is told so, and ends',
-    async (__, count) => {
-      const end = hasTls ? `?tlsCAFile=${certified('other').certificate}` : '?tls=false'
-      const url = `esdb://${(await nodes(count, frozen)).join()}${end}&${impatient}`
-      expect(await outputOf(url)).toEqual(['StoreUnavailable', 0])
-    },
-    60_000,
-  )
+  ])('and there is no other (%s): it is told so, and ends', async (__, count) => {
+    const end = hasTls ? `?tlsCAFile=${certified('other').certificate}` : '?tls=false'
+    const url = `esdb://${(await nodes(count, frozen)).join()}${end}&${impatient}`
+    expect(await outputOf(url)).toEqual(['StoreUnavailable', 0])
+  })
 
   test.skipIf(skipped)(
     'only after it has connected: what it has begun comes to an end, and so does it',
@@ -90,7 +84,6 @@ describe.each([
       const { output, code } = await ended(child)
       expect([output, code]).toEqual(['rejected rejected fulfilled fulfilled', 0])
     },
-    60_000,
   )
 })
 
@@ -105,32 +98,27 @@ test.skipIf(process.platform !== 'linux')(
     ])
     expect(await outputOf(`esdb://${gone}?tls=false&${impatient}`)).toEqual(['StoreUnavailable', 0])
   },
-  60_000,
 )
 
 test('a process whose cluster is down ends, however often the client would look for it', async () => {
   const url = `esdb+discover://127.0.0.1:1?tls=false&${impatient}&maxDiscoverAttempts=1000000`
   expect(await outputOf(url)).toEqual(['StoreUnavailable', 0])
-}, 60_000)
+})
 
 test.skipIf(noTls !== '').each([
   ['list', ['list', '--limit', '1'], 0],
   ['doctor', ['doctor'], 0],
   ['verify', ['verify'], 0],
   ['steps', ['steps'], 0],
-] as const)(
-  `palimpsest %s ends beside a node that is frozen${noTls}`,
-  async (_, command, expected) => {
-    const { certificate, tls } = tlsFor('127.0.0.1')
-    const { port } = await temporaryServer({ tls })
-    const url = `esdb://${[...(await nodes(3, frozen)), `127.0.0.1:${port}`].join()}?tlsCAFile=${certificate}`
-    const { code } = await ended(
-      startHeard('../bin/palimpsest.js', ...command, '--store', `${url}&${patient}&gossipTimeout=10`),
-    )
-    expect(code).toBe(expected)
-  },
-  60_000,
-)
+] as const)(`palimpsest %s ends beside a node that is frozen${noTls}`, async (_, command, expected) => {
+  const { certificate, tls } = tlsFor('127.0.0.1')
+  const { port } = await temporaryServer({ tls })
+  const url = `esdb://${[...(await nodes(3, frozen)), `127.0.0.1:${port}`].join()}?tlsCAFile=${certificate}`
+  const { code } = await ended(
+    startHeard('../bin/palimpsest.js', ...command, '--store', `${url}&${patient}&gossipTimeout=10`),
+  )
+  expect(code).toBe(expected)
+})
 
 test.skipIf(noTls !== '')(
   `palimpsest serve ends when it is told to, also if the store is frozen by then${noTls}`,
@@ -147,7 +135,6 @@ test.skipIf(noTls !== '')(
     child.kill('SIGTERM')
     expect((await ended(child)).code).toBe(0)
   },
-  60_000,
 )
 
 test('/readyz says that the store does not answer, long before its patience ends, and again that it does', async () => {
@@ -169,4 +156,4 @@ test('/readyz says that the store does not answer, long before its patience ends
     ])
   proxy.thaw()
   await expect.poll(ready).toEqual([200, { status: 'ready' }])
-}, 60_000)
+})
