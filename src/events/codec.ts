@@ -76,10 +76,38 @@ export const encodeAs = (
     const checked = check(metadataSchema, metadata)
     if (E.isLeft(checked)) return checked
   }
+  const length = textIn(event.data, mostText)
+  if (length > mostText) return E.left(tooMuchText(length))
   const data = stringify(event.data)
   return data === undefined
     ? E.left(unwritable)
     : E.right({ id, type: event.type, data, metadata: JSON.stringify(metadata) })
+}
+
+/** The most characters that the strings of an event have together: to write it takes a second or two, in which nothing else runs. */
+export const mostText = 64 * 1024 * 1024
+
+const tooMuchText = (length: number): EventTooLarge =>
+  eventTooLarge(
+    `the event has at least ${(length / 1024 / 1024).toFixed(1)} MiB of text, content that is stored outside included; an event takes at most ${mostText / 1024 / 1024} MiB`,
+    length,
+    mostText,
+  )
+
+/** How many characters the strings of a value have, each object counted once; once it is more than `most`, it may count no further. */
+const textIn = (value: unknown, most: number): number => {
+  let length = 0
+  const seen = new Set<object>()
+  const open = [value]
+  while (open.length > 0 && length <= most) {
+    const one = open.pop()
+    if (typeof one === 'string') length += one.length
+    else if (typeof one === 'object' && one !== null && !seen.has(one)) {
+      seen.add(one)
+      for (const inner of Object.values(one)) open.push(inner)
+    }
+  }
+  return length
 }
 
 /** JSON, or undefined where it would be longer than a string can be. */

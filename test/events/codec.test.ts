@@ -1,8 +1,8 @@
 import { constants } from 'node:buffer'
 import { hash } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
-import { describe, expect, it } from 'vitest'
-import { decode, encode, hashOf, type StoredEvent } from '../../src/events/codec.ts'
+import { describe, expect, it, vi } from 'vitest'
+import { decode, encode, hashOf, mostText, type StoredEvent } from '../../src/events/codec.ts'
 import type { Event } from '../../src/events/events.ts'
 import { currentSchema, type Upcaster, upcast } from '../../src/events/upcast.ts'
 import { user } from '../support/log.ts'
@@ -83,6 +83,30 @@ describe('decode', () => {
     expect(failed).toMatchObject({ left: { _tag: 'DecodeFailed', stream: 'conversation-a', revision: 3 } })
     expect(E.isLeft(failed) && failed.left.message).toMatch(problem)
     expect(E.isLeft(failed) && failed.left.message).toContain('conversation-a')
+  })
+})
+
+describe('the text of an event', () => {
+  const half = 'x'.repeat(mostText / 2)
+  const encoded = (input: unknown) => {
+    const call = { type: 'tool_use' as const, id: 't', name: 'write', input }
+    const event = { type: 'MessageAppended' as const, data: { role: 'assistant' as const, content: [call] } }
+    return encode(event, 'id', metadata)
+  }
+
+  it('is refused where it is more than an event takes, wherever it is, before it is written as JSON', () => {
+    const stringify = vi.spyOn(JSON, 'stringify')
+    const refused = encoded({ files: [half, { text: half }, 'and this'] })
+    const texts = stringify.mock.calls.length
+    vi.restoreAllMocks()
+    expect(refused).toMatchObject({ left: { _tag: 'EventTooLarge', limit: mostText } })
+    expect(texts).toBe(0)
+  })
+
+  it('is counted to an end where a value contains itself', () => {
+    const input: { self?: unknown } = {}
+    input.self = { input }
+    expect(() => encoded(input)).toThrow(/circular/)
   })
 })
 

@@ -194,7 +194,10 @@ describe('of a conversation of 50 MB', () => {
 
   test.each(commands)('so does palimpsest %s', async (line) => {
     const args = [`--max-old-space-size=${heap}`, program('../src/cli/main.ts'), ...line.split(' ')]
-    const command = spawn(node, [...args, '--store', url], { stdio: ['ignore', 'pipe', 'ignore'], env: quiet })
+    const command = spawn(node, [...args, '--store', url], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+      env: quiet,
+    })
     const closed = once(command, 'close')
     let bytes = 0
     for await (const piece of command.stdout) bytes += (piece as Buffer).length

@@ -21,8 +21,9 @@ export interface Content {
  * @param inner the text between the quotes, well-formed
  */
 export const contentOf = (inner: string): Content => {
-  const isRaw = !isCanonical(inner)
-  const chunks = { [Symbol.iterator]: () => chunksOf(inner, isRaw) }
+  const form = formOf(inner)
+  const isRaw = form === 'raw'
+  const chunks = { [Symbol.iterator]: () => chunksOf(inner, form === 'escaped') }
   const hash = createHash('sha256')
   let bytes = 0
   for (const chunk of chunks) {
@@ -32,22 +33,25 @@ export const contentOf = (inner: string): Content => {
   return { sha256: hash.digest('hex'), bytes, isRaw, chunks }
 }
 
-function* chunksOf(inner: string, isRaw: boolean): Generator<Uint8Array, void> {
+function* chunksOf(inner: string, isEscaped: boolean): Generator<Uint8Array, void> {
   for (const piece of piecesOf(inner, blobChunk)) {
-    const bytes = Buffer.from(isRaw ? piece : valueOf(piece))
+    const bytes = Buffer.from(isEscaped ? valueOf(piece) : piece)
     for (let at = 0; at < bytes.length; at += blobChunk) yield bytes.subarray(at, at + blobChunk)
   }
 }
 
-const isCanonical = (inner: string): boolean => {
+/** `plain` is its own value, `escaped` what `JSON.stringify` makes of it; of anything else the text itself is kept. */
+const formOf = (inner: string): 'plain' | 'escaped' | 'raw' => {
+  let form: 'plain' | 'escaped' = 'plain'
   try {
     for (const piece of piecesOf(inner, blobChunk)) {
-      const value = valueOf(piece)
-      if (!value.isWellFormed() || escaped(value) !== piece) return false
+      if (toEscape.test(piece)) form = 'escaped'
+      const value = form === 'plain' ? piece : valueOf(piece)
+      if (!value.isWellFormed() || (form === 'escaped' && escaped(value) !== piece)) return 'raw'
     }
-    return true
+    return form
   } catch (error) {
-    if (error instanceof SyntaxError) return false
+    if (error instanceof SyntaxError) return 'raw'
     throw error
   }
 }
