@@ -1,7 +1,9 @@
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import type { StoredEvent } from '../../src/events/codec.ts'
 import type { EventStore, RecordedEvent } from '../../src/store/port.ts'
+import { streamReads } from '../../src/store/sqlite/reads.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
 import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
@@ -65,5 +67,49 @@ describe('pages of an SQLite file', () => {
   test('of short rows are as long as was asked for', async () => {
     const pages = await forwards(await storeOf(short(500)))
     expect(pages.map(({ length }) => length)).toEqual([200, 200, 100])
+  })
+})
+
+describe('the messages of a stream', () => {
+  test('are counted without a look at each of them', async () => {
+    const path = join(temporaryFolder(), 'store.db')
+    const store = right(await openSqlite(`sqlite:${path}?synchronous=off`)())
+    atEnd(() => store.close()())
+    const db = new DatabaseSync(path)
+    atEnd(() => db.close())
+    const asked: string[] = []
+    const reads = streamReads((sql) => () => {
+      asked.push(sql)
+      return db.prepare(sql)
+    })
+    const write = async (count: number, expected: number): Promise<void> => {
+      const events = Array.from({ length: count }, (_, index) => ofLength(10, expected + 1 + index))
+      const marker = { ...ofLength(10, expected + 1 + count), type: 'Truncated' }
+      right(await store.append({ stream, events: [...events, marker], expected })())
+    }
+    await write(1_000, -1)
+    expect(reads.count(stream, 'MessageAppended', Infinity)).toBe(1_000)
+    expect(reads.count(stream, 'MessageAppended', 999)).toBe(1_000)
+    expect(reads.count(stream, 'MessageAppended', 498)).toBe(499)
+    const [counting = ''] = asked.filter((sql) => sql.includes('count'))
+    const plan = db.prepare(`EXPLAIN QUERY PLAN ${counting}`).all(1, 1)
+    expect(String(plan[0]?.['detail'])).toContain('COVERING INDEX events_besides_messages')
+  })
+
+  test('are counted on from where they were counted before', async () => {
+    const path = join(temporaryFolder(), 'store.db')
+    const store = right(await openSqlite(`sqlite:${path}?synchronous=off`)())
+    atEnd(() => store.close()())
+    const types = ['MessageAppended', 'Truncated', 'MessageAppended', 'MessageAppended', 'Rewound']
+    let written = 0
+    for (let round = 1; round <= 80; round++) {
+      const events = types.map((type) => ({ ...ofLength(10, written++), type }))
+      right(await store.append({ stream, events, expected: written - types.length - 1 })())
+      for (const through of [written - 1, written - 3, Infinity])
+        expect(right(await store.count(stream, 'MessageAppended', through)())).toBe(
+          round * 3 - (through === written - 3 ? 1 : 0),
+        )
+    }
+    expect(right(await store.count(stream, 'MessageAppended', 4)())).toBe(3)
   })
 })

@@ -13,6 +13,8 @@ const mostRows = 256
 const longRow = pageLength / 32
 /** How many pages of names have their ends remembered. */
 const maxEnds = 100
+/** How many streams have their counts remembered. */
+const maxCounted = 1_000
 /** Larger than any stream's id. */
 const beyond = 2n ** 63n - 1n
 
@@ -48,8 +50,13 @@ export const streamReads = (prepared: (sql: string) => () => StatementSync): Str
     count: prepared(
       `SELECT count(*) AS n FROM events WHERE stream = ? AND type = ? AND revision <= ? AND type <> 'MessageAppended'`,
     ),
+    // With the plus, SQLite leaves the index by revisions, and does not look up each message.
     others: prepared(
-      `SELECT count(*) AS n FROM events WHERE stream = ? AND revision <= ? AND type <> 'MessageAppended'`,
+      `SELECT count(*) AS n FROM events WHERE stream = ? AND +revision <= ? AND type <> 'MessageAppended'`,
+    ),
+    newOthers: prepared(
+      `SELECT count(*) AS n FROM events
+       WHERE stream = ? AND revision > ? AND revision <= ? AND type <> 'MessageAppended'`,
     ),
     last: prepared('SELECT revision FROM events WHERE stream = ? ORDER BY revision DESC LIMIT 1'),
     streams: prepared(
@@ -61,6 +68,9 @@ export const streamReads = (prepared: (sql: string) => () => StatementSync): Str
        ) ORDER BY id DESC LIMIT ?`,
     ),
   }
+
+  /** How many events besides messages there are through a revision, by stream. */
+  const counted = remembered<{ readonly end: number; readonly others: number }>(maxCounted)
 
   const idOf = (stream: string): SQLOutputValue | undefined => statements.stream().get(stream)?.['id']
   const lastOf = (id: SQLOutputValue): number => Number(statements.last().get(id)?.['revision'] ?? -1)
@@ -103,7 +113,18 @@ export const streamReads = (prepared: (sql: string) => () => StatementSync): Str
     const id = idOf(stream)
     if (id === undefined) return 0
     if (type !== 'MessageAppended') return Number(statements.count().get(id, type, through)?.['n'])
-    return Math.min(lastOf(id), through) + 1 - Number(statements.others().get(id, through)?.['n'])
+    const end = Math.min(lastOf(id), through)
+    return end + 1 - othersThrough(id, end)
+  }
+
+  /** What was counted before is not counted again, if little has come since. */
+  const othersThrough = (id: SQLOutputValue, end: number): number => {
+    const before = counted.get(String(id))
+    const isNear = before !== undefined && before.end <= end && end - before.end <= mostRows
+    const row = isNear ? statements.newOthers().get(id, before.end, end) : statements.others().get(id, end)
+    const others = Number(row?.['n']) + (isNear ? before.others : 0)
+    counted.set(String(id), { end, others })
+    return others
   }
 
   const keptEnd: StreamReads['keptEnd'] = (stream) => {
