@@ -16,7 +16,7 @@ import { type Branches, branchesOf } from './branches.ts'
 import { chunkLength } from './columns.ts'
 import { feedOf } from './feed.ts'
 import type { Indexed } from './index-file.ts'
-import { listed } from './list.ts'
+import { listed, overviewed, type OverviewsPage } from './list.ts'
 import { filling, outlining, type PieceTaker, tallyAt } from './outline.ts'
 import type {
   BranchesPage,
@@ -48,6 +48,10 @@ const patience = 2_000
 const littlePatience = 250
 
 export interface OwnCatalogue extends Catalogue<'task'> {
+  /** Those that were active last first, with their overviews. */
+  readonly overviews: (
+    options: Pick<FindFilter, 'beginning' | 'limit' | 'cursor'>,
+  ) => TaskEither<ReadError, OverviewsPage & Pick<FindPage, 'isComplete'>>
   readonly close: () => Promise<void>
 }
 
@@ -188,6 +192,19 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
     return { ...progress, ...(yield* listed(store, feed, { ...rest, order, limit, cursor })) }
   }
 
+  async function* overviews({
+    limit = 50,
+    cursor,
+    beginning,
+  }: Parameters<OwnCatalogue['overviews']>[0]): Steps<
+    ReadError,
+    OverviewsPage & Pick<FindPage, 'isComplete'>
+  > {
+    const { isComplete } = yield* feed.catchUp(patience)
+    const page = yield* overviewed(store, feed, { order: 'activity', limit, cursor, beginning })
+    return { isComplete, ...page }
+  }
+
   /** What comes before the calls that are asked for. What is not indexed yet is read: that takes no longer than to wait for it. */
   async function* passed(id: string, asked: CallsOptions): Steps<ReadError, Before | undefined> {
     const { known } = yield* caughtUp(id, littlePatience)
@@ -232,6 +249,7 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
 
   return {
     find: (options) => whole(() => find(options)),
+    overviews: (options) => whole(() => overviews(options)),
     search: (text, options) => whole(() => search(text, options)),
     outline: (id, options) => whole(() => outline(id, options)),
     overview: (id, options) => whole(() => overview(id, options)),

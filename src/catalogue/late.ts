@@ -21,6 +21,7 @@ export const lateCatalogue = (
   const loaded = (): Promise<OwnCatalogue> => (loading ??= load())
   return {
     find: (options) => async () => (await loaded()).find(options)(),
+    overviews: (options) => async () => (await loaded()).overviews(options)(),
     search: (text, options) => async () => (await loaded()).search(text, options)(),
     outline: (id, options) => async () => (await loaded()).outline(id, options)(),
     overview: (id, options) => async () => (await loaded()).overview(id, options)(),

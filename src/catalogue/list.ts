@@ -1,6 +1,7 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { fold } from '../projections/found.ts'
+import type { Overview } from '../jobs/glance.ts'
 import { ok, type Steps } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
 import type { StoreError } from '../store/errors.ts'
@@ -70,11 +71,18 @@ const patience = 1_000
 /** Rows that are looked at together, where texts decide. */
 const atOnce = 100
 
-export async function* listed(
+/** Rows in their order, and where they were left if there are more. */
+interface RowsPage {
+  readonly rows: readonly ThreadRow[]
+  readonly next: string | undefined
+  readonly mayHave: MayHave | undefined
+}
+
+async function* rowsPage(
   store: EventStore,
   feed: Feed,
   filter: Filter,
-): Steps<StoreError | InvalidInput, ThreadList> {
+): Steps<StoreError | InvalidInput, RowsPage> {
   const { q, order, limit, cursor } = filter
   const build = feed.read((indexed) => `${indexed.build} ${order}`)
   const [value, n, given] = cursor === undefined ? [] : yield* ok(cursorOf(cursor, build, 3))
@@ -100,6 +108,17 @@ export async function* listed(
     }
     await breath()
   }
+  const next = isMore && after ? cursorText({ build, after: [after.value, after.n, since] }) : undefined
+  return { rows, mayHave, next }
+}
+
+export async function* listed(
+  store: EventStore,
+  feed: Feed,
+  filter: Filter,
+): Steps<StoreError | InvalidInput, ThreadList> {
+  const { order, limit, cursor } = filter
+  const { rows, mayHave, next } = yield* rowsPage(store, feed, filter)
   return feed.read(({ rows: tables }, { db }) => ({
     items: rows.map((row) => ({
       id: row.id,
@@ -109,13 +128,43 @@ export async function* listed(
       messages: row.messages,
       has: traitsIn(row.has),
     })),
-    ...(isMore && after && { next: cursorText({ build, after: [after.value, after.n, since] }) }),
+    ...(next !== undefined && { next }),
     total: countOf(db, { order, limit, cursor }),
     ...(mayHave
-      ? !isMore && cursor === undefined && { matching: rows.length }
+      ? next === undefined && cursor === undefined && { matching: rows.length }
       : { matching: countOf(db, filter) }),
   }))
 }
+
+/** Conversations with their overviews, as far as these can be told without the store. */
+export interface OverviewsPage {
+  /** Of a fork, and of what has notes or cannot be read, there is the id alone. */
+  readonly items: readonly (Overview | Pick<Overview, 'id'>)[]
+  readonly next?: string
+}
+
+export async function* overviewed(
+  store: EventStore,
+  feed: Feed,
+  filter: Filter,
+): Steps<StoreError | InvalidInput, OverviewsPage> {
+  const { rows, next } = yield* rowsPage(store, feed, filter)
+  const noted = feed.read((_, { db }) => notedIn(db, rows))
+  const items = rows.map(({ id, parent, last, problem, title, time: updated, messages }) =>
+    parent !== null || problem !== null || last < 0 || noted.has(id)
+      ? { id }
+      : { id, title, messages, events: last + 1, updated },
+  )
+  return { items, ...(next !== undefined && { next }) }
+}
+
+const notedIn = (db: DatabaseSync, rows: readonly ThreadRow[]): ReadonlySet<string> =>
+  new Set(
+    db
+      .prepare('SELECT conversation FROM noted WHERE conversation IN (SELECT value FROM json_each(?))')
+      .all(JSON.stringify(rows.map(({ id }) => id)))
+      .map(({ conversation }) => String(conversation)),
+  )
 
 /** The place after a row. */
 interface After {

@@ -16,7 +16,7 @@ import type { Found, Thread, ThreadRow } from './thread.ts'
 import { traitOf } from './traits.ts'
 import type { Mark, Turn } from './weave.ts'
 
-type Begun = Pick<ThreadRow, 'id' | 'parent' | 'from' | 'updated' | 'tokens' | 'calls' | 'messages' | 'has'>
+type Begun = Pick<ThreadRow, 'id' | 'parent' | 'from' | 'tokens' | 'calls' | 'messages' | 'has'>
 
 /** A chunk of a conversation's columns. */
 export interface Chunk {
@@ -63,11 +63,12 @@ export const rowsIn = (db: DatabaseSync): Rows => {
     byId: db.prepare('SELECT * FROM threads WHERE id = ?'),
     byNumber: db.prepare('SELECT * FROM threads WHERE n = ?'),
     add: db.prepare(
-      `INSERT INTO threads (id, parent, "from", last, updated, tokens, calls, messages, has)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING *`,
+      `INSERT INTO threads (id, parent, "from", last, updated, time, title, tokens, calls, messages, has)
+       VALUES (?, ?, ?, ?, 0, '', '', ?, ?, ?, ?) RETURNING *`,
     ),
     update: db.prepare(
-      'UPDATE threads SET last = ?, updated = ?, tokens = ?, calls = ?, messages = ?, has = ?, problem = ? WHERE n = ?',
+      `UPDATE threads SET last = ?, updated = ?, time = ?, title = ?, tokens = ?, calls = ?, messages = ?, has = ?, problem = ?
+       WHERE n = ?`,
     ),
     chunks: db.prepare(
       'SELECT number, columns, tools FROM chunks WHERE thread = ? AND number BETWEEN ? AND ? ORDER BY number',
@@ -120,8 +121,8 @@ export const rowsIn = (db: DatabaseSync): Rows => {
   return {
     byId: (id) => rowOf(sql.byId.get(id)),
     byNumber: (n) => rowOf(sql.byNumber.get(n)),
-    add: ({ id, parent, from, updated, tokens, calls, messages, has }) =>
-      rowOf(sql.add.get(id, parent, from, from - 1, updated, tokens, calls, messages, has)) as ThreadRow,
+    add: ({ id, parent, from, tokens, calls, messages, has }) =>
+      rowOf(sql.add.get(id, parent, from, from - 1, tokens, calls, messages, has)) as ThreadRow,
     chunks,
     sums: (n, first, last) =>
       sql.sums.all(n, first, last).map(({ sum }) => JSON.parse(String(sum)) as Tally & Pick<Sum, 'tokens'>),
@@ -162,8 +163,8 @@ export const rowsIn = (db: DatabaseSync): Rows => {
     },
     write: (thread) => {
       writeChunks(thread)
-      const { n, last, updated, tokens, calls, messages, has, problem } = thread.row
-      sql.update.run(last, updated, tokens, calls, messages, has, problem, n)
+      const { n, last, updated, time, title, tokens, calls, messages, has, problem } = thread.row
+      sql.update.run(last, updated, time, title, tokens, calls, messages, has, problem, n)
     },
     writeChunks,
   }
@@ -192,6 +193,8 @@ export const rowOf = (row: Readonly<Record<string, SQLOutputValue>> | undefined)
     from: Number(row['from']),
     last: Number(row['last']),
     updated: Number(row['updated']),
+    time: String(row['time']),
+    title: String(row['title']),
     tokens: Number(row['tokens']),
     calls: Number(row['calls']),
     messages: Number(row['messages']),

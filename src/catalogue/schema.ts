@@ -2,16 +2,18 @@
 export const keptMoves = 100_000
 
 /** Of the tables, and of what is in them: a file of another one is built again. */
-export const formatVersion = 10
+export const formatVersion = 11
 
 /**
  * `threads` are conversations, `n` in the order in which they were begun; `from` is the position of the first own event, after which a
- * fork's parent counts no more. Positions are those of the conversation. `last` is how far it is indexed; `has` are the bits of `traits`.
+ * fork's parent counts no more. Positions are those of the conversation. `last` is how far it is indexed, `updated` and `time` when that was recorded, `title` the first words
+ * of the user in its own first events; `has` are the bits of `traits`.
  *
  * `chunks` are columns of own events (columns.ts), each with the number of its replies that have a receipt and the sum of its messages
  * (tally.ts). `marks` are what changes more than the end of what is shown (weave.ts), and `contents` what is shown after some of them. Of a
  * summary they tell which answer of a model it is, and how many calls that took. `docs` are stretches of own
- * events with their words; their texts are nowhere: what is found is read in the store. `titles` are the title notes of conversations.
+ * events with their words; their texts are nowhere: what is found is read in the store. `titles` are the title notes of conversations, and
+ * `noted` are those that have any notes.
  *
  * `moves` are the last changes of `updated`, with what it was: a list that is being paged has each conversation where it was when that began.
  */
@@ -24,6 +26,8 @@ export const schema = `
     "from" INTEGER NOT NULL,
     last INTEGER NOT NULL,
     updated INTEGER NOT NULL,
+    time TEXT NOT NULL,
+    title TEXT NOT NULL,
     tokens INTEGER NOT NULL,
     calls INTEGER NOT NULL,
     messages INTEGER NOT NULL,
@@ -86,6 +90,7 @@ export const schema = `
   CREATE VIRTUAL TABLE words USING fts5(
     text, content = '', columnsize = 0, detail = 'none', tokenize = 'trigram case_sensitive 1'
   );
+  CREATE TABLE noted (conversation TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
   CREATE TABLE titles (
     number INTEGER PRIMARY KEY,
     conversation TEXT NOT NULL,

@@ -1,6 +1,7 @@
 import type { ConversationEvent } from '../events/events.ts'
 import { chunkLength, type Columns, noColumns } from './columns.ts'
 import { type Facts, isMessage } from './facts.ts'
+import { titleOf, titleWithin } from '../jobs/glance.ts'
 import { traitOf } from './traits.ts'
 
 /** A conversation in the catalogue. */
@@ -13,6 +14,10 @@ export interface ThreadRow {
   /** Last position that is indexed; `from - 1` if there is none. */
   readonly last: number
   readonly updated: number
+  /** The same as its event has it; empty if there is none. */
+  readonly time: string
+  /** The first words of the user, if its own first events have any. */
+  readonly title: string
   readonly tokens: number
   /** Replies with a receipt, inherited ones included. */
   readonly calls: number
@@ -60,18 +65,21 @@ export const take = (
   const columns = chunks.get(number) ?? (index > 0 ? open(number) : undefined) ?? noColumns()
   chunks.set(number, columns)
   const receipt = isCall(event) ? 1 : 0
-  const time = Date.parse(event.metadata.time)
+  const { time } = event.metadata
+  const updated = Date.parse(time)
   if (facts.tools.length > 0) columns.tools.set(index, facts.tools)
   columns.kinds.push(facts.kind)
   columns.receipts.push(receipt)
   columns.sizes.push(size)
   columns.own.push(facts.own)
   columns.tokens.push(tokens)
-  columns.times.push(time)
+  columns.times.push(updated)
   thread.row = {
     ...row,
     last: facts.position,
-    updated: time,
+    updated,
+    time,
+    title: row.title === '' && facts.position < titleWithin ? titleOf([event]) : row.title,
     tokens,
     calls: row.calls + receipt,
     messages: row.messages + (isMessage(facts.kind) ? 1 : 0),

@@ -55,7 +55,7 @@ export const threadsOf = (rows: Rows): Threads => {
     },
     begin: (id, parent, from) => {
       const of = parent ? inherited(parent, from) : { has: 0, tokens: 0, calls: 0, messages: 0 }
-      return use(rows.add({ id, parent: parent?.row.n ?? null, from, updated: 0, ...of }))
+      return use(rows.add({ id, parent: parent?.row.n ?? null, from, ...of }))
     },
     take: (thread, found) => {
       const { row } = thread

@@ -11,7 +11,9 @@ export const titlesIn = (db: DatabaseSync) => {
   const add = db.prepare(
     'INSERT INTO titles (conversation, revision, at, time, text, folded) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
   )
+  const note = db.prepare('INSERT INTO noted VALUES (?) ON CONFLICT DO NOTHING')
   return (conversation: string, recorded: RecordedEvent): void => {
+    note.run(conversation)
     if (recorded.type !== 'Noted' || !recorded.data.includes('"title"')) return
     const noted = noteCodec.decode(recorded, recorded)
     if (E.isLeft(noted) || noted.right.type !== 'Noted') return

@@ -42,7 +42,7 @@ export interface Glance {
 
 const titleLength = 80
 /** How far into a conversation its title is looked for, in events. */
-const titleWithin = 20
+export const titleWithin = 20
 
 /** Undefined if there is no such conversation, or it is still being imported. */
 export async function* glanceAt(
@@ -142,7 +142,8 @@ async function* messagesOf(
   return messages
 }
 
-const titleOf = (events: readonly ConversationEvent[]): string => {
+/** The first words of the user in some events, on one line. */
+export const titleOf = (events: readonly ConversationEvent[]): string => {
   const texts = events
     .flatMap(contentOf)
     .filter(({ role }) => role === 'user')

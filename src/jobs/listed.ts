@@ -6,7 +6,8 @@ import { type EventStore, maxPage } from '../store/port.ts'
 export interface ListOptions {
   /**
    * `begun` (default; also `newest`): the conversation that was begun last in this store comes first. `activity`: the one whose last event
-   * has the latest time, by the index, for which it waits two seconds; what is not indexed by then comes last. `id`: by id; all ids are read
+   * has the latest time, by the index, for which it waits two seconds; what is not indexed by then comes last. Most is read in the index
+   * then: a conversation that was damaged since it was indexed is listed as it was. `id`: by id; all ids are read
    * before the first comes.
    */
   readonly sort?: 'begun' | 'activity' | 'id' | 'newest' | undefined
