@@ -154,5 +154,5 @@ export const titleOf = (events: readonly ConversationEvent[]): string => {
 /** A title as a list shows it. */
 export const oneLine = (text: string): string => {
   const line = text.replace(/\s+/g, ' ').trim()
-  return line.length > titleLength ? `${line.slice(0, titleLength - 1).toWellFormed()}…` : line
+  return (line.length > titleLength ? `${line.slice(0, titleLength - 1)}…` : line).toWellFormed()
 }
