@@ -23,7 +23,7 @@ export const withActivity = (overviews: Overviews, catalogue: Pick<OwnCatalogue,
       const page = await orThrow(catalogue.overviews({ beginning, limit, cursor })())
       isComplete &&= page.isComplete
       const known = page.items.flatMap((item) => (page.isComplete && 'title' in item ? [item] : []))
-      const all = new Map(known.map((item) => [item.id, item]))
+      const all = new Map<string, Overview>(known.map((item) => [item.id, item]))
       const ids = page.items.flatMap(({ id }) => (all.has(id) ? [] : [id]))
       if (ids.length > 0) for await (const overview of overviews({ ids })) all.set(overview.id, overview)
       for (const { id } of page.items) {

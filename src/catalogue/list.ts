@@ -1,7 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import { fold } from '../projections/found.ts'
-import type { Overview } from '../jobs/glance.ts'
 import { ok, type Steps } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
 import type { StoreError } from '../store/errors.ts'
@@ -136,10 +135,19 @@ export async function* listed(
   }))
 }
 
-/** Conversations with their overviews, as far as these can be told without the store. */
+/** What a list says of a conversation that is no fork, has no notes and can be read. */
+interface KnownOverview {
+  readonly id: string
+  readonly title: string
+  readonly messages: number
+  readonly events: number
+  readonly updated: string
+}
+
+/** Conversations with their overviews. */
 export interface OverviewsPage {
-  /** Of a fork, and of what has notes or cannot be read, there is the id alone. */
-  readonly items: readonly (Overview | Pick<Overview, 'id'>)[]
+  /** Of any other conversation there is the id alone. */
+  readonly items: readonly (KnownOverview | Pick<KnownOverview, 'id'>)[]
   readonly next?: string
 }
 

@@ -1,7 +1,7 @@
 import type { ConversationEvent } from '../events/events.ts'
 import { chunkLength, type Columns, noColumns } from './columns.ts'
 import { type Facts, isMessage } from './facts.ts'
-import { titleOf, titleWithin } from '../jobs/glance.ts'
+import { titleOf, titleWithin } from '../projections/titles.ts'
 import { traitOf } from './traits.ts'
 
 /** A conversation in the catalogue. */

@@ -1,11 +1,11 @@
 import { ok, type Steps } from '../result/steps.ts'
-import { isBlock } from '../events/blocks.ts'
 import { decode } from '../events/codec.ts'
-import { type ConversationEvent, contentOf } from '../events/events.ts'
+import type { ConversationEvent } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
 import { breath } from '../store/breath.ts'
 import type { ReadError } from '../store/errors.ts'
 import type { Link } from '../projections/notes.ts'
+import { titleOf, titleWithin } from '../projections/titles.ts'
 import { lineageFrom, type Stretch } from '../history/lineage.ts'
 import type { EventStore, RecordedEvent } from '../store/port.ts'
 import { largePage } from '../store/short-streams.ts'
@@ -39,10 +39,6 @@ export interface Glance {
   readonly isSettled: boolean
   readonly lineage: readonly Stretch[]
 }
-
-const titleLength = 80
-/** How far into a conversation its title is looked for, in events. */
-export const titleWithin = 20
 
 /** Undefined if there is no such conversation, or it is still being imported. */
 export async function* glanceAt(
@@ -140,19 +136,4 @@ async function* messagesOf(
     messages += counted
   }
   return messages
-}
-
-/** The first words of the user in some events, on one line. */
-export const titleOf = (events: readonly ConversationEvent[]): string => {
-  const texts = events
-    .flatMap(contentOf)
-    .filter(({ role }) => role === 'user')
-    .flatMap(({ content }) => content.flatMap((block) => (isBlock(block, 'text') ? [block.text] : [])))
-  return oneLine(texts.find((text) => text.trim() !== '') ?? '')
-}
-
-/** A title as a list shows it. */
-export const oneLine = (text: string): string => {
-  const line = text.replace(/\s+/g, ' ').trim()
-  return (line.length > titleLength ? `${line.slice(0, titleLength - 1)}…` : line).toWellFormed()
 }

@@ -1,0 +1,21 @@
+import { isBlock } from '../events/blocks.ts'
+import { type ConversationEvent, contentOf } from '../events/events.ts'
+
+const titleLength = 80
+/** How far into a conversation its title is looked for, in events. */
+export const titleWithin = 20
+
+/** The first words of the user in some events, on one line. */
+export const titleOf = (events: readonly ConversationEvent[]): string => {
+  const texts = events
+    .flatMap(contentOf)
+    .filter(({ role }) => role === 'user')
+    .flatMap(({ content }) => content.flatMap((block) => (isBlock(block, 'text') ? [block.text] : [])))
+  return oneLine(texts.find((text) => text.trim() !== '') ?? '')
+}
+
+/** A title as a list shows it. */
+export const oneLine = (text: string): string => {
+  const line = text.replace(/\s+/g, ' ').trim()
+  return (line.length > titleLength ? `${line.slice(0, titleLength - 1)}…` : line).toWellFormed()
+}
