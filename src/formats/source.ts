@@ -155,12 +155,11 @@ const searcher = (effort: number) => {
   let most = effort
   return (text: string): string | undefined => {
     for (let at = text.indexOf('{"', 1); at > 0 && most > 0; at = text.indexOf('{"', at + 1)) {
-      const rest = text.slice(at)
-      const parsed = parseJson(rest)
-      if (E.isRight(parsed)) return rest
-      const position = Number(/at position (\d+)/.exec(parsed.left)?.[1] ?? rest.length)
+      const parsed = parseAt(text, at)
+      if (E.isRight(parsed)) return text.slice(at)
+      const position = positionIn(parsed.left) ?? text.length - at
       const isWhole = /after JSON at/.test(parsed.left)
-      if (isWhole && /^[\s\0]*\{"/.test(rest.slice(position, position + 64))) return rest
+      if (isWhole && /^[\s\0]*\{"/.test(text.slice(at + position, at + position + 64))) return text.slice(at)
       most -= position + 1
     }
     return undefined
@@ -171,15 +170,86 @@ const searcher = (effort: number) => {
 export const valuesOf = (
   text: string,
 ): { readonly values: readonly unknown[]; readonly problem?: string; readonly rest: string } => {
+  const whole = parseJson(text)
+  if (E.isRight(whole)) return { values: [whole.right], rest: '' }
   const values: unknown[] = []
-  for (let rest = text; ;) {
-    const parsed = parseJson(rest)
+  for (let at = 0; at === 0 || at < text.length;) {
+    const scanned = endOfValue(text, at)
+    const value = scanned === undefined ? whole : parseJson(text.slice(at, scanned))
+    if (scanned !== undefined && E.isRight(value)) {
+      values.push(value.right)
+      at = matchedAt(whitespace, text, scanned) ?? scanned
+      continue
+    }
+    const parsed = at === 0 ? whole : parseAt(text, at)
     if (E.isRight(parsed)) return { values: [...values, parsed.right], rest: '' }
-    const end = /after JSON at position (\d+)/.exec(parsed.left)?.[1]
-    const value = end === undefined ? E.left('') : parseJson(rest.slice(0, Number(end)))
-    if (E.isLeft(value)) return { values, problem: parsed.left, rest }
-    values.push(value.right)
-    rest = rest.slice(Number(end))
+    const end = /after JSON at/.test(parsed.left) ? positionIn(parsed.left) : undefined
+    const before = end === undefined ? parsed : parseJson(text.slice(at, at + end))
+    if (E.isLeft(before)) return { values, problem: parsed.left, rest: text.slice(at) }
+    values.push(before.right)
+    at += end ?? 0
+  }
+  return { values, rest: '' }
+}
+
+const whitespace = /[ \t\n\r]*/y
+const simple = /(?:-?(?:0|[1-9]\d*)|true|false|null)(?=[\s"[\]{},:]|$)/y
+/** What matters inside of an object or a list. */
+const marks = /["[\]{}]/g
+
+/** Where a match ends that begins at a place; undefined if there is none. */
+const matchedAt = (pattern: RegExp, text: string, at: number): number | undefined => {
+  pattern.lastIndex = at
+  return pattern.test(text) ? pattern.lastIndex : undefined
+}
+
+/** Where the value seems to end that begins at a place, after whitespace; undefined where that takes the parser to tell. */
+const endOfValue = (text: string, from: number): number | undefined => {
+  const at = matchedAt(whitespace, text, from) ?? from
+  if (!/["[{]/.test(text.charAt(at))) return matchedAt(simple, text, at)
+  marks.lastIndex = at
+  for (let depth = 0; ;) {
+    const mark = marks.exec(text)?.[0]
+    if (mark === undefined) return undefined
+    if (mark === '"') {
+      const end = endOfString(text, marks.lastIndex)
+      if (end === undefined) return undefined
+      marks.lastIndex = end
+    } else depth += mark === '{' || mark === '[' ? 1 : -1
+    if (depth === 0) return marks.lastIndex
+  }
+}
+
+/** Where a string ends whose first character is at this place. */
+const endOfString = (text: string, from: number): number | undefined => {
+  for (let quote = text.indexOf('"', from); quote >= 0; quote = text.indexOf('"', quote + 1)) {
+    let before = quote - 1
+    while (before >= from && text[before] === '\\') before--
+    if ((quote - before) % 2 === 1) return quote + 1
+  }
+  return undefined
+}
+
+const positionIn = (complaint: string): number | undefined => {
+  const [, position] = /at position (\d+)/.exec(complaint) ?? []
+  return position === undefined ? undefined : Number(position)
+}
+
+/** So many characters are parsed first. */
+const firstPart = 256
+/** What the parser says of a place so near to the end of a part may be due to that end. */
+const margin = 16
+
+/**
+ * As `parseJson`, of what begins at a place. The parser takes the longer to complain the longer its text is, however near the place is, so
+ * it is given a part, and a larger one where that does not tell.
+ */
+const parseAt = (text: string, at: number): E.Either<string, unknown> => {
+  for (let size = firstPart; ; size *= 4) {
+    const parsed = parseJson(text.slice(at, at + size))
+    if (at + size >= text.length) return parsed
+    const position = E.isLeft(parsed) ? positionIn(parsed.left) : undefined
+    if (position !== undefined && position < size - margin) return parsed
   }
 }
 
