@@ -54,15 +54,20 @@ export const neededBut = (
   holders: TermHolders,
   answer: readonly Message[],
 ): readonly Needed[] => {
-  const messages = items.filter(({ kind }) => kind === 'message')
-  const summaries = items.filter(({ kind }) => kind !== 'message')
   // Most answers name nothing that is hidden, and then what is shown is not looked at.
+  let [messages, summaries]: (readonly Searched[] | undefined)[] = []
   const needed = [...termsIn(answer.map(saidIn).join('\n'))].flatMap((term): readonly Needed[] => {
-    if (!holders.mayHave(term) || isSaid(messages, term) || promptOf(outline)?.includes(term)) return []
+    if (
+      !holders.mayHave(term) ||
+      isSaid((messages ??= searchedIn(items, true)), term) ||
+      promptOf(outline)?.includes(term)
+    )
+      return []
     const hidden = holders.of(term)
     if (hidden.length === 0) return []
     const by = [...new Set(hidden.flatMap((holder) => holder.by ?? []))]
-    return [{ term, hidden: hidden.map(({ position }) => position), by, inSummary: isSaid(summaries, term) }]
+    const inSummary = isSaid((summaries ??= searchedIn(items, false)), term)
+    return [{ term, hidden: hidden.map(({ position }) => position), by, inSummary }]
   })
   // The name of a file is part of its path.
   return needed
@@ -70,18 +75,27 @@ export const neededBut = (
     .toSorted((a, b) => Number(a.inSummary) - Number(b.inSummary) || a.hidden.length - b.hidden.length)
 }
 
-const wordsBy = memo((content: Message['content']) => wordsOf(content))
-const saidIn = ({ content }: Pick<Message, 'content'>): string => wordsBy(content)
+const saidIn = ({ content }: Pick<Message, 'content'>): string => wordsOf(content)
+
+/** A message, and the trigrams of what it says. */
+interface Searched {
+  readonly message: Message
+  readonly grams: Uint32Array
+}
+
+const searchedIn = (items: readonly Item[], isMessage: boolean): readonly Searched[] =>
+  items.flatMap((item) =>
+    (item.kind === 'message') === isMessage
+      ? messagesOf(item).map((message) => ({ message, grams: gramsBy(message.content) }))
+      : [],
+  )
 
 /** The newest first: what an answer names was mostly said just before. */
-const isSaid = (items: readonly Item[], term: string): boolean => {
-  const grams = gramsIn(term)
-  const mayHave = (content: Message['content']): boolean => {
-    const own = gramsBy(content)
-    return grams.every((gram) => (own[gram >> 5] ?? 0) & (1 << (gram & 31)))
-  }
-  const isIn = (message: Message): boolean => mayHave(message.content) && saidIn(message).includes(term)
-  return items.findLast((item) => messagesOf(item).some(isIn)) !== undefined
+const isSaid = (searched: readonly Searched[], term: string): boolean => {
+  const wanted = gramsIn(term)
+  const isIn = ({ message, grams }: Searched): boolean =>
+    wanted.every((gram) => (grams[gram >> 5] ?? 0) & (1 << (gram & 31))) && saidIn(message).includes(term)
+  return searched.findLast(isIn) !== undefined
 }
 
 /** Bits of the set of a text's trigrams. */
@@ -96,7 +110,7 @@ const gramAt = (text: string, at: number): number =>
 
 /** Which trigrams a message has, at least: a text with another one is not in it, which takes less to tell than to look for it. */
 const gramsBy = memo((content: Message['content']) => {
-  const text = wordsBy(content)
+  const text = wordsOf(content)
   const own = new Uint32Array(bits / 32)
   for (let at = 0; at + 2 < text.length; at++) {
     const gram = gramAt(text, at)
