@@ -21,6 +21,7 @@ import { describe, expect, test } from 'vitest'
 import type { Finding } from '../../src/store/diagnosis.ts'
 import { diagnose } from '../../src/api/schemes.ts'
 import { left, right } from '../support/either.ts'
+import { networkIn } from '../../src/store/sqlite/network.ts'
 import { mountProblem, runMounted } from '../support/node.ts'
 import { temporaryFolder } from '../support/stores.ts'
 
@@ -196,6 +197,56 @@ describe('the diagnosis of an SQLite store', () => {
         join(folder, 'store.db'),
       )
       expect(found(JSON.parse(printed) as Finding[], 'free room')).toMatch(/^problem: .*free some room/)
+    },
+  )
+})
+
+/** Mounts as processes have seen them: of a Docker host, of WSL, with a space in a name, one mounted over another. */
+const mounts = `22 27 0:20 / /proc rw,nosuid,nodev,noexec,relatime shared:12 - proc proc rw
+27 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda1 rw,errors=remount-ro
+98 27 0:45 / /srv/team rw,relatime shared:50 - nfs4 files.example.org:/export/team rw,vers=4.2,rsize=1048576,proto=tcp
+99 98 254:3 / /srv/team/scratch rw,relatime shared:51 - ext4 /dev/vdb rw
+101 27 0:46 / /mnt/My\\040Share rw,relatime - cifs //nas.example.org/My\\040Share rw,vers=3.1.1,cache=strict
+102 27 0:47 / /home/ann/remote rw,nosuid,nodev,relatime shared:60 - fuse.sshfs ann@host.example.org: rw,user_id=1000,group_id=1000
+103 27 0:48 / /mnt/c rw,noatime - 9p C:\\134 rw,dirsync,aname=drvfs;path=C:\\;uid=1000,trans=fd
+104 27 0:49 / /home/ann/vault rw,nosuid,nodev,relatime - fuse.gocryptfs /home/ann/cipher rw,user_id=1000
+105 27 0:50 / /data rw - nfs files.example.org:/data rw,vers=3
+106 105 254:4 / /data rw - xfs /dev/vdc rw
+`.replaceAll('\\\\', '\\')
+
+describe('the file system of a store', () => {
+  test.each([
+    ['/srv/team/a.db', { type: 'nfs4', source: 'files.example.org:/export/team' }],
+    ['/srv/team', { type: 'nfs4', source: 'files.example.org:/export/team' }],
+    ['/srv/team/scratch/a.db', undefined],
+    ['/srv/teams/a.db', undefined],
+    ['/mnt/My Share/a.db', { type: 'cifs', source: '//nas.example.org/My Share' }],
+    ['/home/ann/remote/deep/a.db', { type: 'fuse.sshfs', source: 'ann@host.example.org:' }],
+    ['/mnt/c/a.db', { type: '9p', source: 'C:\\' }],
+    ['/home/ann/vault/a.db', undefined],
+    ['/data/a.db', undefined],
+    ['/a.db', undefined],
+  ])('at %s: %j', (path, expected) => expect(networkIn(mounts, path)).toEqual(expected))
+
+  test('is not spoken of where it is a disk', async () => {
+    const checks = (await findingsOf(`sqlite:${await stored()}`)).map(({ check }) => check)
+    expect(checks).not.toContain('file system')
+  })
+
+  test.skipIf(mountProblem !== undefined)(
+    `is warned of where it is one of a network${mountProblem === undefined ? '' : ` (skipped: ${mountProblem})`}`,
+    () => {
+      const folder = temporaryFolder()
+      const seen = join(folder, 'mountinfo')
+      writeFileSync(seen, `${mounts}107 27 0:51 / ${folder} rw,relatime - nfs4 files.example.org:/home rw\n`)
+      const printed = runMounted(
+        `mount --bind ${seen} /proc/$$/mountinfo`,
+        'store/children/diagnosed.ts',
+        join(folder, 'store.db'),
+      )
+      expect(found(JSON.parse(printed) as Finding[], 'file system')).toMatch(
+        /^warning: nfs4 \(files\.example\.org:\/home\): .*network file system/,
+      )
     },
   )
 })

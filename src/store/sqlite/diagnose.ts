@@ -9,7 +9,7 @@ import { conversationOf } from '../../events/ids.ts'
 import { type Finding, finding, roundTrips, roundTripsText } from '../diagnosis.ts'
 import { holdsSecret, secretsFinding } from '../recorded-secrets.ts'
 import { storeError } from './errors.ts'
-import { fileFinding, oldWal, permissions, room, wal } from './files.ts'
+import { fileFinding, network, oldWal, permissions, room, wal } from './files.ts'
 import { checkColumns, notAsWritten } from './columns.ts'
 import { damaged, integrityProblems } from './integrity.ts'
 import { openFailure } from './open.ts'
@@ -26,9 +26,11 @@ export const diagnoseSqlite = (url: string): TaskEither<InvalidInput, readonly F
     const readable = permissions(settings)
     const contents = await contentFindings(settings)
     // If it is not a store, or damaged, nothing else is worth knowing.
-    if (contents.some(({ status }) => status === 'problem')) return [file, ...contents, ...oldWal(settings)]
+    if (contents.some(({ status }) => status === 'problem'))
+      return [file, ...network(settings), ...contents, ...oldWal(settings)]
     return [
       file,
+      ...network(settings),
       readable,
       ...contents,
       await columns(settings),

@@ -2,6 +2,7 @@ import { statfsSync, statSync, type Stats } from 'node:fs'
 import { dirname } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import { bytesText, type Finding, finding } from '../diagnosis.ts'
+import { networkMount } from './network.ts'
 import { lookAt } from './open.ts'
 import type { SqliteSettings } from './settings.ts'
 
@@ -26,6 +27,19 @@ export const fileFinding = (settings: SqliteSettings): Finding => {
   return file.right.size === 0
     ? problem(`${name} is empty: ${creates}`)
     : finding('file', 'ok', `${name}, ${bytesText(file.right.size)}`)
+}
+
+/** Nothing where the file is on a disk of this machine, or it cannot be told. */
+export const network = ({ path }: SqliteSettings): readonly Finding[] => {
+  const mount = networkMount(path)
+  if (!mount) return []
+  return [
+    finding(
+      'file system',
+      'warning',
+      `${mount.type} (${mount.source}): the WAL of SQLite does not work over a network file system, and file locks of many do not either: if a process on another machine opens the file too, it may be damaged. Move it to a disk of this machine; for several machines there is EventStoreDB`,
+    ),
+  ]
 }
 
 /** Files created before this program made them private, or whose permissions somebody has changed. */

@@ -1,14 +1,10 @@
-import { closeSync, openSync, readdirSync, realpathSync, rmSync, statfsSync, statSync } from 'node:fs'
+import { closeSync, openSync, readdirSync, realpathSync, rmSync, statSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import { isConversationId } from '../../events/ids.ts'
 import type { Liveness } from '../port.ts'
-
-/** Types of file systems (`statfs`, Linux) on which a lock may not be known to other machines: NFS, SMB, CIFS, SMB2, 9P, AFS, Ceph. */
-const networks: ReadonlySet<number> = new Set([
-  0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x01021997, 0x5346414f, 0x00c36400,
-])
+import { networkMount } from './network.ts'
 
 /** Of so many names, the files stay open. */
 const mostOthers = 50
@@ -93,7 +89,8 @@ export const sqliteLiveness = (path: string): Liveness & { readonly drop: () => 
     hold: (name) =>
       unless(() => {
         const file = fileOf(name)
-        if (file === undefined || networks.has(statfsSync(dirname(file)).type)) return undefined
+        // A lock there may not be known to other machines.
+        if (file === undefined || networkMount(dirname(file))) return undefined
         closeSync(openSync(file, 'wx', 0o600))
         const release = hold(file)
         if (!release) rmSync(file)
