@@ -20,7 +20,7 @@ export const actorIn = ({ env }: Host, by?: string): string => by ?? (env['USER'
 const isServer = (url: string): boolean => !/^(sqlite|memory):/.test(url)
 
 /** How long a server may take before it is said that it is waited for, in milliseconds. */
-const soon = 500
+const soon = 2_000
 
 /** What opens a store; says on the standard error which one is waited for, if it is a server and takes long. */
 export const patiently = async <A>({ stderr }: Host, url: string, opening: Promise<A>): Promise<A> => {

@@ -37,10 +37,10 @@ const works = async (commands: readonly string[], directory: string): Promise<vo
 
 test('a server that does not answer is named while it is waited for, without credentials', () =>
   inDirectory(async (directory) => {
-    const url = 'esdb://dana:s3cret@127.0.0.1:1?tls=false&patience=2000'
+    const url = 'esdb://dana:s3cret@127.0.0.1:1?tls=false&patience=4000'
     const { stderr, code } = await shell(`palimpsest list --store "${url}"`, directory)
     const [first, ...rest] = stderr.trim().split('\n')
-    expect(first).toBe('waiting for esdb://…@127.0.0.1:1?tls=false&patience=2000')
+    expect(first).toBe('waiting for esdb://…@127.0.0.1:1?tls=false&patience=4000')
     expect(rest.join()).toContain('error: ')
     expect(code).toBe(1)
   }))
