@@ -53,9 +53,15 @@ export const candidatesIn = (db: DatabaseSync, { wanted, parts, through }: Asked
 
 export const isLastPage = (page: readonly Candidate[]): boolean => page.length < atOnce
 
-/** All of them, in no order. */
-export const allCandidatesIn = (db: DatabaseSync, wanted: string): readonly Candidate[] =>
-  db.prepare(words).all(matchOf(wanted)).map(candidateOf)
+/** How many candidates are looked up at a time where all are wanted. */
+export const manyAtOnce = 500
+
+/** The newest candidates of all conversations; fewer than `manyAtOnce` if there are no more. */
+export const manyCandidatesIn = (db: DatabaseSync, { wanted, through }: Asked): readonly Candidate[] =>
+  db
+    .prepare(`${words} AND words.rowid <= ? ORDER BY words.rowid DESC LIMIT ${manyAtOnce}`)
+    .all(matchOf(wanted), through)
+    .map(candidateOf)
 
 const candidateOf = (row: Readonly<Record<string, SQLOutputValue>>): Candidate => ({
   doc: Number(row['doc']),

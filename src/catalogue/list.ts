@@ -5,7 +5,7 @@ import { ok, type Steps } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
 import type { StoreError } from '../store/errors.ts'
 import type { EventStore } from '../store/port.ts'
-import { type Candidate, allCandidatesIn } from './candidates.ts'
+import { type Candidate, manyAtOnce, manyCandidatesIn } from './candidates.ts'
 import { cursorOf, cursorText } from './cursor.ts'
 import type { Feed } from './feed.ts'
 import { curveOf } from './outline.ts'
@@ -89,7 +89,7 @@ async function* rowsPage(
   const since = given === undefined ? moves.last : Number(given)
   if (since < moves.first - 1) return yield forgotten
   let after: After | undefined = value === undefined || n === undefined ? undefined : { value, n }
-  const mayHave = q === undefined ? undefined : feed.read((_, { db }) => textsOf(db, q))
+  const mayHave = q === undefined ? undefined : await textsOf(feed, q)
   const rows: ThreadRow[] = []
   const began = performance.now()
   let isMore = true
@@ -201,10 +201,26 @@ interface MayHave {
   readonly said: ReadonlyMap<number, readonly Candidate[]>
 }
 
-const textsOf = (db: DatabaseSync, q: string): MayHave => ({
-  titled: titledWith(db, fold(q)),
-  said: Map.groupBy(isSearchable(q) ? allCandidatesIn(db, fold(q)) : [], ({ thread }) => thread),
-})
+const textsOf = async (feed: Feed, q: string): Promise<MayHave> => {
+  const wanted = fold(q)
+  const said = new Map<number, Candidate[]>()
+  let through = isSearchable(q) ? Number.MAX_SAFE_INTEGER : -1
+  while (through >= 0) {
+    const asked = { wanted, through }
+    const page = feed.read((_, { db }) => manyCandidatesIn(db, asked))
+    for (const candidate of page) {
+      const before = said.get(candidate.thread)
+      if (before) before.push(candidate)
+      else said.set(candidate.thread, [candidate])
+    }
+    through = page.length < manyAtOnce ? -1 : (page.at(-1)?.doc ?? 0) - 1
+    await breath()
+  }
+  return { titled: feed.read((_, { db }) => titledWith(db, wanted)), said }
+}
+
+/** So many conversations are named in a query; among more, those that may have a text are soon met. */
+const mostNamed = 1_000
 
 async function* isWanted(
   store: EventStore,
@@ -301,7 +317,7 @@ const rowsOf = (
   const [key, direction] = orders[filter.order]
   const conditions: Condition[] = [...conditionsOf(filter), ...more]
   if (after) conditions.push([`(${key}, n) ${direction === 'ASC' ? '>' : '<'} (?, ?)`, after.value, after.n])
-  if (mayHave)
+  if (mayHave && mayHave.titled.size + mayHave.said.size <= mostNamed)
     conditions.push([
       '(n IN (SELECT value FROM json_each(?)) OR instr(lower(id), ?) > 0)',
       JSON.stringify([...mayHave.titled, ...mayHave.said.keys()]),

@@ -188,3 +188,17 @@ test('of a store are listed by activity, which an import takes from its file, ea
   expect(await idsBy('activity')).toEqual(['first', 'old', 'older'])
   expect(await idsBy('activity')).toEqual(['older', 'first', 'old'])
 })
+
+test('a text that was said nearly everywhere is found wherever it was said, a page at a time', async () => {
+  const store = memoryStore()
+  const said: string[] = []
+  for (let n = 0; n < 1_300; n++) {
+    await write(store, `c${n}`, [user(n % 10 === 3 ? 'Something else.' : 'The common word.')])
+    if (n % 10 !== 3) said.push(`c${n}`)
+  }
+  const catalogue = catalogueOf(store, undefined)
+  atEnd(catalogue.close)
+  while (!right(await catalogue.find()()).isComplete);
+  const found = await allOf(catalogue, { q: 'common WORD', order: 'begun', limit: 400 })
+  expect(found.ids).toEqual(said.toReversed())
+})
