@@ -53,14 +53,15 @@ export const candidatesIn = (db: DatabaseSync, { wanted, parts, through }: Asked
 
 export const isLastPage = (page: readonly Candidate[]): boolean => page.length < atOnce
 
-/** How many candidates are looked up at a time where all are wanted. */
-export const manyAtOnce = 500
-
-/** The newest candidates of all conversations; fewer than `manyAtOnce` if there are no more. */
-export const manyCandidatesIn = (db: DatabaseSync, { wanted, through }: Asked): readonly Candidate[] =>
+/** The newest candidates of all conversations; fewer than `limit` if there are no more. What is passed over costs as much as what is found. */
+export const manyCandidatesIn = (
+  db: DatabaseSync,
+  { wanted, through }: Asked,
+  limit: number,
+): readonly Candidate[] =>
   db
-    .prepare(`${words} AND words.rowid <= ? ORDER BY words.rowid DESC LIMIT ${manyAtOnce}`)
-    .all(matchOf(wanted), through)
+    .prepare(`${words} AND words.rowid <= ? ORDER BY words.rowid DESC LIMIT ?`)
+    .all(matchOf(wanted), through, limit)
     .map(candidateOf)
 
 const candidateOf = (row: Readonly<Record<string, SQLOutputValue>>): Candidate => ({
