@@ -75,8 +75,13 @@ export const outputOn = (
       if (isTerminal) await line(parts)
     },
     json: async (value, isPretty = isTerminal) => {
-      for (const piece of jsonPieces(value, isPretty)) await text(visibleJson(piece))
-      await text('\n')
+      // What is short is written at once, with its line end: others may write lines meanwhile.
+      let before = ''
+      for (const piece of jsonPieces(value, isPretty)) {
+        if (before !== '') await text(before)
+        before = visibleJson(piece)
+      }
+      await text(`${before}\n`)
     },
     text,
     unread,
