@@ -7,8 +7,7 @@ import type { ReadError } from '../store/errors.ts'
 import type { Link } from '../projections/notes.ts'
 import { titleOf, titleWithin } from '../projections/titles.ts'
 import { lineageFrom, type Stretch } from '../history/lineage.ts'
-import type { EventStore, RecordedEvent } from '../store/port.ts'
-import { largePage } from '../store/short-streams.ts'
+import { type EventStore, largePage, type RecordedEvent } from '../store/port.ts'
 import { streamEndFrom, readStreamEnd, type StreamEnd } from '../store/whole/whole-writes.ts'
 
 /** A conversation at a glance. */
@@ -79,7 +78,7 @@ const lastOf = (
   beginning: readonly RecordedEvent[],
 ): Steps<ReadError, StreamEnd> => {
   const bytes = beginning.reduce((sum, { data }) => sum + data.length, 0)
-  return beginning.length < titleWithin && bytes < largePage
+  return beginning.length < titleWithin && bytes <= largePage
     ? streamEndFrom(store, beginning.at(-1))
     : readStreamEnd(store, streamOf(id))
 }

@@ -49,7 +49,7 @@ export type Appended = 'written' | 'repeated' | 'taken'
 
 /**
  * Events of one stream to read: at most `limit`, starting with revision `from`, in the direction given; fewer, but at least one, if
- * their content is large. A backward read from beyond the end starts with the last event.
+ * their data are more than `largePage`. A backward read from beyond the end starts with the last event.
  */
 export interface Range {
   readonly stream: string
@@ -63,6 +63,8 @@ export interface Range {
 export const maxPage = 1_000
 /** Events that a reader of everything takes at a time: few enough to die before the garbage collector promotes them. */
 export const streamPage = 200
+/** A page of more data than this, in characters, may have fewer events than were asked for. */
+export const largePage = 64 * 1024
 
 /**
  * What a store keeps of a stream besides its events: an event at the end, or near it while it is written to. It reveals that the end

@@ -1,8 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { type EventStore, type Range, type RecordedEvent, streamPage } from './port.ts'
-
-/** A page with fewer events than asked for is the last one, unless it has so much data, in characters. */
-export const largePage = 1024 * 1024
+import { type EventStore, largePage, type Range, type RecordedEvent, streamPage } from './port.ts'
 
 /** The first page of a stream. */
 interface Beginning {
@@ -21,7 +18,7 @@ export const shortStreams = (store: EventStore, streams: readonly string[]): Eve
     const page = await store.read({ stream, from: 0, direction: 'forwards', limit: streamPage })()
     if (E.isLeft(page)) return undefined
     const size = page.right.reduce((sum, { data }) => sum + data.length, 0)
-    return { events: page.right, isWhole: page.right.length < streamPage && size < largePage }
+    return { events: page.right, isWhole: page.right.length < streamPage && size <= largePage }
   }
   return {
     ...store,

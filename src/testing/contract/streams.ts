@@ -22,6 +22,25 @@ export const streams: readonly ContractCase[] = [
     },
   },
   {
+    title: 'a page has fewer events than are asked for only where the stream ends, or if it has much data',
+    run: async (store) => {
+      const small = Array.from({ length: 60 }, (_, n) => event(`${n} `.padEnd(900, 'x')))
+      await right(store.append({ stream: 'a', events: small, expected: -1 }))
+      assert.deepEqual(ids(await forwards(store, 'a')), ids(small))
+      assert.deepEqual(ids(await backwards(store, 'a', 59, 200)), ids(small.toReversed()))
+      const large = Array.from({ length: 40 }, (_, n) => event(`${n} `.padEnd(20_000, 'x')))
+      await right(store.append({ stream: 'b', events: large, expected: -1 }))
+      const read: string[] = []
+      for (
+        let page = await forwards(store, 'b');
+        page.length > 0;
+        page = await forwards(store, 'b', read.length)
+      )
+        read.push(...ids(page))
+      assert.deepEqual(read, ids(large))
+    },
+  },
+  {
     title: 'the first event of a findable append is found by its id, in its own stream only',
     run: async (store) => {
       const written = events(5)
