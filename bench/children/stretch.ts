@@ -12,7 +12,24 @@ import { breath } from '../../src/store/breath.ts'
 const [, , what = '', url = '', file = ''] = process.argv
 
 const chatIn = (store: Store) => store.conversation('bench')
-const operations: Readonly<Record<string, (store: Store, file: string) => Promise<unknown>>> = {
+type Work = (store: Store, file: string) => Promise<unknown>
+const oneMore: Work = (store) => chatIn(store).append({ role: 'user', content: 'One more.' })
+const listed =
+  (sort: 'activity' | 'begun'): Work =>
+  async (store) => {
+    for await (const _ of store.conversations({ sort }));
+  }
+/** Asks about a conversation that there is not, which the index answers when it knows all events. */
+const indexed: Work = (store) => store.catalogue.branches('other')
+
+/** What is done before, and is not measured; else nothing. */
+const preparations: Readonly<Record<string, Work>> = {
+  'message indexed': oneMore,
+  'list after an append': oneMore,
+  'find after an append': oneMore,
+  'summary indexed': (store) => chatIn(store).condense({ keepFirst: 1, keepLast: 2, summary: 'All of it.' }),
+}
+const operations: Readonly<Record<string, Work>> = {
   // What a loop takes that gives every turn as soon as the library does, on this machine.
   reference: async () => {
     for (const started = performance.now(); performance.now() - started < 1_000;) await breath()
@@ -36,6 +53,17 @@ const operations: Readonly<Record<string, (store: Store, file: string) => Promis
   timeline: (store) => chatIn(store).timeline(),
   outline: (store) => store.catalogue.outline('bench'),
   overview: (store) => store.catalogue.overview('bench'),
+  'message indexed': indexed,
+  'summary indexed': indexed,
+  'list after an append': listed('begun'),
+  'find after an append': (store) => store.catalogue.find(),
+  'find a word': (store) => store.catalogue.find({ q: '7777. The' }),
+  'find what is everywhere': (store) => store.catalogue.find({ q: 'parser' }),
+  'search for what is everywhere': (store) => store.catalogue.search('parser'),
+  'list of many by activity': listed('activity'),
+  'list of many as begun': listed('begun'),
+  'find among many': (store) => store.catalogue.find(),
+  'find among many what all have': (store) => store.catalogue.find({ q: 'conversation' }),
   condense: (store) => chatIn(store).condense({ summary: 'What was said.', keepFirst: 1, keepLast: 20 }),
   backup: (store, into) => store.backup(into),
   import: (store, from) =>
@@ -59,7 +87,9 @@ await work(warm, what === 'import' ? session : join(folder, what === 'rows' ? 'w
 await warm.close()
 rmSync(folder, { recursive: true })
 const store = await openStore(url)
-if (what === 'outline' || what === 'overview') await store.catalogue.outline('bench', { to: 0 })
+// Whoever asks the index for the first time compares its pages.
+await store.catalogue.find({ limit: 1 })
+await preparations[what]?.(store, file)
 await sleep(200)
 let [longest, turns, isOver] = [0, 0, false]
 let before = workSoFar()

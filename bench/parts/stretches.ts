@@ -3,7 +3,10 @@ import { copyFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { finished } from 'node:stream/promises'
 import { palimpsestLine } from '../../src/formats/write-palimpsest.ts'
+import { openEvents } from '../../src/api/open.ts'
 import { openStore } from '../../src/index.ts'
+import { orThrow } from '../../src/result/steps.ts'
+import { fillConversations } from '../many-conversations.ts'
 import { messageAt } from '../messages.ts'
 import { inNewProcess } from '../processes.ts'
 import { atMost, count, duration, type PartResult } from '../report.ts'
@@ -19,17 +22,19 @@ interface Stretch {
   readonly took: number
 }
 
-/** How long the thread works without giving the event loop a turn, while one long conversation is read and changed. */
+/** How long the thread works without giving the event loop a turn, while one long conversation is read and changed, and very many are listed. */
 export const stretches = async ({ folder, conversationOf, isQuick, say }: Setting): Promise<PartResult> => {
-  const [events, messages] = isQuick ? [50_000, 10_000] : [1_000_000, 100_000]
+  const [events, messages, conversations] = isQuick ? [50_000, 10_000, 2_000] : [1_000_000, 100_000, 100_000]
   const long = await conversationOf(events)
   say('  indexing it\n')
   const store = await openStore(`sqlite:${long}`)
-  while ((await store.catalogue.outline('bench', { to: 0 })).indexed < events - 1);
+  while (!(await store.catalogue.find({ limit: 1 })).isComplete);
   await store.close()
   const flat = join(folder, 'flat.db')
   const session = join(folder, 'flat.jsonl')
   await writeFlat(flat, session, messages)
+  const many = `sqlite:${join(folder, 'many.db')}`
+  await writeMany(many, conversations)
   const into = join(folder, 'target.db')
   const atLong = [`sqlite:${long}`] as const
   const copied = async (): Promise<readonly string[]> => {
@@ -46,14 +51,27 @@ export const stretches = async ({ folder, conversationOf, isQuick, say }: Settin
     backup: () => [...atLong, into],
     condense: copied,
     import: () => [`sqlite:${into}`, session],
+    'find a word': () => atLong,
+    'find what is everywhere': () => atLong,
+    'search for what is everywhere': () => atLong,
+    'list of many by activity': () => [many],
+    'list of many as begun': () => [many],
+    'find among many': () => [many],
+    'find among many what all have': () => [many],
+    // The last ones, as they write to the conversation.
+    'message indexed': () => atLong,
+    'list after an append': () => atLong,
+    'find after an append': () => atLong,
+    'summary indexed': () => atLong,
   }
   const found = new Map(Object.keys(operations).map((what): [string, Stretch[]] => [what, []]))
-  for (let round = 0; round < (isQuick ? 1 : 5); round++)
-    for (const [what, prepare] of Object.entries(operations)) {
-      say(`  ${what}\n`)
+  for (const [what, prepare] of Object.entries(operations)) {
+    say(`  ${what}\n`)
+    for (let round = 0; round < (isQuick ? 1 : 5); round++) {
       found.get(what)?.push((await inNewProcess(child, [what, ...(await prepare())])) as Stretch)
       for (const suffix of ['', '-wal', '-shm']) await rm(into + suffix, { force: true })
     }
+  }
   const of = (what: string, value: (stretch: Stretch) => number): number =>
     median((found.get(what) ?? []).map(value))
   const longest = (what: string): number => of(what, (stretch) => stretch.longest)
@@ -71,10 +89,20 @@ export const stretches = async ({ folder, conversationOf, isQuick, say }: Settin
       rows: Object.keys(operations).map((what) => [what, duration(of(what, ({ took }) => took))]),
     },
     notes: [
-      `Processor time of the thread (\`process.threadCpuUsage\`), collecting garbage included; median of fresh processes, which did the same with a small conversation first. Of ${count(events)} events, but condense and import (Palimpsest JSONL): of ${count(messages)} messages of 1 KB without a summary.`,
+      `Processor time of the thread (\`process.threadCpuUsage\`), collecting garbage included; median of fresh processes, which did the same with a small conversation first. Of ${count(events)} events, but condense and import (Palimpsest JSONL): of ${count(messages)} messages of 1 KB without a summary. Lists are of ${count(conversations)} conversations.`,
       'The second reference reads the same rows as full and timeline with node:sqlite, 256 in each turn, parses them and keeps what they say: what V8 then takes at once to move what is live, nobody who keeps it can avoid.',
     ],
   }
+}
+
+/** Very many short conversations, and the index of them. */
+const writeMany = async (url: string, conversations: number): Promise<void> => {
+  const events = await orThrow(openEvents(`${url}?synchronous=off`))
+  await fillConversations(events, { conversations, messages: 4, length: 100 })
+  await events.close()()
+  const store = await openStore(url)
+  while (!(await store.catalogue.find({ limit: 1 })).isComplete);
+  await store.close()
 }
 
 /** A conversation without a summary, in a store and as a session. */
