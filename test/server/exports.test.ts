@@ -242,36 +242,6 @@ describe('an export over HTTP', () => {
     expect((await (await posted(fetch, { format: 'palimpsest' })).text()).split('\n').length).toBe(all + 1)
   })
 
-  test('of which there are many runs beside one other: the next begins when one was taken', async () => {
-    const { store } = await talking()
-    const gates = Array.from({ length: 3 }, () => Promise.withResolvers<void>())
-    let begun = 0
-    const slow: Store = {
-      ...store,
-      conversation: (id) => {
-        const its = store.conversation(id)
-        async function* stored() {
-          const gate = gates[begun++]
-          yield* its.stored()
-          await gate?.promise
-        }
-        return { ...its, stored }
-      },
-    }
-    const { fetch } = await serving({ store: slow })
-    const answers = Array.from({ length: 3 }, async () =>
-      (await posted(fetch, { format: 'palimpsest' })).text(),
-    )
-    await expect.poll(() => begun).toBe(2)
-    // Whoever looks at something else has an answer meanwhile.
-    for (let n = 0; n < 10; n++) expect((await fetch('conversations/a/full')).status).toBe(200)
-    expect(begun).toBe(2)
-    gates[0]?.resolve()
-    await expect.poll(() => begun).toBe(3)
-    for (const { resolve } of gates) resolve()
-    for (const text of await Promise.all(answers)) expect(text).toContain('Again?')
-  })
-
   test('that fails on its way breaks off, so that nobody takes it for whole', async () => {
     const store = await openStore('memory:')
     await store.conversation('a').append({ role: 'user', content: 'Hello.' })
