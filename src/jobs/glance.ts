@@ -7,7 +7,8 @@ import type { ReadError } from '../store/errors.ts'
 import type { Link } from '../projections/notes.ts'
 import { titleOf, titleWithin } from '../projections/titles.ts'
 import { lineageFrom, type Stretch } from '../history/lineage.ts'
-import { type EventStore, largePage, type RecordedEvent } from '../store/port.ts'
+import { endsStream } from '../store/pages.ts'
+import type { EventStore, RecordedEvent } from '../store/port.ts'
 import { streamEndFrom, readStreamEnd, type StreamEnd } from '../store/whole/whole-writes.ts'
 
 /** A conversation at a glance. */
@@ -76,12 +77,10 @@ const lastOf = (
   store: EventStore,
   id: string,
   beginning: readonly RecordedEvent[],
-): Steps<ReadError, StreamEnd> => {
-  const bytes = beginning.reduce((sum, { data }) => sum + data.length, 0)
-  return beginning.length < titleWithin && bytes <= largePage
+): Steps<ReadError, StreamEnd> =>
+  endsStream(beginning, titleWithin)
     ? streamEndFrom(store, beginning.at(-1))
     : readStreamEnd(store, streamOf(id))
-}
 
 /** The streams that a conversation is made of, and its first events. */
 interface Opening {

@@ -2,11 +2,15 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../events/errors.ts'
 import { isOfEvent, type StoreError } from './errors.ts'
-import { type AllRange, type EventStore, type RecordedEvent, streamPage } from './port.ts'
+import { type AllRange, type EventStore, largePage, type RecordedEvent, streamPage } from './port.ts'
 
 // Whatever is longer than a page, page by page. An error is the last thing that comes.
 
 type Pages<A, Errors = StoreError> = AsyncGenerator<E.Either<Errors, readonly A[]>, void>
+
+/** Tells that a page read forwards ends its stream: it is shorter than was asked for, and not because its data are many. */
+export const endsStream = (page: readonly RecordedEvent[], limit: number): boolean =>
+  page.length < limit && page.reduce((sum, { data }) => sum + data.length, 0) <= largePage
 
 /** The events of a stream from one revision through another, in order. Those before an event that cannot be read come before its error. */
 export async function* pagesOf(

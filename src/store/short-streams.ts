@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { type EventStore, largePage, type Range, type RecordedEvent, streamPage } from './port.ts'
+import { endsStream } from './pages.ts'
+import { type EventStore, type Range, type RecordedEvent, streamPage } from './port.ts'
 
 /** The first page of a stream. */
 interface Beginning {
@@ -17,8 +18,7 @@ export const shortStreams = (store: EventStore, streams: readonly string[]): Eve
   const beginningOf = async (stream: string): Promise<Beginning | undefined> => {
     const page = await store.read({ stream, from: 0, direction: 'forwards', limit: streamPage })()
     if (E.isLeft(page)) return undefined
-    const size = page.right.reduce((sum, { data }) => sum + data.length, 0)
-    return { events: page.right, isWhole: page.right.length < streamPage && size <= largePage }
+    return { events: page.right, isWhole: endsStream(page.right, streamPage) }
   }
   return {
     ...store,
