@@ -22,7 +22,7 @@ const listed =
 /** Asks about a conversation that there is not, which the index answers when it knows all events. */
 const indexed: Work = (store) => store.catalogue.branches('other')
 
-/** What is done before, and is not measured; else nothing. */
+/** Work before an operation, which is not measured. */
 const preparations: Readonly<Record<string, Work>> = {
   'message indexed': oneMore,
   'list after an append': oneMore,

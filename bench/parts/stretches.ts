@@ -22,7 +22,7 @@ interface Stretch {
   readonly took: number
 }
 
-/** How long the thread works without giving the event loop a turn, while one long conversation is read and changed, and very many are listed. */
+/** Measures how long the thread works without giving the event loop a turn, while one long conversation is read and changed, and very many are listed. */
 export const stretches = async ({ folder, conversationOf, isQuick, say }: Setting): Promise<PartResult> => {
   const [events, messages, conversations] = isQuick ? [50_000, 10_000, 2_000] : [1_000_000, 100_000, 100_000]
   const long = await conversationOf(events)

@@ -72,6 +72,6 @@ const toolsIn = (blocks: readonly Block[]): readonly string[] => {
   return names.length > 0 ? names : noTools
 }
 
-/** Whether an event may change more than the end of what is shown. */
+/** Tells whether an event may change more than the end of what is shown. */
 export const isMark = (kind: EventKind): boolean => 'CTRWK'.includes(kind)
 export const isMessage = (kind: EventKind): kind is MessageKind => 'uracs'.includes(kind)

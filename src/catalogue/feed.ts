@@ -16,7 +16,7 @@ import type { PageSums } from './page-sums.ts'
 export interface Progress {
   /** Whether it had everything at some moment since it was asked. */
   readonly isComplete: boolean
-  /** What keeps it from continuing, an event that cannot be read; or why it is in memory, where it was to be in a file. */
+  /** The reason why it does not continue, an event that cannot be read; or why it is in memory, where it was to be in a file. */
   readonly problem?: string
 }
 
@@ -29,7 +29,7 @@ export interface Feed {
   readonly catchUp: (patience: number) => Steps<StoreError | InvalidInput, Progress>
   /** Reads of the index as it is now. A damaged file is left, and the next one begun. */
   readonly read: <A>(reading: (indexed: Indexed, file: CatalogueFile) => A) => A
-  /** How many damaged files were left: an answer that was begun before is made of two. */
+  /** The number of damaged files that were left: an answer that was begun before is made of two. */
   readonly left: () => number
   readonly close: () => Promise<void>
 }
@@ -46,7 +46,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
   let isChecked = false
   let isClosed = false
   let left = 0
-  /** Why nothing is written to a file any more. */
+  /** The error after which nothing is written to a file any more. */
   let unwritable: unknown
   let whole = Promise.withResolvers<void>()
   let running: Promise<E.Either<StoreError | InvalidInput, Progress>> | undefined
@@ -70,7 +70,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
     return file
   }
   const current = (): CatalogueFile => file ?? open()
-  /** What is in the file: nothing is read of it before somebody asks. */
+  /** Returns what is in the file: nothing is read of it before somebody asks. */
   const contents = (): Indexed => {
     const { db } = current()
     return (indexed ??= indexedIn(db))

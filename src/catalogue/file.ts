@@ -52,7 +52,7 @@ export const inMemory = (why?: unknown): CatalogueFile => {
   return { db, name: undefined, close: () => db.close(), ...(why !== undefined && { problem }) }
 }
 
-/** Whether the newest file at a place is whole, and its name; undefined if there is none. Changes nothing. */
+/** Tells whether the newest file at a place is whole, and its name; undefined if there is none. Changes nothing. */
 export const lookAtFile = (
   place: string,
 ): { readonly name: string; readonly isWhole: boolean } | undefined => {
@@ -128,9 +128,9 @@ const removeOlder = (place: string, name: string): void => {
 const codeOf = (error: unknown): number =>
   typeof error === 'object' && error !== null && 'errcode' in error ? Number(error.errcode) : 0
 
-/** Whether SQLite says that its file is damaged, no database, or (1032) no longer where it was. */
+/** Tells whether SQLite says that its file is damaged, no database, or (1032) no longer where it was. */
 export const isDamage = (error: unknown): boolean =>
   [11, 26].includes(codeOf(error) & 0xff) || codeOf(error) === 1032
 
-/** Whether SQLite says that nothing can be written where its file is: read-only, an error of the disk, a full one, or no file. */
+/** Tells whether SQLite says that nothing can be written where its file is: read-only, an error of the disk, a full one, or no file. */
 export const isUnwritable = (error: unknown): boolean => [8, 10, 13, 14].includes(codeOf(error) & 0xff)

@@ -3,7 +3,7 @@ import type { BucketColumns, EventKind, MarkerOutline, OutlineColumns } from '..
 import { partsOf } from './lineage.ts'
 import type { Chunk, Rows } from './rows.ts'
 import { placeIn, type ThreadRow } from './thread.ts'
-import type { Tally } from './tally.ts'
+import type { HiddenTally } from './tally.ts'
 
 /** What takes a conversation piece by piece, from the first position that is asked for on. */
 export interface PieceTaker<P, A> {
@@ -147,12 +147,12 @@ export const tallyAt = (
   rows: Rows,
   thread: ThreadRow,
   marker: number,
-): Tally | undefined => {
+): HiddenTally | undefined => {
   const part = partsOf(rows, thread).find(({ row, last }) => row.from <= marker && marker <= last)
   const tally =
     part &&
     db.prepare('SELECT tally FROM marks WHERE thread = ? AND position = ?').get(part.row.n, marker)?.['tally']
-  return typeof tally === 'string' ? (JSON.parse(tally) as Tally) : undefined
+  return typeof tally === 'string' ? (JSON.parse(tally) as HiddenTally) : undefined
 }
 
 /** Samples of a curve. */

@@ -199,7 +199,7 @@ const compareOnce = (file: number, path: string, first: number): Compared => {
 
 const damaged: Compared = { isWhole: false, next: 0 }
 
-/** Whether a file is whole, for who only looks. */
+/** Tells whether a file is whole, for who only looks. */
 export const isWhole = (path: string): boolean => {
   const file = held(path)
   try {

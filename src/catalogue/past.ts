@@ -3,9 +3,9 @@ import { chunkLength } from './columns.ts'
 import { isMessage } from './facts.ts'
 import type { KeptMark, Rows } from './rows.ts'
 import { isMarker } from './shown.ts'
-import { addKind, addMessages, addTally, noSum, type Sum, type SummedColumns } from './tally.ts'
+import { addKind, addMessages, addTally, noSum, type TokenSum, type SummedColumns } from './tally.ts'
 import { placeIn, type Thread, type ThreadRow } from './thread.ts'
-import type { Past } from './weave.ts'
+import type { ContextPast } from './weave.ts'
 
 /** Columns as they are read, of what is written and of what is not yet. */
 interface ReadColumns extends SummedColumns {
@@ -14,7 +14,7 @@ interface ReadColumns extends SummedColumns {
 }
 
 /** What is known of a conversation before its next event. It reads as much as is asked for. */
-export interface ReadPast extends Past {
+export interface ReadPast extends ContextPast {
   /** The replies with a receipt and the messages through a position. */
   readonly countsThrough: (position: number) => Pick<ThreadRow, 'calls' | 'messages'>
 }
@@ -70,7 +70,7 @@ export const pastOf = (rows: Rows, thread: Thread): ReadPast => {
     return found?.position === position ? found : undefined
   }
 
-  const addRun = (sum: Sum, first: number, last: number): void => {
+  const addRun = (sum: TokenSum, first: number, last: number): void => {
     for (const { row, last: end } of threadsFrom(last)) {
       if (end < first) return
       const [begin, stop] = [placeIn(row, Math.max(first, row.from)), placeIn(row, end)]

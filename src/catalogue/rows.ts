@@ -10,11 +10,11 @@ import {
   storedColumns,
   type ToolsAt,
 } from './columns.ts'
-import { decodeShown, encodeShown, type Shown } from './shown.ts'
-import { addMessages, noSum, type Sum, type Tally } from './tally.ts'
+import { decodeShown, encodeShown, type ShownSegments } from './shown.ts'
+import { addMessages, noSum, type TokenSum, type HiddenTally } from './tally.ts'
 import type { Found, Thread, ThreadRow } from './thread.ts'
 import { traitOf } from './traits.ts'
-import type { Mark, Turn } from './weave.ts'
+import type { ContextMark, MarkChange } from './weave.ts'
 
 type Begun = Pick<ThreadRow, 'id' | 'parent' | 'from' | 'tokens' | 'calls' | 'messages' | 'has'>
 
@@ -27,12 +27,12 @@ export interface Chunk {
 }
 
 /** A mark as it is in its table. */
-export interface KeptMark extends Mark {
+export interface KeptMark extends ContextMark {
   readonly own: number
-  readonly hides: Tally | undefined
+  readonly hides: HiddenTally | undefined
 }
 
-export type Counts = Pick<ThreadRow, 'calls' | 'messages'>
+export type ThreadCounts = Pick<ThreadRow, 'calls' | 'messages'>
 
 /** The tables of conversations. */
 export interface Rows {
@@ -42,17 +42,21 @@ export interface Rows {
   /** The chunks from one number through another, in order. */
   readonly chunks: (row: ThreadRow, first?: number, last?: number) => readonly Chunk[]
   /** The sums of the chunks from one number through another. */
-  readonly sums: (n: number, first: number, last: number) => readonly (Tally & Pick<Sum, 'tokens'>)[]
+  readonly sums: (
+    n: number,
+    first: number,
+    last: number,
+  ) => readonly (HiddenTally & Pick<TokenSum, 'tokens'>)[]
   /** How many of the replies before a chunk have a receipt, and how many messages there are. */
-  readonly counts: (n: number, before: number) => Counts
+  readonly counts: (n: number, before: number) => ThreadCounts
   /** Its last own mark through a position. */
   readonly markThrough: (n: number, position: number) => KeptMark | undefined
   /** What is shown after a mark that has it. */
-  readonly shown: (n: number, position: number) => Shown
+  readonly shown: (n: number, position: number) => ShownSegments
   /** The traits of what happened before a position. */
   readonly traits: (n: number, before: number) => number
   /** @param turn of a mark */
-  readonly note: (n: number, found: Found, turn: Turn | undefined) => void
+  readonly note: (n: number, found: Found, turn: MarkChange | undefined) => void
   readonly write: (thread: Thread) => void
   /** Writes the chunks alone. */
   readonly writeChunks: (thread: Thread) => void
@@ -125,7 +129,9 @@ export const rowsIn = (db: DatabaseSync): Rows => {
       rowOf(sql.add.get(id, parent, from, from - 1, tokens, calls, messages, has)) as ThreadRow,
     chunks,
     sums: (n, first, last) =>
-      sql.sums.all(n, first, last).map(({ sum }) => JSON.parse(String(sum)) as Tally & Pick<Sum, 'tokens'>),
+      sql.sums
+        .all(n, first, last)
+        .map(({ sum }) => JSON.parse(String(sum)) as HiddenTally & Pick<TokenSum, 'tokens'>),
     counts: (n, before) => {
       const { calls, messages } = sql.counts.get(n, before) ?? {}
       return { calls: Number(calls), messages: Number(messages) }
@@ -172,7 +178,7 @@ export const rowsIn = (db: DatabaseSync): Rows => {
 
 const markOf = (row: Readonly<Record<string, SQLOutputValue>> | undefined): KeptMark | undefined => {
   if (!row) return undefined
-  const hides = row['tally'] === null ? undefined : (JSON.parse(String(row['tally'])) as Tally)
+  const hides = row['tally'] === null ? undefined : (JSON.parse(String(row['tally'])) as HiddenTally)
   return {
     position: Number(row['position']),
     kind: String(row['kind']) as EventKind,

@@ -4,12 +4,12 @@ import type { Covers, Segment } from '../events/events.ts'
 // are shown. A conversation of any length is one run as long as nothing was hidden or rewound.
 
 /** A table of contents that is changed in place; nothing else may hold it. */
-export type Shown = Segment[]
+export type ShownSegments = Segment[]
 
 export const isMarker = (segment: Segment): segment is { readonly marker: number } => 'marker' in segment
 
 /** Shows the messages from one position through another, after all others. */
-export const show = (shown: Shown, first: number, last: number): void => {
+export const show = (shown: ShownSegments, first: number, last: number): void => {
   if (first > last) return
   const end = shown.at(-1)
   if (end && !isMarker(end) && end.last === first - 1) shown[shown.length - 1] = { first: end.first, last }
@@ -17,14 +17,14 @@ export const show = (shown: Shown, first: number, last: number): void => {
 }
 
 /** A slice, and where it is. */
-export interface Cut {
-  readonly slice: Shown
+export interface ShownCut {
+  readonly slice: ShownSegments
   /** Shows other segments in its place. */
   readonly replace: (by: readonly Segment[]) => void
 }
 
 /** Undefined if the slice is not shown. */
-export const cut = (shown: Shown, { first, last }: Covers): Cut | undefined => {
+export const cut = (shown: ShownSegments, { first, last }: Covers): ShownCut | undefined => {
   const [from, to] = [indexOf(shown, first), indexOf(shown, last)]
   const [begin, end] = [shown[from], shown[to]]
   if (!begin || !end || to < from) return undefined
@@ -47,16 +47,16 @@ export const cut = (shown: Shown, { first, last }: Covers): Cut | undefined => {
   }
 }
 
-const indexOf = (shown: Shown, position: number): number =>
+const indexOf = (shown: ShownSegments, position: number): number =>
   shown.findLastIndex((segment) =>
     isMarker(segment) ? segment.marker === position : segment.first <= position && position <= segment.last,
   )
 
 /** As text: `[first, last]` for a run, a position for a marker. */
-export const encodeShown = (shown: Shown): string =>
+export const encodeShown = (shown: ShownSegments): string =>
   JSON.stringify(shown.map((one) => (isMarker(one) ? one.marker : [one.first, one.last])))
 
-export const decodeShown = (text: string): Shown =>
+export const decodeShown = (text: string): ShownSegments =>
   (JSON.parse(text) as readonly (number | readonly [number, number])[]).map((one) =>
     typeof one === 'number' ? { marker: one } : { first: one[0], last: one[1] },
   )

@@ -2,34 +2,34 @@ import type { EventKind } from '../projections/columns.ts'
 import { isMessage } from './facts.ts'
 
 /** How many messages there are among what a marker hides at all levels, of which kinds all of it is, and which tools it calls. */
-export interface Tally {
+export interface HiddenTally {
   readonly messages: number
   readonly kinds: Readonly<Partial<Record<EventKind, number>>>
   readonly tools: Readonly<Record<string, number>>
 }
 
 /** A tally of what is shown, to be added to, with its tokens. */
-export interface Sum {
+export interface TokenSum {
   tokens: number
   messages: number
   readonly kinds: Partial<Record<EventKind, number>>
   readonly tools: Record<string, number>
 }
 
-export const noSum = (): Sum => ({
+export const noSum = (): TokenSum => ({
   tokens: 0,
   messages: 0,
   kinds: {},
   tools: Object.create(null) as Record<string, number>,
 })
 
-export const addTally = (sum: Sum, { messages, kinds, tools }: Tally): void => {
+export const addTally = (sum: TokenSum, { messages, kinds, tools }: HiddenTally): void => {
   sum.messages += messages
   for (const [kind, count] of Object.entries(kinds) as [EventKind, number][]) addKind(sum, kind, count)
   for (const [name, count] of Object.entries(tools)) sum.tools[name] = (sum.tools[name] ?? 0) + count
 }
 
-export const addKind = (sum: Sum, kind: EventKind, count = 1): void => {
+export const addKind = (sum: TokenSum, kind: EventKind, count = 1): void => {
   sum.kinds[kind] = (sum.kinds[kind] ?? 0) + count
 }
 
@@ -42,7 +42,7 @@ export interface SummedColumns {
 
 /** Adds the messages among some events: what else there is is not shown. */
 export const addMessages = (
-  sum: Sum,
+  sum: TokenSum,
   { kindAt, own, tools }: SummedColumns,
   from: number,
   to: number,

@@ -1,15 +1,15 @@
 import type { Covers, Segment } from '../events/events.ts'
 import type { EventKind } from '../projections/columns.ts'
 import type { Facts } from './facts.ts'
-import { cut, isMarker, show, type Shown } from './shown.ts'
-import type { Sum, Tally } from './tally.ts'
+import { cut, isMarker, show, type ShownSegments } from './shown.ts'
+import type { TokenSum, HiddenTally } from './tally.ts'
 
 // What is shown at any position, told by the marks: the few events that change more than the end of it. Most say what they change; some
 // have the whole table of contents, so often that few marks are read before one is met, and so seldom that it takes about a kilobyte for
 // each mark. A restore always has it: otherwise restores of what restores had brought back would have to be followed.
 
 /** An event that changes more than the end of what is shown, as it was indexed. */
-export interface Mark {
+export interface ContextMark {
   readonly position: number
   readonly kind: EventKind
   readonly target: number
@@ -22,30 +22,30 @@ export interface Mark {
 }
 
 /** What is known of a conversation before an event. */
-export interface Past {
+export interface ContextPast {
   /** The last mark through a position. */
-  readonly markThrough: (position: number) => Mark | undefined
-  readonly mark: (position: number) => Mark | undefined
+  readonly markThrough: (position: number) => ContextMark | undefined
+  readonly mark: (position: number) => ContextMark | undefined
   /** What is shown after a mark that has it. */
-  readonly shownAfter: (mark: Mark) => Shown
+  readonly shownAfter: (mark: ContextMark) => ShownSegments
   readonly isMessage: (position: number) => boolean
   /** Tokens of the context after a position. */
   readonly tokensAt: (position: number) => number
-  readonly sumOf: (segments: readonly Segment[]) => Sum
+  readonly sumOf: (segments: readonly Segment[]) => TokenSum
 }
 
 /** What a mark changes. */
-export interface Turn extends Pick<Mark, 'prompt' | 'since'> {
+export interface MarkChange extends Pick<ContextMark, 'prompt' | 'since'> {
   /** Tokens of the context after it. */
   readonly tokens: number
   /** What is shown after it, if it has that. */
-  readonly shown?: Shown
+  readonly shown?: ShownSegments
   /** What a marker hides, if it hides anything. */
-  readonly hides?: Tally
+  readonly hides?: HiddenTally
 }
 
 /** Takes a mark, as total as `evolve`: what is not shown cannot be hidden. @param tokens of the context before it */
-export const turnOf = (past: Past, tokens: number, facts: Facts): Turn => {
+export const turnOf = (past: ContextPast, tokens: number, facts: Facts): MarkChange => {
   const { kind, own } = facts
   const from = before(facts)
   const last = past.markThrough(from)
@@ -62,7 +62,11 @@ const before = ({ position, kind, target = -1 }: Pick<Facts, 'position' | 'kind'
   return target < position ? target : -1
 }
 
-const hide = (past: Past, same: Turn, { position, own, covers = none }: Facts): Turn | undefined => {
+const hide = (
+  past: ContextPast,
+  same: MarkChange,
+  { position, own, covers = none }: Facts,
+): MarkChange | undefined => {
   const shown = shownAt(past, position - 1)
   const parts = cutIn(past, shown, covers)
   if (!parts) return undefined
@@ -73,7 +77,11 @@ const hide = (past: Past, same: Turn, { position, own, covers = none }: Facts): 
 }
 const none: Covers = { first: -1, last: -1 }
 
-const restore = (past: Past, same: Turn, { position, target = -1 }: Facts): Turn | undefined => {
+const restore = (
+  past: ContextPast,
+  same: MarkChange,
+  { position, target = -1 }: Facts,
+): MarkChange | undefined => {
   const covers = target < position ? past.mark(target)?.covers : undefined
   if (!covers) return undefined
   const shown = shownAt(past, position - 1)
@@ -86,7 +94,7 @@ const restore = (past: Past, same: Turn, { position, target = -1 }: Facts): Turn
 }
 
 /** A mark that changes no segment: its contents are looked for now and then, lest too many come in a row. */
-const passed = (past: Past, turn: Turn, facts: Facts): Turn => {
+const passed = (past: ContextPast, turn: MarkChange, facts: Facts): MarkChange => {
   const { since } = turn
   if (since < fewest || (since & (since - 1)) > 0) return turn
   const shown = shownAt(past, before(facts))
@@ -96,11 +104,11 @@ const passed = (past: Past, turn: Turn, facts: Facts): Turn => {
 /** Marks that may come in a row, whatever they show. */
 const fewest = 64
 
-const withContents = (turn: Turn, shown: Shown): Turn =>
+const withContents = (turn: MarkChange, shown: ShownSegments): MarkChange =>
   turn.since >= Math.min(shown.length, fewest + shown.length / fewest) ? { ...turn, since: 0, shown } : turn
 
 /** A position that is no message may be in a run, but is not shown. */
-const cutIn = (past: Past, shown: Shown, covers: Covers) => {
+const cutIn = (past: ContextPast, shown: ShownSegments, covers: Covers) => {
   const parts = cut(shown, covers)
   const [first, last] = [parts?.slice[0], parts?.slice.at(-1)]
   if (!parts || !first || !last) return undefined
@@ -110,9 +118,9 @@ const cutIn = (past: Past, shown: Shown, covers: Covers) => {
 }
 
 /** What is shown right after a position: back to what is known, and then forward from there. */
-const shownAt = (past: Past, position: number): Shown => {
-  const steps: { readonly mark: Mark | undefined; readonly last: number }[] = []
-  let shown: Shown = []
+const shownAt = (past: ContextPast, position: number): ShownSegments => {
+  const steps: { readonly mark: ContextMark | undefined; readonly last: number }[] = []
+  let shown: ShownSegments = []
   for (let last = position; ;) {
     const mark = past.markThrough(last)
     steps.push({ mark, last })
@@ -128,7 +136,7 @@ const shownAt = (past: Past, position: number): Shown => {
 }
 
 /** Takes a mark that does not have its contents: no restore is one, unless it brings nothing back. */
-const evolve = (shown: Shown, { position, kind, covers }: Mark): void => {
+const evolve = (shown: ShownSegments, { position, kind, covers }: ContextMark): void => {
   if (covers) cut(shown, covers)?.replace([{ marker: position }])
   // Nothing is shown of it, and so what is before it and after it remains one run.
   else if (kind !== 'W') show(shown, position, position)

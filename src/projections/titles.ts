@@ -2,7 +2,7 @@ import { isBlock } from '../events/blocks.ts'
 import { type ConversationEvent, contentOf } from '../events/events.ts'
 
 const titleLength = 80
-/** How far into a conversation its title is looked for, in events. */
+/** The number of events at the beginning of a conversation in which its title is looked for. */
 export const titleWithin = 20
 
 /** The first words of the user in some events, on one line. */

@@ -47,7 +47,7 @@ const misplacedIn = (options: TurnOptions): InvalidInput | undefined => {
   return undefined
 }
 
-/** Whether the options themselves are refused, whatever the conversation. */
+/** Tells whether the options themselves are refused, whatever the conversation. */
 export const isRefusedOptions = (
   options: TurnOptions,
   { _tag, message }: Pick<InvalidInput, 'message'> & { readonly _tag: string },

@@ -45,7 +45,7 @@ export const addVerify = (program: Command, shell: Shell): void => {
     )
 }
 
-/** How many conversations are verified at once: a store may be far away. */
+/** The number of conversations that are verified at once: a store may be far away. */
 const atOnce = 4
 
 /** What becomes of each, in their order, although some are worked on at once. */
