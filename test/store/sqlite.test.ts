@@ -241,13 +241,22 @@ describe('an SQLite store', () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     atEnd(() => void vi.useRealTimers())
     const path = file()
-    const store = await openStore(`sqlite:${path}`)
-    await store.conversation('c').append(hello)
+    const store = right(await openSqlite(`sqlite:${path}`)())
+    let next = 0
+    const append = (stream: string, expected: number) =>
+      store.append({
+        stream,
+        expected,
+        events: [{ id: `${stream}-${next++}`, type: 'T', data: '{}', metadata: '{}' }],
+      })()
+    right(await append('c', -1))
     const before = commits(path)
-    const all = Array.from({ length: 20 }, (_, n) => store.conversation(`d${n}`).append(hello))
-    expect(await Promise.all(all)).toHaveLength(20)
+    const all = Array.from({ length: 20 }, (_, n) => append(`d${n}`, -1))
+    const late = append('c', -1)
+    expect((await Promise.all(all)).map(right)).toEqual(all.map(() => 'written'))
+    expect(await late).toMatchObject({ left: { _tag: 'Conflict' } })
     expect(commits(path) - before).toBe(1)
-    await store.close()
+    await store.close()()
   })
 
   test('writes where streams end with an append that comes anyway, not in a transaction of its own', async () => {
