@@ -57,7 +57,7 @@ export interface Verified {
  */
 export async function* verify(all: EventStore, conversation: string): Steps<ReadError, Verified> {
   const stream = streamOf(conversation)
-  const store = shortStreams(all, [stream, ...streamsBeside(conversation)])
+  const store = shortStreams(all, { own: stream, optional: streamsBeside(conversation) })
   const [lineage, extended] = await Promise.all([
     loadLineage(store, conversation),
     run(extentOf(store, stream)),

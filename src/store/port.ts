@@ -233,6 +233,11 @@ export interface EventStore {
     before: string | undefined,
     limit: number,
   ) => TaskEither<StoreError, readonly string[]>
+  /**
+   * Those of these streams that certainly were never written, and so were not deleted either; fewer, or none, where telling costs more
+   * than a few reads. For stores in which a read of a stream that is not there costs as much as any.
+   */
+  readonly neverBegun?: (streams: readonly string[]) => TaskEither<StoreError, ReadonlySet<string>>
   /** Which streams whose names begin with a prefix were written since a checkpoint of `changed`. */
   readonly changed: (prefix: string, since: Checkpoint | undefined) => TaskEither<StoreError, Changed>
   readonly readAll: (range: AllRange) => TaskEither<StoreError | InvalidInput, AllPage>

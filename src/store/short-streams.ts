@@ -8,12 +8,24 @@ interface Beginning {
   readonly isWhole: boolean
 }
 
+/** Streams to look at. `optional`: those that often are not there. */
+interface Streams {
+  readonly own: string
+  readonly optional: readonly string[]
+}
+
 /**
  * A store that reads the first page of these streams once, for work that looks at the beginning, the end and all of them: most streams
  * are no longer than that. What is written meanwhile is not seen in them: not to be kept longer than the work takes.
  */
-export const shortStreams = (store: EventStore, streams: readonly string[]): EventStore => {
+export const shortStreams = (store: EventStore, { own, optional }: Streams): EventStore => {
   const begun = new Map<string, Promise<Beginning | undefined>>()
+  let absent: Promise<ReadonlySet<string>> | undefined
+  /** Where the store does not tell, the streams are read. */
+  const absentOnes = async (): Promise<ReadonlySet<string>> => {
+    const told = await store.neverBegun?.(optional)()
+    return told && E.isRight(told) ? told.right : new Set()
+  }
   /** Undefined if the page cannot be read so. */
   const beginningOf = async (stream: string): Promise<Beginning | undefined> => {
     const page = await store.read({ stream, from: 0, direction: 'forwards', limit: streamPage })()
@@ -24,7 +36,9 @@ export const shortStreams = (store: EventStore, streams: readonly string[]): Eve
     ...store,
     read: (range) => async () => {
       const { stream } = range
-      if (!streams.includes(stream)) return store.read(range)()
+      const isOptional = optional.includes(stream)
+      if (stream !== own && !isOptional) return store.read(range)()
+      if (isOptional && (await (absent ??= absentOnes())).has(stream)) return E.right([])
       const beginning = begun.get(stream) ?? beginningOf(stream)
       begun.set(stream, beginning)
       const known = partOf(await beginning, range)

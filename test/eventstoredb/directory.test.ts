@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { EventStoreDBClient } from '@eventstore/db-client'
 import { openStore, type Store } from 'palimpsest'
 import { describe, expect, test } from 'vitest'
 import type { StoredEvent } from '../../src/events/codec.ts'
@@ -109,6 +110,56 @@ describe('what is there is known without a look at all events', () => {
     expect(entries()).toBe(0)
     await two.conversation('b').fork('c')
     expect(entries()).toBe(1)
+  })
+
+  const never = async (store: EventStore, names: readonly string[]): Promise<readonly string[]> =>
+    [...right((await store.neverBegun?.(names)()) ?? expect.fail())].toSorted()
+
+  test('streams that were never begun are told by who has read all names, in one read for all who ask at once', async () => {
+    const { server, store } = await openBoth()
+    for (const id of ['a', 'b']) await begin(store, id)
+    const reader = await open(server)
+    const asked = ['conversation-a', 'notes-a', 'turns-a']
+    expect(await never(reader, asked)).toEqual([])
+    expect(await newest(reader, 1)).toEqual(['b'])
+    expect(await never(reader, asked)).toEqual([])
+    expect(await sorted(reader)).toEqual(['a', 'b'])
+    server.forgetCalls()
+    const all = await Promise.all(Array.from({ length: 5 }, () => never(reader, asked)))
+    for (const each of all) expect(each).toEqual(['notes-a', 'turns-a'])
+    expect(server.calls).toHaveLength(1)
+    // Also of another writer, and just now.
+    right(await store.append({ stream: 'notes-a', events: [event()], expected: -1 })())
+    expect(await never(reader, asked)).toEqual(['turns-a'])
+    expect(await sorted(reader)).toEqual(['a', 'b'])
+  })
+
+  const cuts: Readonly<
+    Record<string, (server: EventStoreDb, client: EventStoreDBClient) => Promise<unknown>>
+  > = {
+    'a $maxCount': (_, client) => client.setStreamMetadata('palimpsest-streams', { maxCount: 1 }),
+    'a deletion': (_, client) => client.deleteStream('palimpsest-streams'),
+    'a deletion, after which it continued': async (server, client) => {
+      await client.deleteStream('palimpsest-streams')
+      await begin(await open(server), 'later')
+    },
+    'a conversation of an earlier release': (server) => Promise.resolve(beginUnlisted(server, 'earlier')),
+  }
+  test.each(Object.entries(cuts))('a list that is not whole tells none: %s', async (_, cut) => {
+    const { server, store } = await openBoth()
+    const client = EventStoreDBClient.connectionString(server.url)
+    atEnd(() => client.dispose())
+    for (const id of ['a', 'b', 'c']) await begin(store, id)
+    const before = await open(server)
+    await sorted(before)
+    expect(await never(before, ['notes-a'])).toEqual(['notes-a'])
+    await cut(server, client)
+    const reader = await open(server)
+    await sorted(reader)
+    expect(await never(reader, ['notes-a'])).toEqual([])
+    await sorted(before)
+    await begin(store, 'another')
+    expect(await never(before, ['conversation-another'])).toEqual([])
   })
 
   test('a writer that has just read that a stream is not there does not look again', async () => {

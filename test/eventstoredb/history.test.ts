@@ -152,11 +152,38 @@ describe('what all streams are read for', () => {
       expect(titles.filter((title) => title === 'Seven')).toHaveLength(1)
       expect(server.calls.length).toBeLessThan(many + 30)
       expect(await readsOf(list)).toBe(0)
-      // The conversation, and of three streams beside it that they are not there, and were not deleted.
-      expect(await readsOf(() => store.conversation('c-3').verify())).toBe(7)
+      // The conversation; that nothing is beside it, the names of all streams tell, of which the newest are read.
+      expect(await readsOf(() => store.conversation('c-3').verify())).toBe(1)
+      expect(server.calls.length).toBeLessThan(3)
+      expect(await readsOf(() => store.conversation('c-7').verify())).toBe(2)
+      // Who does not know the names reads of three streams that they are not there, and were not deleted.
+      expect(await readsOf(() => writer.conversation('c-3').verify())).toBe(7)
       await writer.conversation('c-3').note({ kind: 'title', data: 'Three' })
       await list()
       expect(titles).toContain('Three')
+    },
+  )
+
+  test.each(['before', 'since'])(
+    'a stream beside a conversation that was deleted is reported by who has read the names of all (%s that)',
+    async (when) => {
+      const place = await somewhere()
+      const [store, writer] = [await open(place), await open(place)]
+      for (const id of ['a', 'b', 'c']) await say(writer.conversation(id), 2)
+      const lose = async (): Promise<void> => {
+        await writer.conversation('b').note({ kind: 'title', data: 'B' })
+        await clientOf(place).deleteStream(place.stream('notes-b'))
+      }
+      if (when === 'before') await lose()
+      expect(await collect(store.conversations({ sort: 'id' }))).toHaveLength(3)
+      if (when === 'since') await lose()
+      const found = await Promise.allSettled(['a', 'b', 'c'].map((id) => store.conversation(id).verify()))
+      const lost = { _tag: 'HistoryLost', stream: 'notes-b' }
+      expect(found).toMatchObject([
+        { value: { conversation: 'a', events: 2 } },
+        { reason: lost },
+        { value: { conversation: 'c', events: 2 } },
+      ])
     },
   )
 

@@ -5,6 +5,7 @@ import type { Append, Changed, EventStore, RecordedEvent } from '../../src/store
 
 /** A part of a store that looks like an empty store: the streams whose names begin with the namespace, and blobs under other hashes. */
 export const namespaced = (store: EventStore, namespace: string): EventStore => {
+  const { neverBegun } = store
   const outside = (stream: string): string => namespace + stream
   const inside = (stream: string): string => stream.slice(namespace.length)
   const own = (event: RecordedEvent): RecordedEvent => ({ ...event, stream: inside(event.stream) })
@@ -59,6 +60,12 @@ export const namespaced = (store: EventStore, namespace: string): EventStore => 
       TE.map((names: readonly string[]) => names.map(inside))(
         store.newest(prefixes.map(outside), before === undefined ? before : outside(before), limit),
       ),
+    ...(neverBegun && {
+      neverBegun: (streams) =>
+        TE.map((names: ReadonlySet<string>) => new Set([...names].map(inside)))(
+          neverBegun(streams.map(outside)),
+        ),
+    }),
     changed: (prefix, since) =>
       TE.map(({ checkpoint, streams }: Changed) => ({
         checkpoint,

@@ -30,6 +30,11 @@ export interface Directory {
   ) => Listing<readonly string[]>
   /** All names, including streams that a writer of an earlier release has begun meanwhile. */
   readonly all: () => Listing<readonly string[]>
+  /**
+   * Those of these streams that nobody has begun, by what `all` or `newest` have read before and one read of what came since. None if
+   * they have not read everything, or if the list does not tell: it was cut, or lacks streams of earlier releases.
+   */
+  readonly neverBegun: (streams: readonly string[]) => Listing<ReadonlySet<string>>
 }
 
 export interface Kind {
@@ -154,16 +159,36 @@ export const directory = (reads: Reads, append: Append, { stream, filter }: Kind
 
   let last: Promise<unknown> = Promise.resolve()
   /** One at a time: they share what was read. */
-  async function* inTurn<A>(steps: () => Listing<A>): Listing<A> {
+  const inTurn = <A>(steps: () => Listing<A>): Promise<E.Either<StoreError, A>> => {
     const result = last.then(() => run(steps()))
     last = result.catch(() => undefined)
-    return yield* ok(result)
+    return result
   }
+
+  /** Whether a stream that is not among the names was never begun. */
+  const isComplete = (): boolean =>
+    isSearched && unlisted.length === 0 && parts[0].isWhole() && parts[1].isRead() && parts[1].names() === 0
+
+  async function* sinceThen(): Listing<void> {
+    if (isComplete()) (yield* parts[0].newer()).forEach(names.newer)
+  }
+
+  let waiting: Promise<E.Either<StoreError, void>> | undefined
+  /** Reads the newer names: once for all who ask before it begins to. */
+  const look = (): Promise<E.Either<StoreError, void>> =>
+    (waiting ??= inTurn(() => {
+      waiting = undefined
+      return sinceThen()
+    }))
 
   return {
     begin,
-    newest: (prefixes, before, limit) => inTurn(() => newest(prefixes, before, limit)),
-    all: () => inTurn(all),
+    newest: (prefixes, before, limit) => ok(inTurn(() => newest(prefixes, before, limit))),
+    all: () => ok(inTurn(all)),
+    neverBegun: async function* (streams): Listing<ReadonlySet<string>> {
+      if (isComplete()) yield* ok(look())
+      return new Set(isComplete() ? streams.filter((name) => !names.has(name)) : [])
+    },
   }
 }
 
@@ -175,32 +200,51 @@ interface Part {
   readonly newer: () => Listing<readonly string[]>
   /** Whether there is nothing older. */
   readonly isRead: () => boolean
+  /** Whether every entry that was ever written has been read: none is gone. */
+  readonly isWhole: () => boolean
+  /** How many names have been read. */
+  readonly names: () => number
 }
 
 const entriesOf = (reads: Reads, stream: string): Part => {
-  let next: number | undefined
+  /** Revisions of the entries that have been read; of the newest, -1 if there is none. */
+  let newest: number | undefined
   let oldest = Infinity
-  const namesIn = (events: readonly ServerEvent[]): readonly string[] =>
-    events.flatMap((event) => entryIn(event)?.stream ?? [])
+  let entries = 0
+  let names = 0
+  let isCut = false
+  const namesIn = (events: readonly ServerEvent[]): readonly string[] => {
+    const found = events.flatMap((event) => entryIn(event)?.stream ?? [])
+    entries += events.length
+    names += found.length
+    return found
+  }
   return {
     isRead: () => oldest === 0,
+    // The server continues the numbers of a stream that was deleted.
+    isWhole: () => oldest === 0 && !isCut && newest !== undefined && newest >= 0 && entries === newest + 1,
+    names: () => names,
     older: async function* (limit): Listing<readonly string[]> {
       if (oldest === 0) return []
       const from = Math.min(oldest - 1, Number.MAX_SAFE_INTEGER)
       const read = yield* reads.whatIsThere({ stream, from, direction: 'backwards', limit })
-      next ??= (read[0]?.revision ?? -1) + 1
+      newest ??= read[0]?.revision ?? -1
       oldest = read.at(-1)?.revision ?? 0
       return namesIn(read)
     },
+    // Reads the newest one again: where that is gone, others may be gone that never were read.
     newer: async function* (): Listing<readonly string[]> {
-      const names: string[] = []
-      while (next !== undefined) {
-        const read = yield* reads.whatIsThere({ stream, from: next, direction: 'forwards', limit: maxPage })
-        names.push(...namesIn(read))
-        next += read.length
+      const found: string[] = []
+      while (newest !== undefined) {
+        const known: number = newest
+        const from = Math.max(known, 0)
+        const read = yield* reads.whatIsThere({ stream, from, direction: 'forwards', limit: maxPage })
+        isCut ||= known >= 0 && read[0]?.revision !== known
+        found.push(...namesIn(read.filter(({ revision }) => revision > known)))
+        newest = read.at(-1)?.revision ?? known
         if (read.length < maxPage) break
       }
-      return names
+      return found
     },
   }
 }

@@ -171,6 +171,7 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
     keptEnd: () => whenOpen(() => ok(E.right(undefined))),
     streams: (prefix, after, limit) => whenOpen(() => streams(prefix, after, limit)),
     newest: (prefixes, before, limit) => whenOpen(() => listed.newest(prefixes, before, limit)),
+    neverBegun: (of) => whenOpen(() => listed.neverBegun(of)),
     changed: (prefix, since) => whenOpen(() => look(prefix, since)),
     readAll: (range) => whenOpen(() => readAll(range)),
     follow: followed,
