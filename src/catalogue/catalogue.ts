@@ -1,7 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { outOfRange } from '../commands/rejections.ts'
 import { invalidInput } from '../events/errors.ts'
+import { streamOf } from '../events/ids.ts'
 import { openAt, outsideOf } from '../history/log.ts'
 import { orNearest } from '../history/nearest-conversation.ts'
 import type { BucketColumns } from '../projections/columns.ts'
@@ -14,7 +17,7 @@ import type { EventStore } from '../store/port.ts'
 import { type Before, type CallsPage, callsBefore, callsPage } from './calls.ts'
 import { type Branches, branchesOf } from './branches.ts'
 import { chunkLength } from './columns.ts'
-import { feedOf } from './feed.ts'
+import { feedOf, type Progress } from './feed.ts'
 import type { Indexed } from './index-file.ts'
 import { listed, overviewed, type OverviewsPage } from './list.ts'
 import { filling, outlining, type PieceTaker, tallyAt } from './outline.ts'
@@ -186,10 +189,24 @@ export const catalogueOf = (store: EventStore, place: string | undefined): OwnCa
     return { isComplete, ...known, ...(yield* searched(store, feed, { text, conversation, limit, cursor })) }
   }
 
+  /** How far the store is indexed, and how far it goes if it says so soon: an answer takes no longer for that. */
+  const placesOf = async ({ isComplete }: Progress): Promise<Pick<FindPage, 'indexed' | 'last'>> => {
+    const { checkpoint: indexed } = feed.read((its) => its.reached())
+    if (isComplete) return indexed === undefined ? {} : { indexed, last: indexed }
+    const ending = new AbortController()
+    const late = sleep(littlePatience, undefined, { signal: ending.signal, ref: false })
+    const end = await Promise.race([store.changed(streamOf(''), undefined)(), late.catch(() => undefined)])
+    ending.abort()
+    const last = end && E.isRight(end) ? end.right.checkpoint : undefined
+    return { ...(indexed !== undefined && { indexed }), ...(last !== undefined && { last }) }
+  }
+
   async function* find(options?: FindFilter): Steps<ReadError, FindPage> {
     const { order = 'activity', limit = 50, cursor, ...rest } = yield* ok(checkedOptions(options, findFields))
     const progress = yield* feed.catchUp(patience)
-    return { ...progress, ...(yield* listed(store, feed, { ...rest, order, limit, cursor })) }
+    const places = await placesOf(progress)
+    const found = yield* listed(store, feed, { ...rest, order, limit, cursor }, progress.isComplete)
+    return { ...progress, ...places, ...found }
   }
 
   async function* overviews({

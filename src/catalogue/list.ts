@@ -52,8 +52,9 @@ export interface ListedThread {
 export interface ThreadList {
   readonly items: readonly ListedThread[]
   readonly next?: string
-  /** Conversations that are indexed, and those that the filter lets pass: left out where that would take reading what was said. */
-  readonly total: number
+  /** How many conversations there are; undefined while the index does not know all of them. */
+  readonly total?: number
+  /** How many the filter lets pass; undefined as `total`, and where counting would take reading what was said. */
   readonly matching?: number
 }
 
@@ -115,9 +116,15 @@ export async function* listed(
   store: EventStore,
   feed: Feed,
   filter: Filter,
+  isComplete: boolean,
 ): Steps<StoreError | InvalidInput, ThreadList> {
   const { order, limit, cursor } = filter
   const { rows, mayHave, next } = yield* rowsPage(store, feed, filter)
+  const countsIn = (db: DatabaseSync): Pick<ThreadList, 'total' | 'matching'> => {
+    const total = countOf(db, { order, limit, cursor })
+    if (!mayHave) return { total, matching: countOf(db, filter) }
+    return { total, ...(next === undefined && cursor === undefined && { matching: rows.length }) }
+  }
   return feed.read(({ rows: tables }, { db }) => ({
     items: rows.map((row) => ({
       id: row.id,
@@ -128,10 +135,7 @@ export async function* listed(
       has: traitsIn(row.has),
     })),
     ...(next !== undefined && { next }),
-    total: countOf(db, { order, limit, cursor }),
-    ...(mayHave
-      ? next === undefined && cursor === undefined && { matching: rows.length }
-      : { matching: countOf(db, filter) }),
+    ...(isComplete && countsIn(db)),
   }))
 }
 

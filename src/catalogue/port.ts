@@ -3,6 +3,7 @@ import type { Fate } from '../projections/full.ts'
 import type { HiddenByMarker, Hits } from '../projections/lookups.ts'
 import type { Answer, Way } from '../result/answer.ts'
 import type { ReadError } from '../store/errors.ts'
+import type { Checkpoint } from '../store/port.ts'
 import type { Branches } from './branches.ts'
 import type { CallsPage } from './calls.ts'
 import type { Filter, ListOrder, ThreadList } from './list.ts'
@@ -175,9 +176,17 @@ export interface FindFilter extends Omit<Filter, 'limit' | 'order' | 'cursor'> {
   /** The most of one answer, 1 to 1,000. Default 50. */
   readonly limit?: number | undefined
 }
-/** Conversations that were found, with what the index knows of each. */
+/**
+ * Conversations that were found, with what the index knows of each. Of an answer that is not complete, any may be missing, and there is no
+ * `total`: the index continues by itself, so ask again until it is.
+ */
 export interface FindPage extends ThreadList {
   /** Whether everything was indexed that was there when it was asked. */
   readonly isComplete: boolean
+  /** Through which place of the store the answer knows its events, if any: `readAll({ after: indexed })` gives the others. */
+  readonly indexed?: Checkpoint
+  /** The last place of the store, `indexed` in a complete answer; undefined if the store did not say in time. */
+  readonly last?: Checkpoint
+  /** What keeps the index from continuing, if something does. */
   readonly problem?: string
 }

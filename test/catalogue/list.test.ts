@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
 import { catalogueOf, type OwnCatalogue } from '../../src/catalogue/catalogue.ts'
 import type { FindFilter } from '../../src/catalogue/port.ts'
+import type { AllRange } from '../../src/store/port.ts'
 import { textsOf } from '../../src/projections/found.ts'
 import { traitNames } from '../../src/catalogue/traits.ts'
 import type { Log } from '../../src/projections/path.ts'
@@ -187,6 +188,51 @@ test('of a store are listed by activity, which an import takes from its file, ea
   expect(await idsBy()).toEqual(await idsBy('begun'))
   expect(await idsBy('activity')).toEqual(['first', 'old', 'older'])
   expect(await idsBy('activity')).toEqual(['older', 'first', 'old'])
+})
+
+test('an answer of an index that is behind has no number of conversations, and says how far it is, and how far the store', async () => {
+  const store = memoryStore()
+  for (let n = 0; n < 300; n++) await write(store, `c${n}`, [user(`The word ${n}.`)])
+  const whole = right(await store.readAll({ limit: 1_000 })()).events
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
+  let pages = 0
+  const slow = {
+    ...store,
+    readAll: (range: AllRange) => async () => {
+      if (range.limit > 1 && pages++ > 0) await held
+      return store.readAll(range)()
+    },
+  }
+  const catalogue = catalogueOf(slow, undefined)
+  atEnd(() => {
+    release()
+    return catalogue.close()
+  })
+  for (const options of [{}, { q: 'word 2' }]) {
+    const partial = right(await catalogue.find(options)())
+    expect(partial).toMatchObject({ isComplete: false, last: whole.at(-1)?.checkpoint })
+    expect(partial).not.toHaveProperty('total')
+    expect(partial).not.toHaveProperty('matching')
+    const rest = right(await store.readAll({ after: partial.indexed ?? '', limit: 1_000 })()).events
+    expect(rest.length).toBeGreaterThan(0)
+    const unknown = rest.map(({ stream }) => stream.slice('conversation-'.length))
+    expect(partial.items.filter(({ id }) => unknown.includes(id))).toEqual([])
+  }
+  // It continues by itself.
+  release()
+  const last = whole.at(-1)?.checkpoint
+  const find = catalogue.find({ q: 'word 2', limit: 200 })
+  let answer = right(await find())
+  while (!answer.isComplete) answer = right(await find())
+  expect(answer).toMatchObject({ isComplete: true, total: 300, matching: 111, indexed: last, last })
+})
+
+test('an answer of an index that is behind does not wait for a store that does not say how far it goes', async () => {
+  const never = () => new Promise<never>(() => undefined)
+  const store = memoryStore()
+  await write(store, 'c', [user('Hello.')])
+  const catalogue = catalogueOf({ ...store, readAll: () => never, changed: () => never }, undefined)
+  expect(right(await catalogue.find()())).toEqual({ isComplete: false, items: [] })
 })
 
 test('a text that was said nearly everywhere is found wherever it was said, a page at a time', async () => {

@@ -182,10 +182,11 @@ describe('what the index answers over HTTP', () => {
 
   test('is the plain list while the index is far behind', async () => {
     const { store } = await working()
-    const find: Store['catalogue']['find'] = async () => ({ items: [], total: 0, isComplete: false })
+    const places = { indexed: '1/a', last: '2/b' }
+    const find: Store['catalogue']['find'] = async () => ({ items: [], isComplete: false, ...places })
     const behind = await serving({ store: { ...store, catalogue: { ...store.catalogue, find } } })
     const { json } = await behind.ask('conversations?limit=1')
-    expect(json).toMatchObject({ items: [{ id: 'b' }], next: ':b', isComplete: false })
+    expect(json).toMatchObject({ items: [{ id: 'b' }], next: ':b', isComplete: false, ...places })
     expect((await behind.ask('conversations?limit=1&cursor=:b')).json).toEqual({
       items: [expect.objectContaining({ id: 'a', title: 'Close the strings.' })],
       isComplete: false,
@@ -193,8 +194,8 @@ describe('what the index answers over HTTP', () => {
     })
     expect((await behind.ask('conversations?order=updated')).json).toEqual({
       items: [],
-      total: 0,
       isComplete: false,
+      ...places,
     })
   })
 })

@@ -56,8 +56,15 @@ export const list = route({
     200: z.object({
       next: z.string().optional(),
       total: z.int().optional().describe('All conversations; absent while the index catches up'),
-      matching: z.int().optional().describe('Absent where counting would take reading what was said'),
-      isComplete: z.boolean().describe('Whether everything was indexed that was there'),
+      matching: z
+        .int()
+        .optional()
+        .describe('Absent as `total`, and where counting would take reading what was said'),
+      isComplete: z
+        .boolean()
+        .describe('Whether everything was indexed that was there; if not, any may be missing: ask again'),
+      indexed: z.string().optional().describe('Through which place of the store its events are indexed'),
+      last: z.string().optional().describe('The last place of the store, if it said so in time'),
       order: z
         .literal('begun')
         .optional()
@@ -78,13 +85,16 @@ export const list = route({
     const isFound = found && (found.isComplete || !isPlain || query.cursor !== undefined)
     const { next, ...body } = isFound
       ? await withOverviews(store, found)
-      : { ...(await notIndexed(store, query)), problem: found?.problem }
+      : { ...(await notIndexed(store, query)), ...reachedIn(found) }
     return {
       headers: linkHeader(query, { next: next === undefined ? undefined : { cursor: next } }),
       body: { ...(next !== undefined && { next }), ...body },
     }
   },
 })
+
+/** How far the index is. */
+const reachedIn = ({ indexed, last, problem }: Partial<FindPage> = {}) => ({ indexed, last, problem })
 
 /** What was found, with the titles and links that the store has. */
 const withOverviews = async (store: Store, { items, ...found }: FindPage) => {
