@@ -1,6 +1,6 @@
 import type { Message } from '../events/event-types.ts'
 import type { Configuration } from '../events/events.ts'
-import { memo } from '../memo/memo.ts'
+import { mapped, memo } from '../memo/memo.ts'
 import { type Effective, type Item, messagesOf } from '../projections/effective.ts'
 import type { Entry } from '../projections/full.ts'
 import type { Outline } from '../projections/outline.ts'
@@ -25,7 +25,7 @@ export interface Holder {
 }
 /** The hidden messages that hold a term, in the order of their positions. */
 export interface TermHolders {
-  /** Whether there may be any: quick to tell. */
+  /** Whether there may be any, and no message that is shown has the same term: quick to tell. */
   readonly mayHave: (term: string) => boolean
   readonly of: (term: string) => readonly Holder[]
 }
@@ -54,20 +54,14 @@ export const neededBut = (
   holders: TermHolders,
   answer: readonly Message[],
 ): readonly Needed[] => {
-  // Most answers name nothing that is hidden, and then what is shown is not looked at.
-  let [messages, summaries]: (readonly Searched[] | undefined)[] = []
   const needed = [...termsIn(answer.map(saidIn).join('\n'))].flatMap((term): readonly Needed[] => {
-    if (
-      !holders.mayHave(term) ||
-      isSaid((messages ??= searchedIn(items, true)), term) ||
-      promptOf(outline)?.includes(term)
-    )
-      return []
+    if (!holders.mayHave(term) || isSaid(items, true, term) || promptOf(outline)?.includes(term)) return []
     const hidden = holders.of(term)
     if (hidden.length === 0) return []
     const by = [...new Set(hidden.flatMap((holder) => holder.by ?? []))]
-    const inSummary = isSaid((summaries ??= searchedIn(items, false)), term)
-    return [{ term, hidden: hidden.map(({ position }) => position), by, inSummary }]
+    return [
+      { term, hidden: hidden.map(({ position }) => position), by, inSummary: isSaid(items, false, term) },
+    ]
   })
   // The name of a file is part of its path.
   return needed
@@ -77,26 +71,25 @@ export const neededBut = (
 
 const saidIn = ({ content }: Pick<Message, 'content'>): string => wordsOf(content)
 
-/** A message, and the trigrams of what it says. */
-interface Searched {
-  readonly message: Message
-  readonly grams: Uint32Array
-}
-
-const searchedIn = (items: readonly Item[], isMessage: boolean): readonly Searched[] =>
-  items.flatMap((item) =>
-    (item.kind === 'message') === isMessage
-      ? messagesOf(item).map((message) => ({ message, grams: gramsBy(message.content) }))
-      : [],
-  )
-
-/** The newest first: what an answer names was mostly said just before. */
-const isSaid = (searched: readonly Searched[], term: string): boolean => {
+/** Whether a message that is shown names it, or a summary. The newest first: what an answer names was mostly said just before. */
+const isSaid = (items: readonly Item[], isMessage: boolean, term: string): boolean => {
+  const grams = rememberedGrams(items, gramsBy)
   const wanted = gramsIn(term)
-  const isIn = ({ message, grams }: Searched): boolean =>
-    wanted.every((gram) => (grams[gram >> 5] ?? 0) & (1 << (gram & 31))) && saidIn(message).includes(term)
-  return searched.findLast(isIn) !== undefined
+  for (let index = items.length - 1; index >= 0; index--) {
+    const [item, own] = [items[index], grams[index]]
+    if (
+      item &&
+      own &&
+      (item.kind === 'message') === isMessage &&
+      hasAll(own, wanted) &&
+      wordsBy(item).includes(term)
+    )
+      return true
+  }
+  return false
 }
+
+const wordsBy = (item: Item): string => messagesOf(item).map(saidIn).join('\n')
 
 /** Bits of the set of a text's trigrams. */
 const bits = 2_048
@@ -108,16 +101,25 @@ const gramsIn = (text: string): readonly number[] =>
 const gramAt = (text: string, at: number): number =>
   (text.charCodeAt(at) * 961 + text.charCodeAt(at + 1) * 31 + text.charCodeAt(at + 2)) % bits
 
-/** Which trigrams a message has, at least: a text with another one is not in it, which takes less to tell than to look for it. */
-const gramsBy = memo((content: Message['content']) => {
-  const text = wordsOf(content)
+/** Which trigrams an item has, at least: a text with another one is not in it, which takes less to tell than to look for it. */
+const gramsBy = (item: Item): Uint32Array => {
+  const text = wordsBy(item)
   const own = new Uint32Array(bits / 32)
   for (let at = 0; at + 2 < text.length; at++) {
     const gram = gramAt(text, at)
     own[gram >> 5] = (own[gram >> 5] ?? 0) | (1 << (gram & 31))
   }
   return own
-})
+}
+const rememberedGrams = mapped<Item, Uint32Array>()
+
+const hasAll = (own: Uint32Array, grams: readonly number[]): boolean => {
+  for (const gram of grams) if (!((own[gram >> 5] ?? 0) & (1 << (gram & 31)))) return false
+  return true
+}
 
 const textOf = memo(({ system, tools }: Configuration) => JSON.stringify([system, tools]))
-const promptOf = ({ configuration }: Outline): string | undefined => configuration && textOf(configuration)
+
+/** System prompt and tools in force, as text; undefined if nothing was ever configured. */
+export const promptOf = ({ configuration }: Outline): string | undefined =>
+  configuration && textOf(configuration)

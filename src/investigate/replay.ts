@@ -8,6 +8,7 @@ import { type Log, resolve } from '../projections/path.ts'
 import { costOf, priceOf, type Prices } from '../turn/spending/prices.ts'
 import { type Counts, countsIn, inputOf } from '../turn/spending/usage.ts'
 import { type Needed, neededBut } from './needed.ts'
+import { historiesOf } from './histories.ts'
 import { type SentBefore, sentBefore } from './replay-cache.ts'
 import { type Fit, fitInto, type Fitted, nothingFitted, type PolicyMarker, standIn } from './replay-fit.ts'
 import { type Ttl, ttlOf } from './prompt-cache.ts'
@@ -69,7 +70,8 @@ export const replayLog = (
   const sent = sentBefore(policy?.cache)
   const done: ReplayedCall[] = []
   let recorded: PolicyMarker[] = []
-  for (const { event, replay, recorded: told } of walked(log, calls)) {
+  const recordedAt = historiesOf(log)
+  for (const { event, replay } of walked(log, calls)) {
     if (isPolicyMarker(event)) recorded.push(event)
     else if (event.type === 'Rewound') recorded = []
     for (const call of callsAt.get(event.position) ?? []) {
@@ -80,7 +82,7 @@ export const replayLog = (
       done.push(
         callReplayed(log, call, {
           replay,
-          told: told.now,
+          told: recordedAt(event.position).outline,
           shown,
           fit,
           fitted,
@@ -105,8 +107,6 @@ export const isPolicyMarker = (event: ConversationEvent): event is PolicyMarker 
 interface Walked {
   readonly event: ConversationEvent
   readonly replay: Replaying
-  /** What the log says it was. */
-  readonly recorded: Replaying
 }
 
 /**
@@ -118,24 +118,19 @@ function* walked(log: Log, calls: readonly ReplyCall[]): Generator<Walked, void>
   const returns = new Map(
     log.flatMap(({ type, position }) => (type === 'Rewound' ? [[resolve(log, position), position]] : [])),
   )
-  const kept = new Map<number, readonly [Replay, Replay]>()
+  const kept = new Map<number, Replay>()
   const answered = new Map(calls.map((call) => [call.position, call]))
-  const prompt = unrecordedPrompt(log, calls)
-  const beginning = [withPrompt(nothingYet(), prompt), withPrompt(nothingYet(), prompt)] as const
-  let [replay, recorded] = [replaying(beginning[0]), replaying(beginning[1])]
+  const beginning = withPrompt(nothingYet(), unrecordedPrompt(log, calls))
+  let replay = replaying(beginning)
   for (const event of log) {
     const { position } = event
     if (event.type === 'Rewound') {
       const to = resolve(log, position)
-      const [other, told] = kept.get(to) ?? beginning
+      replay = replaying(kept.get(to) ?? beginning)
       if (returns.get(to) === position) kept.delete(to)
-      ;[replay, recorded] = [replaying(other), replaying(told)]
-    } else {
-      recorded.add(event)
-      if (!isPolicyMarker(event)) replay.add(event, replyAs(event, answered.get(position), replay))
-    }
-    yield { event, replay, recorded }
-    if (returns.has(position)) kept.set(position, [replay.copy(), recorded.copy()])
+    } else if (!isPolicyMarker(event)) replay.add(event, replyAs(event, answered.get(position), replay))
+    yield { event, replay }
+    if (returns.has(position)) kept.set(position, replay.copy())
   }
 }
 

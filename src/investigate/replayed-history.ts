@@ -8,8 +8,8 @@ import { termsIn, wordsOf } from './terms.ts'
 /** What another policy would have made of a conversation so far: a history that continues from any of its events. */
 export interface Replay {
   readonly outline: Outline
-  /** The marker that hides an item, by the item's position; and how many messages are hidden. */
-  readonly hiddenBy: ReadonlyMap<number, Item>
+  /** Positions of the markers that hide something, and how many messages they hide. */
+  readonly hiding: ReadonlySet<number>
   readonly messagesHidden: number
   /** Stands for a system prompt and tools that the log does not have. */
   readonly prompt?: readonly Block[] | undefined
@@ -20,26 +20,26 @@ export interface Replay {
 interface Known {
   /** Every item that there was, by position. */
   readonly items: Map<number, Item>
-  /** What markers replaced. */
+  /** What markers replaced, and the markers that replaced an item: on each branch at most one of them hides it. */
   readonly replaced: Map<number, readonly Slot[]>
+  readonly markersOf: Map<number, number[]>
   /** Tokens of the requests that are other ones here, by the position of the reply. */
   readonly requestTokens: Map<number, number>
-  /** Messages that were ever hidden, by what they name; and those that were not looked at yet. */
+  /** Messages by what they name, in the order in which they were said; and those that were not looked at yet. */
   readonly holders: Map<string, number[]>
-  readonly everHidden: Set<number>
   readonly unread: Set<number>
 }
 
 export const nothingYet = (): Replay => ({
   outline: emptyOutline,
-  hiddenBy: new Map(),
+  hiding: new Set(),
   messagesHidden: 0,
   known: {
     items: new Map(),
     replaced: new Map(),
+    markersOf: new Map(),
     requestTokens: new Map(),
     holders: new Map(),
-    everHidden: new Set(),
     unread: new Set(),
   },
 })
@@ -51,68 +51,75 @@ export const withPrompt = (replay: Replay, prompt: Replay['prompt']): Replay =>
 /** A replay that events are added to in place. */
 export const replaying = ({ prompt, known, ...before }: Replay) => {
   const draft = draftOf(before.outline)
-  const hiddenBy = new Map(before.hiddenBy)
+  const hiding = new Set(before.hiding)
   let { messagesHidden } = before
-  const { items, replaced, requestTokens } = known
+  const { items, replaced, markersOf, requestTokens } = known
 
   /** Since the last change. */
   let last: Effective | undefined
+  let shown: ReadonlySet<number> | undefined
 
   const add = (event: ConversationEvent, as: Item | undefined = itemOf(event)): void => {
     last = undefined
+    shown = undefined
     const slots = evolve(draft, prompted(event, prompt), (marker) => replaced.get(marker))
     if (event.type === 'Restored') {
-      for (const { position } of slots ?? []) {
-        hiddenBy.delete(position)
-        if (items.get(position)?.kind === 'message') messagesHidden--
-      }
+      if (slots) hiding.delete(event.data.marker)
+      for (const { position } of slots ?? []) if (items.get(position)?.kind === 'message') messagesHidden--
       return
     }
     if (!as || (as.kind !== 'message' && !slots)) return
     items.set(as.position, as)
+    if (as.kind === 'message') known.unread.add(as.position)
     if (!slots) return
     replaced.set(event.position, slots)
+    hiding.add(event.position)
     for (const { position } of slots) {
-      hiddenBy.set(position, as)
-      if (items.get(position)?.kind !== 'message') continue
-      messagesHidden++
-      if (!known.everHidden.has(position)) known.unread.add(position)
-      known.everHidden.add(position)
+      const markers = markersOf.get(position)
+      if (markers) markers.push(event.position)
+      else markersOf.set(position, [event.position])
+      if (items.get(position)?.kind === 'message') messagesHidden++
     }
   }
+  const hiddenBy = (position: number): number | undefined =>
+    markersOf.get(position)?.findLast((marker) => hiding.has(marker))
   const effectiveAt = (at: number): Effective => {
     if (last?.at === at) return last
-    const shown: Item[] = []
+    const now: Item[] = []
     for (const { position } of draft.slots) {
       const item = items.get(position)
-      if (item) shown.push(item)
+      if (item) now.push(item)
     }
     const outline = { ...draft, slots: [...draft.slots], restored: [...draft.restored] }
-    return (last = { at, head: at, outline, items: shown })
+    return (last = { at, head: at, outline, items: now })
   }
   const copy = (): Replay => ({
     outline: { ...draft, slots: [...draft.slots], restored: [...draft.restored] },
-    hiddenBy: new Map(hiddenBy),
+    hiding: new Set(hiding),
     messagesHidden,
     prompt,
     known,
   })
   const holders: TermHolders = {
     mayHave: (term) => {
-      readHidden(known)
-      return known.holders.has(term)
+      readTerms(known)
+      const holding = known.holders.get(term)
+      if (!holding) return false
+      const now = (shown ??= new Set(draft.slots.map(({ position }) => position)))
+      // The newest first: most of them are shown.
+      const isShown = holding.findLast((position) => now.has(position)) !== undefined
+      return !isShown && holding.findLast((position) => hiddenBy(position) !== undefined) !== undefined
     },
     of: (term) => {
-      const hidden = (known.holders.get(term) ?? []).flatMap((position): readonly Holder[] => {
-        const marker = hiddenBy.get(position)
-        return marker ? [{ position, by: marker.position }] : []
-      })
+      const hidden: Holder[] = []
+      for (const position of known.holders.get(term) ?? []) {
+        const by = hiddenBy(position)
+        if (by !== undefined) hidden.push({ position, by })
+      }
       return hidden.toSorted((a, b) => a.position - b.position)
     },
   }
-  /** The outline as it is now: it changes with what is added. */
-  const now: Outline = draft
-  return { add, effectiveAt, copy, now, holders, messagesHidden: () => messagesHidden, requestTokens }
+  return { add, effectiveAt, copy, holders, messagesHidden: () => messagesHidden, requestTokens }
 }
 export type Replaying = ReturnType<typeof replaying>
 
@@ -121,7 +128,7 @@ const prompted = (event: ConversationEvent, system: Replay['prompt']): Conversat
     ? { ...event, data: { ...event.data, system } }
     : event
 
-const readHidden = ({ items, holders, unread }: Known): void => {
+const readTerms = ({ items, holders, unread }: Known): void => {
   for (const position of unread) {
     const item = items.get(position)
     for (const term of item?.kind === 'message' ? termsIn(wordsOf(item.content)) : []) {

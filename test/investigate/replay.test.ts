@@ -3,12 +3,15 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type Conversation, openStore, type TurnOptions } from '../../src/index.ts'
+import { countTokens } from '../../src/context/tokens/tokens.ts'
 import { cost, replay, why } from '../../src/investigate/index.ts'
+import { type SentBefore, sentBefore } from '../../src/investigate/replay-cache.ts'
+import { effective } from '../../src/projections/effective.ts'
 import { inDirectory, shell } from '../cli/palimpsest.ts'
 import type { Reply } from '../../src/testing/messages-api/replies.ts'
 import { atEnd } from '../support/at-end.ts'
 import { strictModel } from '../support/investigate/strict-model.ts'
-import { text, toolUse } from '../support/log.ts'
+import { assistant, configured, logOf, rewound, text, toolUse, user } from '../support/log.ts'
 import { runs } from '../support/runs.ts'
 
 type Act = 'turn' | 'tools' | 'rewind' | 'condense' | 'truncate' | 'restore'
@@ -98,6 +101,58 @@ test('a summary of any size that is asked for takes no memory: what is larger th
   const total = await totalWith(1_000_000_000)
   expect(total).toEqual(await totalWith(100_000))
   expect([total.condensed, total.truncated > 0]).toEqual([0, true])
+})
+
+describe('the prompt cache of a replay', () => {
+  const log = logOf(
+    configured({ system: 'You answer at length. '.repeat(50) }),
+    ...Array.from({ length: 8 }, (_, n) => (n % 2 === 0 ? user(words(n)) : assistant(words(n)))),
+    rewound(4),
+    user('Something else.'),
+  )
+  const ask = (sent: SentBefore, at: number, seconds: number, model = 'claude-opus-5-5'): number => {
+    const asked = new Date(Date.UTC(2026, 10, 22) + 1_000 * seconds).toISOString()
+    const shown = effective(log, at)
+    const call = { position: at + 1, at, parts: [at + 1], origin: { model }, asked, answered: asked }
+    return sent(call, shown, countTokens(shown).total)()
+  }
+  const tokensAt = (at: number): number => countTokens(effective(log, at)).total
+
+  test('has all of the request before, until it runs out', () => {
+    const sent = sentBefore()
+    expect(ask(sent, 1, 0)).toBe(0)
+    expect(ask(sent, 3, 10)).toBe(tokensAt(1))
+    expect(ask(sent, 5, 310)).toBe(tokensAt(3))
+    expect(ask(sent, 7, 611)).toBe(0)
+    expect(ask(sentBefore('1h'), 7, 0)).toBe(0)
+  })
+
+  test('has nothing for another model, or another prompt', () => {
+    const sent = sentBefore()
+    ask(sent, 3, 0)
+    expect(ask(sent, 5, 1, 'claude-haiku-5')).toBe(0)
+    const other = effective(
+      logOf(configured({ system: 'Be brief.' }), ...[1, 2, 3].map((n) => user(words(n)))),
+    )
+    const call = {
+      position: 4,
+      at: 3,
+      parts: [4],
+      origin: { model: 'claude-opus-5-5' },
+      asked: '2026-11-22T00:00:02Z',
+      answered: '',
+    }
+    expect(sent(call, other, 1_000)()).toBe(0)
+  })
+
+  test('has what a rewind led back to, from before the newest request', () => {
+    const sent = sentBefore()
+    ask(sent, 1, 0)
+    ask(sent, 3, 1)
+    ask(sent, 7, 2)
+    // Messages 1 to 4 are shown again, of which the request at 7 had all, and that at 3 had three.
+    expect(ask(sent, 10, 3)).toBe(tokensAt(4))
+  })
 })
 
 describe('replay', () => {
