@@ -47,8 +47,7 @@ const longest = 100_000
 /** Events that are read in one step: eight chunks. */
 const pieceLength = 8 * chunkLength
 /** How long an answer waits for the index, in milliseconds. */
-const patience = 2_000
-const littlePatience = 250
+const usualPatience = 2_000
 
 export interface OwnCatalogue extends Catalogue<'task'> {
   /** Those that were active last first, with their overviews. */
@@ -58,9 +57,18 @@ export interface OwnCatalogue extends Catalogue<'task'> {
   readonly close: () => Promise<void>
 }
 
-/** @param place where its file is; undefined: in memory */
-export const catalogueOf = (store: EventStore, place: string | undefined): OwnCatalogue => {
+/**
+ * @param place where its file is; undefined: in memory
+ * @param patience how long an answer waits for the index, in milliseconds
+ */
+export const catalogueOf = (
+  store: EventStore,
+  place: string | undefined,
+  patience = usualPatience,
+): OwnCatalogue => {
   const feed = feedOf(store, place)
+  /** For an answer that can do without the index. */
+  const littlePatience = patience / 8
 
   /** How far a conversation is indexed, and whether it is to its end, as is the rest of the store. */
   async function* caughtUp(

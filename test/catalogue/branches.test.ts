@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { catalogueOf } from '../../src/catalogue/catalogue.ts'
+import { catalogueOf as impatient } from '../../src/catalogue/catalogue.ts'
 import { path } from '../../src/projections/path.ts'
 import { openStore } from '../../src/index.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
@@ -11,6 +11,7 @@ import { histories, rawLogs } from '../support/histories.ts'
 import { user } from '../support/log.ts'
 import { runs } from '../support/runs.ts'
 import { write } from '../support/write.ts'
+import { catalogueOf } from '../support/catalogue/patient.ts'
 
 const places = fc.array(fc.nat(200), { maxLength: 3 })
 
@@ -75,7 +76,7 @@ test('while forks may not be indexed yet, these are not all', async () => {
   await write(store, 'a', [user('Begin.')])
   let isHeld = false
   const held = Promise.withResolvers<void>()
-  const catalogue = catalogueOf(
+  const catalogue = impatient(
     {
       ...store,
       readAll: (range) => async () => {

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { CallsPage } from '../../src/catalogue/calls.ts'
-import { catalogueOf, type OwnCatalogue } from '../../src/catalogue/catalogue.ts'
+import type { OwnCatalogue } from '../../src/catalogue/catalogue.ts'
 import type { ConversationEvent, Event, Origin, Receipt } from '../../src/events/events.ts'
 import type { Log } from '../../src/projections/path.ts'
 import { everyCallIn, type ModelCall, type UnprovenCall } from '../../src/receipts/calls.ts'
@@ -14,6 +14,7 @@ import { histories, rawLogs } from '../support/histories.ts'
 import { assistant, condensed, eventAt, user } from '../support/log.ts'
 import { runs } from '../support/runs.ts'
 import { chainOf, write } from '../support/write.ts'
+import { catalogueOf } from '../support/catalogue/patient.ts'
 
 type Call = ModelCall | UnprovenCall
 

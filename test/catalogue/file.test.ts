@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { formatVersion } from '../../src/catalogue/schema.ts'
-import { catalogueOf, type OwnCatalogue } from '../../src/catalogue/catalogue.ts'
+import type { OwnCatalogue } from '../../src/catalogue/catalogue.ts'
 import { openEvents } from '../../src/api/open.ts'
 import type { Event } from '../../src/events/events.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
@@ -19,6 +19,7 @@ import { endsWithTest, start } from '../support/node.ts'
 import { runs, some } from '../support/runs.ts'
 import { temporaryFolder } from '../support/stores.ts'
 import { chainOf, write } from '../support/write.ts'
+import { catalogueOf } from '../support/catalogue/patient.ts'
 
 /** A catalogue that is closed after the test, if it was not before. */
 const cataloguing = (store: EventStore, place?: string): OwnCatalogue => {

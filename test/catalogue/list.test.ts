@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { openStore } from '../../src/index.ts'
-import { catalogueOf, type OwnCatalogue } from '../../src/catalogue/catalogue.ts'
+import { catalogueOf as impatient, type OwnCatalogue } from '../../src/catalogue/catalogue.ts'
 import type { FindFilter } from '../../src/catalogue/port.ts'
 import type { AllRange } from '../../src/store/port.ts'
 import { textsOf } from '../../src/projections/found.ts'
@@ -15,6 +15,7 @@ import { histories } from '../support/histories.ts'
 import { assistant, condensed, configured, user } from '../support/log.ts'
 import { runs } from '../support/runs.ts'
 import { write } from '../support/write.ts'
+import { catalogueOf } from '../support/catalogue/patient.ts'
 
 /** Every conversation that is found, page by page, and what the first page says of their number. */
 const allOf = async (catalogue: OwnCatalogue, options: FindFilter) => {
@@ -203,7 +204,7 @@ test('an answer of an index that is behind has no number of conversations, and s
       return store.readAll(range)()
     },
   }
-  const catalogue = catalogueOf(slow, undefined)
+  const catalogue = impatient(slow, undefined)
   atEnd(() => {
     release()
     return catalogue.close()
@@ -215,8 +216,8 @@ test('an answer of an index that is behind has no number of conversations, and s
     expect(partial).not.toHaveProperty('matching')
     const rest = right(await store.readAll({ after: partial.indexed ?? '', limit: 1_000 })()).events
     expect(rest.length).toBeGreaterThan(0)
-    const unknown = rest.map(({ stream }) => stream.slice('conversation-'.length))
-    expect(partial.items.filter(({ id }) => unknown.includes(id))).toEqual([])
+    const unknown = new Set(rest.map(({ stream }) => stream.slice('conversation-'.length)))
+    expect(partial.items.filter(({ id }) => unknown.has(id))).toEqual([])
   }
   // It continues by itself.
   release()
@@ -231,7 +232,7 @@ test('an answer of an index that is behind does not wait for a store that does n
   const never = () => new Promise<never>(() => undefined)
   const store = memoryStore()
   await write(store, 'c', [user('Hello.')])
-  const catalogue = catalogueOf({ ...store, readAll: () => never, changed: () => never }, undefined)
+  const catalogue = impatient({ ...store, readAll: () => never, changed: () => never }, undefined)
   expect(right(await catalogue.find()())).toEqual({ isComplete: false, items: [] })
 })
 
@@ -244,7 +245,6 @@ test('a text that was said nearly everywhere is found wherever it was said, a pa
   }
   const catalogue = catalogueOf(store, undefined)
   atEnd(catalogue.close)
-  while (!right(await catalogue.find()()).isComplete);
   const found = await allOf(catalogue, { q: 'common WORD', order: 'begun', limit: 400 })
   expect(found.ids).toEqual(said.toReversed())
 })

@@ -2,7 +2,6 @@ import { join } from 'node:path'
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { catalogueOf } from '../../src/catalogue/catalogue.ts'
 import { feedOf } from '../../src/catalogue/feed.ts'
 import { openFile } from '../../src/catalogue/file.ts'
 import { indexedIn } from '../../src/catalogue/index-file.ts'
@@ -26,6 +25,7 @@ import {
 import { runs } from '../support/runs.ts'
 import { temporaryFolder } from '../support/stores.ts'
 import { chainOf } from '../support/write.ts'
+import { catalogueOf } from '../support/catalogue/patient.ts'
 
 /** Counts what is read with the statements of a connection. */
 const counting = (db: DatabaseSync): (() => number) => {

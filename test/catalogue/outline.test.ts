@@ -1,12 +1,12 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { catalogueOf } from '../../src/catalogue/catalogue.ts'
 import type { HiddenByMarker } from '../../src/projections/lookups.ts'
 import { hiddenBy, kindsOf, outlineBy, toolsOf } from '../support/catalogue/model.ts'
 import { storedForked } from '../support/catalogue/stored.ts'
 import { left, right } from '../support/either.ts'
 import { histories, rawLogs } from '../support/histories.ts'
 import { runs } from '../support/runs.ts'
+import { catalogueOf } from '../support/catalogue/patient.ts'
 
 const places = fc.array(fc.nat(200), { maxLength: 3 })
 

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { withActivity } from '../../src/api/by-activity.ts'
-import { catalogueOf } from '../../src/catalogue/catalogue.ts'
 import { noteIndex } from '../../src/history/note-index.ts'
 import { overviewer } from '../../src/jobs/overview.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
@@ -13,6 +12,7 @@ import { histories, rawLogs } from '../support/histories.ts'
 import { assistant, user } from '../support/log.ts'
 import { runs } from '../support/runs.ts'
 import { write } from '../support/write.ts'
+import { catalogueOf } from '../support/catalogue/patient.ts'
 
 const all = async <A>(items: AsyncIterable<A>): Promise<readonly A[]> => {
   const list: A[] = []

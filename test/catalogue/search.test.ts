@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { catalogueOf, type OwnCatalogue } from '../../src/catalogue/catalogue.ts'
+import type { OwnCatalogue } from '../../src/catalogue/catalogue.ts'
 import { fold, textsOf } from '../../src/projections/found.ts'
 import type { Hit } from '../../src/projections/lookups.ts'
 import type { Event } from '../../src/events/events.ts'
@@ -26,6 +26,7 @@ import type { EventStore } from '../../src/store/port.ts'
 import { runs } from '../support/runs.ts'
 import { stores } from '../support/stores.ts'
 import { write } from '../support/write.ts'
+import { catalogueOf } from '../support/catalogue/patient.ts'
 
 /** Every hit, page by page. */
 const allOf = async (

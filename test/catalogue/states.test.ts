@@ -1,6 +1,5 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { catalogueOf } from '../../src/catalogue/catalogue.ts'
 import { type Mark, stateAt, turningsOf } from '../../src/catalogue/states.ts'
 import { full } from '../../src/projections/full.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
@@ -11,6 +10,7 @@ import { histories, rawLogs } from '../support/histories.ts'
 import { user } from '../support/log.ts'
 import { runs } from '../support/runs.ts'
 import { write } from '../support/write.ts'
+import { catalogueOf } from '../support/catalogue/patient.ts'
 
 test('what hid an entry is found, however many summaries of summaries came after it', () => {
   const times = 4_096

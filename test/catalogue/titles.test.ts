@@ -2,7 +2,6 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type FindPage, openStore, type Store } from '../../src/index.ts'
 import { notesStreamOf } from '../../src/events/ids.ts'
-import { catalogueOf } from '../../src/catalogue/catalogue.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
@@ -10,6 +9,7 @@ import { user } from '../support/log.ts'
 import { runs } from '../support/runs.ts'
 import { stores, temporaryFolder } from '../support/stores.ts'
 import { write } from '../support/write.ts'
+import { catalogueOf } from '../support/catalogue/patient.ts'
 
 const open = async (source: Parameters<typeof openStore>[0]): Promise<Store> => {
   const store = await openStore(source)

@@ -1,5 +1,5 @@
 // Indexes a conversation in a file until it comes to an event, at which it is killed in the middle of its work.
-import { catalogueOf } from '../../../src/catalogue/catalogue.ts'
+import { catalogueOf } from '../../support/catalogue/patient.ts'
 import { openEvents } from '../../../src/api/open.ts'
 import { orThrow } from '../../../src/result/steps.ts'
 import type { EventStore, RecordedEvent } from '../../../src/store/port.ts'
