@@ -288,6 +288,9 @@ export const auditOf = (audited: Audited): Audit<'task'> => {
   }
 }
 
+/** The number of conversations that an audit checks at once; a patrol, which rests in between, has one. */
+const atOnce = 4
+
 const never = new AbortController().signal
 const noEvent = (): void => undefined
 
@@ -296,6 +299,6 @@ async function* verified(
   options: AuditOptions | undefined,
 ): AsyncGenerator<AuditFinding, void> {
   const { anchors = [], key, since } = await orThrow(checkedOptions(options, auditFields))
-  for await (const finding of auditing({ store, conversation, anchors, key, since }))
+  for await (const finding of auditing({ store, conversation, anchors, key, since, atOnce }))
     if (finding.type !== 'passed') yield finding
 }

@@ -3,12 +3,14 @@ import type { Conversation } from '../conversation/conversation.ts'
 import { invalidInput } from '../events/errors.ts'
 import { conversationOf, streamOf, turnsStreamOf } from '../events/ids.ts'
 import { auditReceipts } from '../receipts/audit.ts'
+import { several } from '../result/several.ts'
 import { orThrow, run } from '../result/steps.ts'
 import { namePages } from '../store/pages.ts'
 import { type Checkpoint as StorePlace, type EventStore, maxPage } from '../store/port.ts'
+import { neverBegun } from '../store/short-streams.ts'
 import type { Anchor } from './anchors.ts'
 import { nameOf, ownerOf } from './entries.ts'
-import { changedSince, headOf, movedSince } from './moved.ts'
+import { changedSince, type Head, headOf, movedSince } from './moved.ts'
 import { type AuditProblem, ofTurns, verifyLedger } from './verify.ts'
 
 /** The end of an audit: how much was checked. */
@@ -37,6 +39,8 @@ export interface Auditing {
   readonly since?: string | undefined
   /** How far this audit was when it was interrupted: it continues there. */
   readonly progress?: Progress | undefined
+  /** The number of conversations that are checked at once, and of entries; what is found comes in the same order. Default 1. */
+  readonly atOnce?: number | undefined
 }
 
 /** How far an audit is: what was checked so far. */
@@ -77,6 +81,7 @@ export async function* auditing({
   key,
   since: given,
   progress: before,
+  atOnce = 1,
 }: Auditing): AsyncGenerator<AuditProblem | Passed | AuditDone, void> {
   const reached = await reachedIn(given)
   const { place } = before ?? (await orThrow(run(changedSince(store, reached.place))))
@@ -91,7 +96,7 @@ export async function* auditing({
   const isWhole = given === undefined && before === undefined
   const integrity = store.integrity && isWhole ? await store.integrity()() : E.right(undefined)
   if (E.isLeft(integrity)) yield told({ type: 'problem', kind: 'store', message: integrity.left.message })
-  const checking = verifyLedger({ store, anchors, key, known: progress.entries })
+  const checking = verifyLedger({ store, anchors, key, known: progress.entries, atOnce })
   let step = await checking.next()
   for (; step.done !== true; step = await checking.next())
     if (step.value.type === 'problem') yield told(step.value)
@@ -101,28 +106,35 @@ export async function* auditing({
     }
   const { size: entries, sealed, after, turns } = step.value
   const passedOver = passedOverIn(store, after)
-  /** As `passedOver`, of what the turns of a conversation recorded. */
-  const passedOverBeside = async (id: string): Promise<AuditProblem | undefined> => {
+  const visit = async (name: string): Promise<Visited> => {
+    const id = conversationOf(name) ?? name
+    const head = await orThrow(run(headOf(store, name)))
+    const end = typeof head === 'object' ? head : undefined
+    // Of a conversation whose first write is not complete, nothing counts yet.
+    const found = end?.revision === -1 ? nothing : await ofConversation(conversation(id))
     const stream = turnsStreamOf(id)
-    const end = await orThrow(run(headOf(store, stream)))
-    const isUnsealed = typeof end === 'object' && end.revision > (sealed.get(end.name) ?? -1)
+    const isBeside = turns && !(await neverBegun(store, [stream])).has(stream)
+    const beside = isBeside ? await orThrow(run(headOf(store, stream))) : undefined
+    return { name, id, end, found, beside: typeof beside === 'object' ? beside : undefined }
+  }
+  /** As `passedOver`, of what the turns of a conversation recorded. */
+  const passedOverBeside = async ({ id, beside: end }: Visited): Promise<AuditProblem | undefined> => {
+    const stream = turnsStreamOf(id)
+    const isUnsealed = end !== undefined && end.revision > (sealed.get(end.name) ?? -1)
     const problem = isUnsealed ? await passedOver(stream, end.revision) : undefined
     return problem && { ...problem, conversation: id, message: ofTurns(problem.message) }
   }
   const isPlace = reached.place === undefined || (await hasPlace(store, reached.place))
   if (!isPlace) yield told({ type: 'problem', kind: 'store', message: placeGone })
   const since = isPlace ? reached.place : undefined
-  for await (const name of namesSince(store, since, before?.conversation)) {
-    const id = conversationOf(name) ?? name
-    const head = await orThrow(run(headOf(store, name)))
-    const end = typeof head === 'object' ? head : undefined
-    // Of a conversation whose first write is not complete, nothing counts yet.
-    const found = end?.revision === -1 ? nothing : await ofConversation(conversation(id))
+  const names = namesSince(store, since, before?.conversation)
+  for await (const visited of several(names, atOnce, visit)) {
+    const { name, id, end, found } = visited
     const last = sealed.get(id) ?? -1
     const unsealed = end && end.revision > last ? await passedOver(name, end.revision) : undefined
     if (unsealed) yield told(unsealed)
     if (end?.isUnfinished && end.revision < last) yield told(sealedBehind(id, last))
-    const beside = turns ? await passedOverBeside(id) : undefined
+    const beside = await passedOverBeside(visited)
     if (beside) yield told(beside)
     for (const problem of found.problems) yield told(problem)
     progress = {
@@ -138,6 +150,16 @@ export async function* auditing({
   const { conversation: _last, place: _place, ...counts } = progress
   const problems = progress.problems + ofLedger
   yield { type: 'done', ...counts, entries, problems, checkpoint: `${entries}@${place ?? ''}` }
+}
+
+/** A conversation that was looked at. */
+interface Visited {
+  readonly name: string
+  readonly id: string
+  readonly end: Head | undefined
+  readonly found: Outcome
+  /** The end of what its turns recorded. */
+  readonly beside: Head | undefined
 }
 
 const placeGone =

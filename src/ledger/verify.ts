@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { several } from '../result/several.ts'
 import { orThrow, run } from '../result/steps.ts'
 import { pagesOf } from '../store/pages.ts'
 import type { StoreError } from '../store/errors.ts'
@@ -55,6 +56,8 @@ export interface LedgerCheck {
   readonly key: string | undefined
   /** Of so many entries, the events were compared before. */
   readonly known: number
+  /** The number of entries whose events are compared at once. */
+  readonly atOnce: number
 }
 
 /** The beginning of a ledger, which is numbered by its revision. */
@@ -81,6 +84,7 @@ export async function* verifyLedger({
   anchors,
   key,
   known,
+  atOnce,
 }: LedgerCheck): AsyncGenerator<AuditProblem | Passed, ReadLedger> {
   const begun: Begun[] = []
   for await (const event of backwards(store, ledgerStream)) {
@@ -122,13 +126,21 @@ export async function* verifyLedger({
       for (const tile of completed) yield* tileProblems(store, number, tile)
       after = batch.after
       turns = batch.turns === true
+      const unknown: (readonly [nth: number, entry: ReturnType<typeof parseEntry>])[] = []
       for (const [index, text] of batch.entries.entries()) {
         const nth = batch.from + index
         const entry = parseEntry(text)
         if (E.isRight(entry) && entry.right.type === 'head')
           sealed.set(entry.right.name, entry.right.revision)
-        if (nth < known) continue
-        yield* entryProblems(store, entry)
+        if (nth >= known) unknown.push([nth, entry])
+      }
+      const checking = several(unknown, atOnce, async ([nth, entry]) => {
+        const problems: AuditProblem[] = []
+        for await (const one of entryProblems(store, entry)) problems.push(one)
+        return { nth, problems }
+      })
+      for await (const { nth, problems } of checking) {
+        yield* problems
         yield { type: 'passed', entries: nth + 1 }
       }
       yield { type: 'passed', entries: Math.max(known, batch.from + batch.entries.length) }

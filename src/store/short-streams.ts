@@ -2,6 +2,15 @@ import * as E from 'fp-ts/lib/Either.js'
 import { endsStream } from './pages.ts'
 import { type EventStore, type Range, type RecordedEvent, streamPage } from './port.ts'
 
+/** Those of these streams that certainly were never begun; none where the store does not tell, or cannot: then they are to be read. */
+export const neverBegun = async (
+  store: Pick<EventStore, 'neverBegun'>,
+  streams: readonly string[],
+): Promise<ReadonlySet<string>> => {
+  const told = await store.neverBegun?.(streams)()
+  return told && E.isRight(told) ? told.right : new Set()
+}
+
 /** The first page of a stream. */
 interface Beginning {
   readonly events: readonly RecordedEvent[]
@@ -21,11 +30,6 @@ interface Streams {
 export const shortStreams = (store: EventStore, { own, optional }: Streams): EventStore => {
   const begun = new Map<string, Promise<Beginning | undefined>>()
   let absent: Promise<ReadonlySet<string>> | undefined
-  /** Where the store does not tell, the streams are read. */
-  const absentOnes = async (): Promise<ReadonlySet<string>> => {
-    const told = await store.neverBegun?.(optional)()
-    return told && E.isRight(told) ? told.right : new Set()
-  }
   /** Undefined if the page cannot be read so. */
   const beginningOf = async (stream: string): Promise<Beginning | undefined> => {
     const page = await store.read({ stream, from: 0, direction: 'forwards', limit: streamPage })()
@@ -38,7 +42,7 @@ export const shortStreams = (store: EventStore, { own, optional }: Streams): Eve
       const { stream } = range
       const isOptional = optional.includes(stream)
       if (stream !== own && !isOptional) return store.read(range)()
-      if (isOptional && (await (absent ??= absentOnes())).has(stream)) return E.right([])
+      if (isOptional && (await (absent ??= neverBegun(store, optional))).has(stream)) return E.right([])
       const beginning = begun.get(stream) ?? beginningOf(stream)
       begun.set(stream, beginning)
       const known = partOf(await beginning, range)

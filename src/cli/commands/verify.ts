@@ -1,5 +1,6 @@
 import type { Command } from 'commander'
 import type { Conversation, ReceiptFinding, Store, Verified } from '../../index.ts'
+import { several } from '../../result/several.ts'
 import { type Failure, failureOf } from '../errors.ts'
 import type { Session, Shell } from '../shell.ts'
 import { plural } from '../text.ts'
@@ -34,7 +35,7 @@ export const addVerify = (program: Command, shell: Shell): void => {
           const verifying = outcomeOf(store.conversation(each), options)
           return id === undefined ? verifying.catch(unreadable(each)) : verifying
         }
-        for await (const outcome of inOrder(id === undefined ? await idsOf(session) : [id], verify)) {
+        for await (const outcome of several(id === undefined ? await idsOf(session) : [id], atOnce, verify)) {
           conversations.push(outcome)
           if (!isJson) for (const finding of findingsOf(outcome)) await writeFinding(out, finding)
         }
@@ -45,25 +46,8 @@ export const addVerify = (program: Command, shell: Shell): void => {
     )
 }
 
-/** The number of conversations that are verified at once: a store may be far away. */
+/** The number of conversations that are verified at once. */
 const atOnce = 4
-
-/** What becomes of each, in their order, although some are worked on at once. */
-async function* inOrder<A>(
-  ids: readonly string[],
-  work: (id: string) => Promise<A>,
-): AsyncGenerator<A, void> {
-  const under: Promise<A>[] = []
-  for (const id of ids) {
-    const working = work(id)
-    // Whoever waits for it is told; nobody does yet.
-    working.catch(() => undefined)
-    under.push(working)
-    const oldest = under.length < atOnce ? undefined : under.shift()
-    if (oldest) yield await oldest
-  }
-  for (const left of under) yield await left
-}
 
 interface Options {
   readonly receipts?: boolean
