@@ -14,6 +14,7 @@ import { inboxOf } from '../history/inbox.ts'
 import { turnLog } from '../history/turn-log.ts'
 import { backupOf } from '../jobs/backup.ts'
 import { collect } from '../jobs/gc.ts'
+import { listedPages } from '../jobs/listed.ts'
 import { overviewer } from '../jobs/overview.ts'
 import { run, type Steps, task } from '../result/steps.ts'
 import { toError } from '../result/typed.ts'
@@ -35,7 +36,7 @@ import { pausing } from '../workers/pausing.ts'
 import { programOn } from '../workers/program.ts'
 import { rosters } from '../workers/roster.ts'
 import { serving } from '../workers/serving.ts'
-import { withActivity } from './by-activity.ts'
+import { withIndex } from './by-index.ts'
 import type { Store } from './store.ts'
 
 export interface StoreOptions {
@@ -147,7 +148,8 @@ export const storeOn = (
   index?: string,
 ): Store => {
   const events = layered(adapter, largeContent)
-  const catalogue = lateCatalogue(events, placeOf(events.url, index), index)
+  const place = placeOf(events.url, index)
+  const catalogue = lateCatalogue(events, place, index)
   const commands = handler(events, actor)
   const notes = noteStore(events, actor)
   const beside: Beside = {
@@ -176,7 +178,12 @@ export const storeOn = (
     ...pausing(adapter, actor),
     steps: (options) => listSteps(adapter, options),
     workers: (options) => rosters(adapter, options),
-    conversations: withActivity(overviewer(events, notes.index), catalogue),
+    conversations: withIndex({
+      overviews: overviewer(events, notes.index),
+      pages: (options) => listedPages(events, notes.index, options),
+      catalogue,
+      isKept: place !== undefined,
+    }),
     importSession: (session, options) => importing(events, session, options),
     ...readers(events),
     check: () => events.integrity?.() ?? TE.right(undefined),

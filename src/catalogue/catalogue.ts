@@ -19,7 +19,7 @@ import { type Branches, branchesOf } from './branches.ts'
 import { chunkLength } from './columns.ts'
 import { feedOf, type Progress } from './feed.ts'
 import type { Indexed } from './index-file.ts'
-import { listed, overviewed, type OverviewsPage } from './list.ts'
+import { listed, overviewed, overviewsOf, type OverviewsPage } from './list.ts'
 import { filling, outlining, type PieceTaker, tallyAt } from './outline.ts'
 import type {
   BranchesPage,
@@ -49,11 +49,16 @@ const pieceLength = 8 * chunkLength
 /** How long an answer waits for the index, in milliseconds. */
 const usualPatience = 2_000
 
+/** Overviews, and whether the index had everything at some moment since it was asked. */
+export interface KnownPage extends OverviewsPage, Pick<FindPage, 'isComplete'> {}
+
 export interface OwnCatalogue extends Catalogue<'task'> {
   /** Those that were active last first, with their overviews. */
   readonly overviews: (
     options: Pick<FindFilter, 'beginning' | 'limit' | 'cursor'>,
-  ) => TaskEither<ReadError, OverviewsPage & Pick<FindPage, 'isComplete'>>
+  ) => TaskEither<ReadError, KnownPage>
+  /** The overviews of those conversations that it knows, in no order. */
+  readonly overviewsOf: (ids: readonly string[]) => TaskEither<ReadError, Omit<KnownPage, 'next'>>
   readonly close: () => Promise<void>
 }
 
@@ -221,13 +226,15 @@ export const catalogueOf = (
     limit = 50,
     cursor,
     beginning,
-  }: Parameters<OwnCatalogue['overviews']>[0]): Steps<
-    ReadError,
-    OverviewsPage & Pick<FindPage, 'isComplete'>
-  > {
+  }: Parameters<OwnCatalogue['overviews']>[0]): Steps<ReadError, KnownPage> {
     const { isComplete } = yield* feed.catchUp(patience)
     const page = yield* overviewed(store, feed, { order: 'activity', limit, cursor, beginning })
     return { isComplete, ...page }
+  }
+
+  async function* overviewsBy(ids: readonly string[]): Steps<ReadError, KnownPage> {
+    const { isComplete } = yield* feed.catchUp(patience)
+    return { isComplete, items: overviewsOf(feed, ids) }
   }
 
   /** What comes before the calls that are asked for. What is not indexed yet is read: that takes no longer than to wait for it. */
@@ -275,6 +282,7 @@ export const catalogueOf = (
   return {
     find: (options) => whole(() => find(options)),
     overviews: (options) => whole(() => overviews(options)),
+    overviewsOf: (ids) => whole(() => overviewsBy(ids)),
     search: (text, options) => whole(() => search(text, options)),
     outline: (id, options) => whole(() => outline(id, options)),
     overview: (id, options) => whole(() => overview(id, options)),

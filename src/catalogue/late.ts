@@ -22,6 +22,7 @@ export const lateCatalogue = (
   return {
     find: (options) => async () => (await loaded()).find(options)(),
     overviews: (options) => async () => (await loaded()).overviews(options)(),
+    overviewsOf: (ids) => async () => (await loaded()).overviewsOf(ids)(),
     search: (text, options) => async () => (await loaded()).search(text, options)(),
     outline: (id, options) => async () => (await loaded()).outline(id, options)(),
     overview: (id, options) => async () => (await loaded()).overview(id, options)(),

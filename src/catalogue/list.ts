@@ -161,13 +161,28 @@ export async function* overviewed(
   filter: Filter,
 ): Steps<StoreError | InvalidInput, OverviewsPage> {
   const { rows, next } = yield* rowsPage(store, feed, filter)
-  const noted = feed.read((_, { db }) => notedIn(db, rows))
-  const items = rows.map(({ id, parent, last, problem, title, time: updated, messages }) =>
+  const items = feed.read((_, { db }) => overviewsIn(db, rows))
+  return { items, ...(next !== undefined && { next }) }
+}
+
+/** Overviews of those conversations that the index knows, in no order. */
+export const overviewsOf = (feed: Feed, ids: readonly string[]): OverviewsPage['items'] =>
+  feed.read((_, { db }) =>
+    overviewsIn(
+      db,
+      selected(db, '*', [['id IN (SELECT value FROM json_each(?))', JSON.stringify(ids)]]).flatMap(
+        (row) => rowOf(row) ?? [],
+      ),
+    ),
+  )
+
+const overviewsIn = (db: DatabaseSync, rows: readonly ThreadRow[]): OverviewsPage['items'] => {
+  const noted = notedIn(db, rows)
+  return rows.map(({ id, parent, last, problem, title, time: updated, messages }) =>
     parent !== null || problem !== null || last < 0 || noted.has(id)
       ? { id }
       : { id, title, messages, events: last + 1, updated },
   )
-  return { items, ...(next !== undefined && { next }) }
 }
 
 const notedIn = (db: DatabaseSync, rows: readonly ThreadRow[]): ReadonlySet<string> =>

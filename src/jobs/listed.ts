@@ -5,10 +5,10 @@ import { type EventStore, maxPage } from '../store/port.ts'
 
 export interface ListOptions {
   /**
-   * `begun` (default; also `newest`): the conversation that was begun last in this store comes first. `activity`: the one whose last event
-   * has the latest time, by the index, for which it waits two seconds; what is not indexed by then comes last. Most is read in the index
-   * then: a conversation that was damaged since it was indexed is listed as it was. `id`: by id; all ids are read
-   * before the first comes.
+   * `begun` (also `newest`): the conversation that was begun last in this store comes first. `activity`: the one whose last event has the
+   * latest time, by the index, for which it waits two seconds; what is not indexed by then comes last. `id`: by id; all ids may be read
+   * before the first comes. Most of what is said of them is read in the index (but for `activity` only in one that is in a file): a
+   * conversation that was damaged since it was indexed is listed as it was. Default: as they were begun, and each is looked up in the store.
    */
   readonly sort?: 'begun' | 'activity' | 'id' | 'newest' | undefined
   /** Only conversations whose id begins with this. Default: all. */

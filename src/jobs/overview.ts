@@ -3,6 +3,7 @@ import { orThrow, run, type Steps } from '../result/steps.ts'
 import { toError } from '../result/typed.ts'
 import { z } from 'zod'
 import { check } from '../events/check.ts'
+import type { InvalidInput } from '../events/errors.ts'
 import { conversationOf, streamOf } from '../events/ids.ts'
 import { breath } from '../store/breath.ts'
 import { remembered } from '../store/lru.ts'
@@ -21,6 +22,9 @@ const listOptions = z.strictObject({
   beginning: z.string().optional(),
   ids: z.array(z.string()).optional(),
 })
+
+export const checkedList = (options: unknown): E.Either<InvalidInput, ListOptions> =>
+  check(listOptions, options ?? {})
 
 /** How many conversations are looked at concurrently: a store may be far away. */
 const atOnce = 50
@@ -48,7 +52,7 @@ export const overviewer = (
   }
 
   return async function* (options) {
-    await orThrow(check(listOptions, options ?? {}))
+    await orThrow(checkedList(options))
     await refresh()
     const [own, begun] = [known, since]
     const ancestors = new Map<string, readonly RecordedEvent[]>()

@@ -42,7 +42,7 @@ Examples:
         'existing',
         async ({ store, out, isJson, host }, { sort: asked, limit = Infinity }: Options) => {
           const isKnown = asked !== 'activity' || (await store.catalogue.find({ limit: 1 })).isComplete
-          const sort = isKnown ? asked : 'begun'
+          const sort = isKnown ? asked : undefined
           if (!isKnown)
             host.stderr.write(
               'those begun last come first: not all is indexed yet, by which the last activity is known\n',

@@ -91,10 +91,11 @@ const unreadable =
   (conversation: string) =>
   (thrown: unknown): Outcome => ({ conversation, events: 0, error: withoutStack(thrown) })
 
+/** By id. As the store tells them: without an order, the index is not asked. */
 const idsOf = async ({ store }: Session): Promise<readonly string[]> => {
   const ids: string[] = []
-  for await (const { id } of store.conversations({ sort: 'id' })) ids.push(id)
-  return ids
+  for await (const { id } of store.conversations()) ids.push(id)
+  return ids.toSorted()
 }
 
 const findingsOf = (outcome: Outcome): readonly FindingParts[] => {

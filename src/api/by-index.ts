@@ -1,0 +1,82 @@
+import type { KnownPage, OwnCatalogue } from '../catalogue/catalogue.ts'
+import type { OverviewsPage } from '../catalogue/list.ts'
+import type { Listed, ListOptions } from '../jobs/listed.ts'
+import type { Overview } from '../jobs/glance.ts'
+import { checkedList } from '../jobs/overview.ts'
+import { orThrow } from '../result/steps.ts'
+import { breath } from '../store/breath.ts'
+
+/** What a list is made of. */
+interface Sources {
+  /** Looks conversations up in the store. */
+  readonly overviews: (options?: ListOptions) => AsyncGenerator<Overview, void>
+  /** Their names as the store has them. */
+  readonly pages: (options: ListOptions) => AsyncGenerator<readonly Listed[], void>
+  readonly catalogue: Pick<OwnCatalogue, 'overviews' | 'overviewsOf'>
+  /** Whether the index is in a file: to make one in memory takes longer than to list what the store can put in order. */
+  readonly isKept: boolean
+}
+
+/** Conversations of the first page by activity, and of each after it. */
+const [first, more] = [100, 1_000]
+
+/**
+ * Lists conversations in an order that was asked for: what the index cannot tell of a conversation is looked up in the store. By their last
+ * activity, the index puts them in order, and of what it does not know yet, the one begun last comes first; else the store does.
+ */
+export const withIndex = (sources: Sources): Sources['overviews'] =>
+  async function* (options) {
+    const { sort, ids } = await orThrow(checkedList(options))
+    if (sort === undefined || ids !== undefined) return yield* sources.overviews(options)
+    if (sort === 'activity') return yield* byActivity(sources, options?.beginning)
+    return yield* sources.isKept ? asNamed(sources, { ...options }) : sources.overviews(options)
+  }
+
+async function* byActivity(sources: Sources, beginning: string | undefined): AsyncGenerator<Overview, void> {
+  const { overviews, catalogue } = sources
+  const seen = new Set<string>()
+  let isComplete = true
+  for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
+    const limit = isFirst ? first : more
+    const page = await orThrow(catalogue.overviews({ beginning, limit, cursor })())
+    isComplete &&= page.isComplete
+    const ids = page.items.map(({ id }) => id)
+    for (const id of ids) seen.add(id)
+    yield* lookedUp(sources, ids, page.isComplete ? page.items : [])
+    cursor = page.next
+  }
+  if (isComplete) return
+  for await (const overview of overviews({ beginning })) if (!seen.has(overview.id)) yield overview
+}
+
+/** Once the index does not know everything, it is not waited for again. */
+async function* asNamed(sources: Sources, options: ListOptions): AsyncGenerator<Overview, void> {
+  let isComplete = true
+  for await (const page of sources.pages(options)) {
+    const ids = page.map(({ id }) => id)
+    const known: Omit<KnownPage, 'next'> | undefined = isComplete
+      ? await orThrow(sources.catalogue.overviewsOf(ids)())
+      : undefined
+    isComplete &&= known?.isComplete === true
+    yield* isComplete ? lookedUp(sources, ids, known?.items ?? []) : sources.overviews({ ids })
+  }
+}
+
+/** Conversations in the order given, with what is known of them; those that there are not are left out. */
+async function* lookedUp(
+  { overviews }: Sources,
+  ids: readonly string[],
+  items: OverviewsPage['items'],
+): AsyncGenerator<Overview, void> {
+  await breath()
+  const all = new Map<string, Overview>(
+    items.flatMap((item) => ('title' in item ? [[item.id, item] as const] : [])),
+  )
+  const unknown = ids.filter((id) => !all.has(id))
+  if (unknown.length > 0)
+    for await (const overview of overviews({ ids: unknown })) all.set(overview.id, overview)
+  for (const id of ids) {
+    const overview = all.get(id)
+    if (overview) yield overview
+  }
+}
