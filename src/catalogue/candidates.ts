@@ -1,4 +1,5 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
+import type { Feed } from './feed.ts'
 import type { Part } from './lineage.ts'
 import { matchOf } from './texts.ts'
 
@@ -21,47 +22,35 @@ export interface Asked {
   readonly through: number
 }
 
-/** Candidates that are looked up at a time. */
-const atOnce = 100
+const fewest = 100
 
-const columns = 'docs.doc AS doc, thread, first, last'
-const words = `SELECT ${columns} FROM words CROSS JOIN docs ON docs.doc = words.rowid WHERE words MATCH ?`
-const own = 'thread IN (SELECT value FROM json_each(?))'
-
-/** The newest candidates; fewer than `atOnce` if there are no more. */
-export const candidatesIn = (db: DatabaseSync, { wanted, parts, through }: Asked): readonly Candidate[] => {
-  const rows = (sql: string, ...given: readonly (string | number)[]): readonly Candidate[] =>
-    db
-      .prepare(sql)
-      .all(...given)
-      .map(candidateOf)
-  const order = `ORDER BY words.rowid DESC LIMIT ${atOnce}`
-  if (!parts) return rows(`${words} AND words.rowid <= ? ${order}`, matchOf(wanted), through)
-  const threads = JSON.stringify(parts.map(({ row }) => row.n))
-  const few = rows(
-    `SELECT ${columns} FROM docs WHERE ${own} AND doc <= ? ORDER BY doc DESC LIMIT ${atOnce}`,
-    threads,
-    through,
-  )
+/** Candidates, the newest first; of a conversation, those of others may be among them. */
+export async function* candidatesOf(
+  feed: Pick<Feed, 'read' | 'each'>,
+  { wanted, parts, through }: Asked,
+): AsyncGenerator<Candidate, void> {
+  const own = parts && feed.read((_, { db }) => newestOf(db, parts, through))
   // What little there is need not be looked up among that of all others.
-  const found =
-    few.length < atOnce
-      ? few
-      : rows(`${words} AND words.rowid <= ? AND ${own} ${order}`, matchOf(wanted), through, threads)
-  return found
+  if (own && own.length < fewest) return yield* own
+  for await (const row of feed.each(
+    `SELECT ${columns} FROM words CROSS JOIN docs ON docs.doc = words.rowid
+     WHERE words MATCH ? AND words.rowid <= ? ORDER BY words.rowid DESC`,
+    matchOf(wanted),
+    own?.[0]?.doc ?? through,
+  ))
+    yield candidateOf(row)
 }
 
-export const isLastPage = (page: readonly Candidate[]): boolean => page.length < atOnce
+const columns = 'docs.doc AS doc, thread, first, last'
 
-/** The newest candidates of all conversations; fewer than `limit` if there are no more. What is passed over costs as much as what is found. */
-export const manyCandidatesIn = (
-  db: DatabaseSync,
-  { wanted, through }: Asked,
-  limit: number,
-): readonly Candidate[] =>
+/** The newest documents of a conversation, whatever they have. */
+const newestOf = (db: DatabaseSync, parts: readonly Part[], through: number): readonly Candidate[] =>
   db
-    .prepare(`${words} AND words.rowid <= ? ORDER BY words.rowid DESC LIMIT ?`)
-    .all(matchOf(wanted), through, limit)
+    .prepare(
+      `SELECT ${columns} FROM docs WHERE thread IN (SELECT value FROM json_each(?)) AND doc <= ?
+       ORDER BY doc DESC LIMIT ${fewest}`,
+    )
+    .all(JSON.stringify(parts.map(({ row }) => row.n)), through)
     .map(candidateOf)
 
 const candidateOf = (row: Readonly<Record<string, SQLOutputValue>>): Candidate => ({

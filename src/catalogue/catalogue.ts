@@ -40,7 +40,7 @@ import type {
 import { searched, unsearchable } from './search.ts'
 import type { ThreadRow } from './thread.ts'
 import { traitNames } from './traits.ts'
-import { fateIn, viewIn } from './views.ts'
+import { fateIn, viewOf } from './views.ts'
 
 /** The most events of an outline. */
 const longest = 100_000
@@ -260,13 +260,15 @@ export const catalogueOf = (
     const known = yield* upTo(id)
     if (at > known.last) return yield outOfRange(id, at, known.last)
     if (known.indexed < at) return undefined
-    return read(id, { ...known, indexed: at }, (row, { rows }, db) => {
-      const view = viewIn(db, rows, row)
-      return of.flatMap((position): readonly EntryFate[] => {
+    const row = read(id, { ...known, indexed: at }, (found) => found)
+    const view = row && (await viewOf(feed, row))
+    return (
+      view &&
+      of.flatMap((position): readonly EntryFate[] => {
         const fate = position >= 0 && position <= at ? fateIn(view, position, at) : undefined
         return fate ? [{ position, ...fate }] : []
       })
-    })
+    )
   }
 
   /** Asks again if a file turned out to be damaged meanwhile: a part of the answer was made of it. */

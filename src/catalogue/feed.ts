@@ -1,3 +1,4 @@
+import type { SQLInputValue, SQLOutputValue } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import { notesStreamOf, streamOf } from '../events/ids.ts'
@@ -8,7 +9,7 @@ import { breath } from '../store/breath.ts'
 import { isOfEvent, type StoreError, storeClosed } from '../store/errors.ts'
 import { storeError } from '../store/sqlite/errors.ts'
 import { type Checkpoint, type EventStore, type RecordedEvent, streamPage } from '../store/port.ts'
-import { type CatalogueFile, inMemory, isDamage, isUnwritable, openFile } from './file.ts'
+import { type CatalogueFile, inMemory, isDamage, isUnwritable, openAgain, openFile } from './file.ts'
 import { type Indexed, indexedIn, type Reached } from './index-file.ts'
 import type { PageSums } from './page-sums.ts'
 
@@ -20,6 +21,8 @@ export interface Progress {
   readonly problem?: string
 }
 
+type Row = Readonly<Record<string, SQLOutputValue>>
+
 /** Keeps an index up to date with its store. */
 export interface Feed {
   /**
@@ -29,6 +32,11 @@ export interface Feed {
   readonly catchUp: (patience: number) => Steps<StoreError | InvalidInput, Progress>
   /** Reads of the index as it is now. A damaged file is left, and the next one begun. */
   readonly read: <A>(reading: (indexed: Indexed, file: CatalogueFile) => A) => A
+  /**
+   * Reads rows of the index as it is when that begins, with turns of the event loop between them. Ends early where the file turns out to be
+   * damaged, or was left.
+   */
+  readonly each: (sql: string, ...given: readonly SQLInputValue[]) => AsyncGenerator<Row, void>
   /** The number of damaged files that were left: an answer that was begun before is made of two. */
   readonly left: () => number
   readonly close: () => Promise<void>
@@ -83,6 +91,27 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
       if (!isDamage(error)) throw error
       open(file?.name ?? '')
       return reading(contents(), current())
+    }
+  }
+
+  const each: Feed['each'] = async function* (sql, ...given) {
+    const from = current()
+    const own = openAgain(from)
+    try {
+      const statement = (own ?? from.db).prepare(sql)
+      // A file that is being read by a connection cannot be written by the same one, once another process has written to it.
+      const isApart = own !== undefined || from.name === undefined
+      for (const row of isApart ? statement.iterate(...given) : statement.all(...given)) {
+        yield row
+        const pause = breath()
+        if (pause) await pause
+      }
+    } catch (error) {
+      if (file !== from) return
+      if (!isDamage(error)) throw error
+      open(from.name ?? '')
+    } finally {
+      own?.close()
     }
   }
 
@@ -221,6 +250,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
       }
     },
     read,
+    each,
     left: () => left,
     close: async () => {
       isClosed = true

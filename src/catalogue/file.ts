@@ -43,6 +43,27 @@ export const openFile = (place: string | undefined, damaged?: string): Catalogue
   }
 }
 
+/**
+ * Opens a file once more, for who reads it while others write to it. Undefined in memory, where it cannot be opened, or is another file by
+ * now.
+ */
+export const openAgain = ({ db, name }: CatalogueFile): DatabaseSync | undefined => {
+  if (name === undefined) return undefined
+  let again: DatabaseSync | undefined
+  try {
+    again = new DatabaseSync(name, { readOnly: true, timeout })
+    if (buildOf(again) === buildOf(db)) return again
+  } catch {
+    // Then what is open has to do.
+  }
+  again?.close()
+  return undefined
+}
+
+/** Tells a file from others that were made of the same store. */
+export const buildOf = (db: DatabaseSync): string =>
+  String(db.prepare("SELECT value FROM meta WHERE key = 'build'").get()?.['value'])
+
 /** @param why it is not in a file, if it was to be: something thrown, or a reason */
 export const inMemory = (why?: unknown): CatalogueFile => {
   const db = new DatabaseSync(':memory:')

@@ -6,6 +6,7 @@ import { conversationOf, notedIn } from '../events/ids.ts'
 import { textsOf } from '../projections/found.ts'
 import type { Checkpoint, RecordedEvent } from '../store/port.ts'
 import { factsOf } from './facts.ts'
+import { buildOf } from './file.ts'
 import { type Rows, rowsIn } from './rows.ts'
 import type { Thread } from './thread.ts'
 import { type Threads, threadsOf } from './threads.ts'
@@ -154,7 +155,7 @@ export const indexedIn = (db: DatabaseSync): Indexed => {
     rows,
     threads,
     reached,
-    build: String(db.prepare("SELECT value FROM meta WHERE key = 'build'").get()?.['value']),
+    build: buildOf(db),
     take: (events, from, to) =>
       transact(from, to, () => {
         let landmark: Landmark | undefined

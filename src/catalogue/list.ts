@@ -5,7 +5,7 @@ import { ok, type Steps } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
 import type { StoreError } from '../store/errors.ts'
 import type { EventStore } from '../store/port.ts'
-import { type Candidate, manyCandidatesIn } from './candidates.ts'
+import { type Candidate, candidatesOf } from './candidates.ts'
 import { cursorOf, cursorText } from './cursor.ts'
 import type { Feed } from './feed.ts'
 import { curveOf } from './outline.ts'
@@ -223,22 +223,16 @@ interface MayHave {
 const textsOf = async (feed: Feed, q: string): Promise<MayHave> => {
   const wanted = fold(q)
   const said = new Map<number, Candidate[]>()
-  let through = isSearchable(q) ? Number.MAX_SAFE_INTEGER : -1
-  for (let limit = fewCandidates; through >= 0; limit = Math.min(limit * 2, mostCandidates)) {
-    const page = feed.read((_, { db }) => manyCandidatesIn(db, { wanted, through }, limit))
-    for (const candidate of page) {
+  const through = Number.MAX_SAFE_INTEGER
+  if (isSearchable(q))
+    for await (const candidate of candidatesOf(feed, { wanted, through })) {
       const before = said.get(candidate.thread)
       if (before) before.push(candidate)
       else said.set(candidate.thread, [candidate])
     }
-    through = page.length < limit ? -1 : (page.at(-1)?.doc ?? 0) - 1
-    await breath()
-  }
   return { titled: feed.read((_, { db }) => titledWith(db, wanted)), said }
 }
 
-/** Candidates that are looked up together: more and more, as each page passes over those before it. */
-const [fewCandidates, mostCandidates] = [500, 5_000]
 /** So many conversations are named in a query; among more, those that may have a text are soon met. */
 const mostNamed = 1_000
 

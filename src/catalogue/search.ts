@@ -10,7 +10,7 @@ import { breath } from '../store/breath.ts'
 import { isOfEvent, type StoreError } from '../store/errors.ts'
 import { pagesOf } from '../store/pages.ts'
 import type { EventStore } from '../store/port.ts'
-import { type Candidate, candidatesIn, isLastPage } from './candidates.ts'
+import { type Candidate, candidatesOf } from './candidates.ts'
 import { cursorOf, cursorText } from './cursor.ts'
 import type { Feed } from './feed.ts'
 import type { CatalogueFile } from './file.ts'
@@ -19,7 +19,7 @@ import { partsOf } from './lineage.ts'
 import { titlesWith, titleWith } from './titles.ts'
 import { isSearchable, longestQuery, shortestQuery } from './texts.ts'
 import type { ThreadRow } from './thread.ts'
-import { type View, viewIn } from './views.ts'
+import { type View, viewOf } from './views.ts'
 
 /** What is looked for, and where. */
 export interface Searched {
@@ -50,7 +50,7 @@ export async function* searched(
     conversation ? titleWith(db, partsOf(rows, conversation), wanted) : titlesWith(db, wanted, limit)
   const build = feed.read((indexed) => indexed.build)
   const [doc, position] = cursor === undefined ? [] : yield* ok(cursorOf(cursor, build, 2))
-  let through = typeof doc === 'number' ? doc : Number.MAX_SAFE_INTEGER
+  const through = typeof doc === 'number' ? doc : Number.MAX_SAFE_INTEGER
   let before = typeof position === 'number' ? position : Infinity
   const items: Hit[] = []
   const titles = cursor === undefined ? feed.read(titlesOf) : []
@@ -64,28 +64,23 @@ export async function* searched(
     ...(problem !== undefined && { problem }),
   })
 
-  for (;;) {
-    const page = feed.read(({ rows }, { db }) => {
-      const parts = conversation && partsOf(rows, conversation)
-      return candidatesIn(db, { wanted, parts, through })
-    })
-    for (const candidate of page) {
-      const view = views(candidate.thread)
-      const read = view && (yield* eventsOf(store, view, candidate))
-      problem ??= read?.problem
-      for (const event of read?.events.toReversed() ?? []) {
-        const excerpt = event.position < before ? excerptOf(event, wanted) : undefined
-        if (!view || !excerpt) continue
-        if (items.length === limit) return answer([candidate.doc, event.position + 1])
-        items.push(hitOf(view, event, excerpt))
-      }
-      through = candidate.doc - 1
-      before = Infinity
-      await breath()
-      if (performance.now() - began > patience) return answer([through, Number.MAX_SAFE_INTEGER])
+  const parts = conversation && feed.read(({ rows }) => partsOf(rows, conversation))
+  const threads = parts && new Set(parts.map(({ row }) => row.n))
+  for await (const candidate of candidatesOf(feed, { wanted, parts, through })) {
+    const view = threads?.has(candidate.thread) === false ? undefined : views(candidate.thread)
+    const read = view && (yield* eventsOf(store, view, candidate))
+    problem ??= read?.problem
+    for (const event of read?.events.toReversed() ?? []) {
+      const excerpt = event.position < before ? excerptOf(event, wanted) : undefined
+      if (!view || !excerpt) continue
+      if (items.length === limit) return answer([candidate.doc, event.position + 1])
+      items.push(hitOf(view.conversation, await view.view(), event, excerpt))
     }
-    if (isLastPage(page)) return answer()
+    before = Infinity
+    await breath()
+    if (performance.now() - began > patience) return answer([candidate.doc - 1, Number.MAX_SAFE_INTEGER])
   }
+  return answer()
 }
 
 /** A thread as it is looked at: by itself, or as a part of the conversation that is searched. */
@@ -95,7 +90,7 @@ interface Looked {
   readonly thread: ThreadRow
   /** The last position that belongs to it. */
   readonly last: number
-  readonly of: <A>(looking: (view: View) => A) => A
+  readonly view: () => Promise<View>
 }
 
 const viewsOf = (feed: Feed, conversation: ThreadRow | undefined) => {
@@ -106,13 +101,9 @@ const viewsOf = (feed: Feed, conversation: ThreadRow | undefined) => {
       const whole = conversation ?? thread
       if (!thread || !whole) return undefined
       const { last = -1 } = partsOf(rows, whole).find(({ row }) => row.n === n) ?? {}
-      let view: { readonly of: Indexed; readonly its: View } | undefined
-      const of: Looked['of'] = (looking) =>
-        feed.read((indexed, { db }) => {
-          if (view?.of !== indexed) view = { of: indexed, its: viewIn(db, indexed.rows, whole) }
-          return looking(view.its)
-        })
-      return { conversation: whole.id, thread, last, of }
+      let its: Promise<View> | undefined
+      const view: Looked['view'] = () => (its ??= viewOf(feed, whole))
+      return { conversation: whole.id, thread, last, view }
     })
   return (n: number): Looked | undefined => {
     if (!known.has(n)) known.set(n, look(n))
@@ -151,8 +142,8 @@ export async function* textIn(
   return events.some((event) => excerptOf(event, wanted))
 }
 
-const hitOf = ({ conversation, of }: Looked, event: ConversationEvent, excerpt: Excerpt): Hit => {
+const hitOf = (conversation: string, view: View, event: ConversationEvent, excerpt: Excerpt): Hit => {
   const { position, metadata } = event
-  const { kind, states } = of((view) => ({ kind: view.kindAt(position), states: view.statesOf(position) }))
+  const [kind, states] = [view.kindAt(position), view.statesOf(position)]
   return { conversation, position, kind, time: metadata.time, excerpt, ...states }
 }

@@ -20,16 +20,16 @@ export interface Mark extends Omit<Turning, 'span'> {
   readonly covers?: Covers | undefined
 }
 
-/** @param marks those of a conversation, ascending */
-export const turningsOf = (marks: readonly Mark[]): readonly Turning[] => {
+/** Makes turnings of the marks of a conversation, which are given one by one, ascending. */
+export const turner = (): ((mark: Mark) => Turning) => {
   const spans = new Map<number, Covers>()
-  return marks.map(({ covers, ...turning }) => {
+  return ({ covers, ...turning }) => {
     if (!covers) return turning
     const { first, last } = covers
     const span = { first: spans.get(first)?.first ?? first, last: spans.get(last)?.last ?? last }
     spans.set(turning.position, span)
     return { ...turning, span }
-  })
+  }
 }
 
 /** The state of an entry as seen from a position. @param turnings those of the conversation, ascending */

@@ -2,10 +2,12 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { EventKind } from '../projections/columns.ts'
 import type { Fate, Status } from '../projections/full.ts'
 import type { Hit, Visibility } from '../projections/lookups.ts'
+import { breath } from '../store/breath.ts'
 import { isMessage } from './facts.ts'
+import type { Feed } from './feed.ts'
 import { type Part, partsOf } from './lineage.ts'
 import type { Chunk, Rows } from './rows.ts'
-import { type Mark, stateAt, turningsOf } from './states.ts'
+import { type Mark, stateAt, turner, type Turning } from './states.ts'
 import { placeIn, type ThreadRow } from './thread.ts'
 
 /** A conversation, to be looked at from several positions. */
@@ -15,17 +17,29 @@ export interface View {
   readonly kindAt: (position: number) => EventKind
 }
 
+/** Marks that are read in one step. */
+const atOnce = 1_000
+
 /** @param row as far as is to be looked at */
-export const viewIn = (db: DatabaseSync, rows: Rows, row: ThreadRow): View => {
-  const parts = partsOf(rows, row)
-  const turnings = turningsOf(parts.flatMap((part) => marksIn(db, part)))
+export const viewOf = async (feed: Pick<Feed, 'read'>, row: ThreadRow): Promise<View> => {
+  const parts = feed.read(({ rows }) => partsOf(rows, row))
+  const turnings: Turning[] = []
+  const turning = turner()
+  for (const part of parts)
+    for (let after = -1, page = atOnce; page === atOnce;) {
+      const marks = feed.read((_, { db }) => marksIn(db, part, after))
+      for (const mark of marks) turnings.push(turning(mark))
+      after = marks.at(-1)?.position ?? after
+      page = marks.length
+      await breath()
+    }
   /** Whoever asks of many positions asks of those beside each other. */
   const read = new Map<string, Chunk>()
   const stateIn: View['stateAt'] = (entry, at) => stateAt(turnings, entry, at)
   return {
     stateAt: stateIn,
     statesOf: (entry) => {
-      const reply = replyAfter(rows, parts, entry)
+      const reply = feed.read(({ rows }) => replyAfter(rows, parts, entry))
       return {
         now: stateIn(entry, row.last),
         then: stateIn(entry, reply === undefined ? row.last : reply - 1),
@@ -36,20 +50,20 @@ export const viewIn = (db: DatabaseSync, rows: Rows, row: ThreadRow): View => {
       if (!part) return '-'
       const { number, index } = placeIn(part.row, position)
       const name = `${part.row.n} ${number}`
-      const chunk = read.get(name) ?? rows.chunks(part.row, number, number)[0]
+      const chunk = read.get(name) ?? feed.read(({ rows }) => rows.chunks(part.row, number, number)[0])
       if (chunk) read.set(name, chunk)
       return chunk?.columns.kindAt(index) ?? '-'
     },
   }
 }
 
-const marksIn = (db: DatabaseSync, { row: { n }, last: end }: Part): readonly Mark[] =>
+const marksIn = (db: DatabaseSync, { row: { n }, last: end }: Part, after: number): readonly Mark[] =>
   db
     .prepare(
       `SELECT position, kind, target, first, last, tally IS NOT NULL AS hides FROM marks
-       WHERE thread = ? AND position <= ? ORDER BY position`,
+       WHERE thread = ? AND position > ? AND position <= ? ORDER BY position LIMIT ${atOnce}`,
     )
-    .all(n, end)
+    .all(n, after, end)
     .map(({ position, kind, target, first, last, hides }) => ({
       position: Number(position),
       kind: String(kind) as EventKind,

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Mark, stateAt, turningsOf } from '../../src/catalogue/states.ts'
+import { type Mark, stateAt, turner } from '../../src/catalogue/states.ts'
 import { full } from '../../src/projections/full.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import { atEnd } from '../support/at-end.ts'
@@ -21,7 +21,7 @@ test('what hid an entry is found, however many summaries of summaries came after
     const first = time === 0 ? 1 : time === times / 2 ? 0 : summary
     marks.push({ position: summary + 4, kind: 'C', target: -1, covers: { first, last: summary + 3 } })
   }
-  const state = (entry: number) => stateAt(turningsOf(marks), entry, 4 * times)
+  const state = (entry: number) => stateAt(marks.map(turner()), entry, 4 * times)
   expect(state(0)).toEqual({ state: 'hidden', by: 4 * 2_049 })
   expect(state(1)).toEqual({ state: 'hidden', by: 4 })
   expect(state(8_001)).toEqual({ state: 'hidden', by: 8_004 })
