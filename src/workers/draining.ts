@@ -18,9 +18,9 @@ export interface WorkerEnded {
   readonly isRecorded: boolean
 }
 
-/** How long a worker may take after its grace to let go of what it holds, and then to say that it has stopped, in milliseconds. */
+/** How long a worker may take after its grace to let go of what it holds, and for that and to say that it has stopped, in milliseconds. */
 const parting = 1_000
-const lastWord = 400
+const farewell = 1_400
 
 /** Resolves when the signal aborts. */
 export const aborted = (signal: AbortSignal): Promise<void> =>
@@ -47,9 +47,10 @@ export const drain = async (
   const { store, actor, clock } = around
   const areOver = (): boolean => runs.size === 0
   await watch.until(areOver, settings.grace)
+  const end = clock.now() + farewell
   endAll(runs, `${worker} stops`)
   await watch.until(areOver, parting)
   const sayStopped = () => run(tell(store, actor, worker, { type: 'WorkerStopped', data: {} }))
-  const said = await within(clock, lastWord, stopBeating().then(sayStopped))
+  const said = await within(clock, end - clock.now(), stopBeating().then(sayStopped))
   return endedBy('stopped', runs, said !== undefined && E.isRight(said))
 }
