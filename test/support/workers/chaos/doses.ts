@@ -79,8 +79,8 @@ const short = (seed: number) =>
       talk: { conversations: 12, rounds: 4, say: calls },
     },
     'C9 SQLite': {
-      // Nobody dies, so no claim may expire, however slow the machine is.
-      setting: { on: 'SQLite', workers: 2, slots: 4, slow: 200, ttl: 120_000, seed },
+      // Nobody dies, so no claim may expire and no turn be ended, however slow the machine is.
+      setting: { on: 'SQLite', workers: 2, slots: 4, slow: 200, ttl: 120_000, grace: 120_000, seed },
       talk: { conversations: 12, rounds: 3, say: anything },
       doses: [{ fault: 'replace', times: 3, every: [100, 300] }],
     },
