@@ -12,7 +12,7 @@ export default defineConfig({
     'testing/index': 'src/testing/index.ts',
     'cli/main': 'src/cli/main.ts',
     // Beside the chunk of what starts it.
-    'chunks/read-thread': 'src/jobs/read-thread.ts',
+    'chunks/read-thread': 'src/transfer/read-thread.ts',
   },
   platform: 'node',
   // The first loads a lot, and only when a store needs it; the others are the program's own.

@@ -27,7 +27,7 @@ class SlowFirst extends BaseSequencer {
       '/cli/',
       '/contract/',
       '/store/',
-      '/context/',
+      '/turn/',
     ]
     const rank = ({ moduleId }: TestSpecification): string => {
       const at = slow.findIndex((part) => moduleId.includes(part))
@@ -45,7 +45,7 @@ export default defineConfig({
       { find: /^palimpsest\/core$/, replacement: new URL('./src/core.ts', import.meta.url).pathname },
       {
         find: /^palimpsest\/client$/,
-        replacement: new URL('./src/client/index.ts', import.meta.url).pathname,
+        replacement: new URL('./src/server/client/index.ts', import.meta.url).pathname,
       },
       { find: /^palimpsest\/fp$/, replacement: new URL('./src/fp.ts', import.meta.url).pathname },
       {

@@ -1,5 +1,5 @@
 import { newCommandId, streamOf } from '../src/events/ids.ts'
-import { encodeChain } from '../src/history/encode.ts'
+import { encodeChain } from '../src/conversation/writing/encode.ts'
 import { orThrow } from '../src/result/steps.ts'
 import type { EventStore } from '../src/store/port.ts'
 

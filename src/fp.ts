@@ -4,12 +4,12 @@ import './needed-node.ts'
 
 export { openStore } from './api/open.ts'
 export { registerStore } from './api/schemes.ts'
-export { registerFormat } from './formats/registry.ts'
+export { registerFormat } from './transfer/formats/registry.ts'
 export { copyConversations } from './api/copy-conversations.ts'
 export type { StoreOptions } from './api/open.ts'
 export type { FollowConversations, FollowedEvent, Store, StreamedEvent } from './api/store.ts'
 export type { Conversation } from './conversation/conversation.ts'
-export type { EventsOptions } from './conversation/following.ts'
+export type { EventsOptions } from './conversation/reading/following.ts'
 export type {
   At,
   DiffOptions,
@@ -18,7 +18,7 @@ export type {
   FullWithNotes,
   FullWithoutNotes,
   VerifyOptions,
-} from './conversation/reading.ts'
+} from './conversation/reading/reading.ts'
 export type {
   AppendAfterRewind,
   AppendHere,
@@ -43,22 +43,27 @@ export type {
   TruncateInput,
   UndoInput,
   WriteOptions,
-} from './conversation/inputs.ts'
-export type { OpenStepInfo, StepsOptions, StepState } from './workers/listing.ts'
-export type { Roster, RosterOptions, WorkerInfo } from './workers/roster.ts'
-export type { AnswerRequest, RequestError, TurnFactsOptions, UnparkOptions } from './workers/requests.ts'
-export type { WorkerEnded } from './workers/draining.ts'
-export type { ServedEvent } from './workers/give.ts'
-export type { Worker } from './workers/serving.ts'
-export type { Served, WorkerOptions } from './workers/worker-options.ts'
-export { requesting } from './workers/requests.ts'
-export type { StepTaken } from './workers/runs.ts'
+} from './conversation/writing/inputs.ts'
+export type { OpenStepInfo, StepsOptions, StepState } from './agent/workers/listing.ts'
+export type { Roster, RosterOptions, WorkerInfo } from './agent/workers/roster.ts'
+export type {
+  AnswerRequest,
+  RequestError,
+  TurnFactsOptions,
+  UnparkOptions,
+} from './agent/workers/requests.ts'
+export type { WorkerEnded } from './agent/workers/draining.ts'
+export type { ServedEvent } from './agent/workers/give.ts'
+export type { Worker } from './agent/workers/serving.ts'
+export type { Served, WorkerOptions } from './agent/workers/worker-options.ts'
+export { requesting } from './agent/workers/requests.ts'
+export type { StepTaken } from './agent/workers/runs.ts'
 export type { CopyConversations } from './api/copy-conversations.ts'
-export type { Copied } from './jobs/copy.ts'
-export type { CopyError } from './jobs/copy-stream.ts'
-export type { LinkToConversation, LinkToRef, NewLink, NewNote } from './conversation/new-notes.ts'
-export type { LinksOptions } from './conversation/noting.ts'
-export type { NotesOptions } from './history/note-reader.ts'
+export type { Copied } from './transfer/copy.ts'
+export type { CopyError } from './transfer/copy-stream.ts'
+export type { LinkToConversation, LinkToRef, NewLink, NewNote } from './conversation/beside/new-notes.ts'
+export type { LinksOptions } from './conversation/beside/noting.ts'
+export type { NotesOptions } from './conversation/beside/note-reader.ts'
 export type {
   AppendError,
   ConfigureError,
@@ -72,14 +77,14 @@ export type {
   UndoError,
   WriteError,
 } from './store/errors.ts'
-export type { ImportError } from './formats/errors.ts'
-export type { SessionFile } from './formats/parse-session.ts'
-export type { SessionStream } from './jobs/read-session.ts'
-export type { Format, ImportReport, Step } from './formats/plan.ts'
-export type { FormatTaken, SessionConversation, SessionFormat } from './formats/registry.ts'
-export type { ImportOptions } from './jobs/import.ts'
-export type { Imported } from './jobs/imported.ts'
-export type { Collected, GcOptions } from './jobs/gc.ts'
+export type { ImportError } from './transfer/formats/errors.ts'
+export type { SessionFile } from './transfer/formats/parse-session.ts'
+export type { SessionStream } from './transfer/read-session.ts'
+export type { Format, ImportReport, Step } from './transfer/formats/plan.ts'
+export type { FormatTaken, SessionConversation, SessionFormat } from './transfer/formats/registry.ts'
+export type { ImportOptions } from './transfer/import.ts'
+export type { Imported } from './transfer/imported.ts'
+export type { Collected, GcOptions } from './store/blobs/gc.ts'
 export type { BackedUp, BackupOptions, BlobInfo } from './store/port.ts'
 export type {
   AllPage,
@@ -102,7 +107,7 @@ export type { OpenEventStore, SchemeTaken, UnknownScheme } from './store/schemes
 export { isError } from './api/errors.ts'
 export type { PalimpsestError, ErrorOf } from './api/errors.ts'
 export type { OpenError } from './api/schemes.ts'
-export type { BackupError } from './jobs/backup.ts'
+export type { BackupError } from './store/backup.ts'
 export type {
   BranchesPage,
   BucketsPage,
@@ -129,79 +134,86 @@ export type {
   SealerOptions,
   SealOptions,
   StatusOptions,
-} from './ledger/audit.ts'
-export type { ExportRecord, RecordedExport } from './ledger/exports.ts'
-export type { Anchored } from './ledger/anchoring.ts'
-export type { Anchor, Anchoring } from './ledger/anchors.ts'
-export type { BeginOptions, LedgerKey } from './ledger/begin.ts'
-export type { BeginError, LedgerError, ProofError, SealError } from './ledger/errors.ts'
-export type { Signer } from './ledger/keys.ts'
-export type { LedgerProof, ProofKey } from './ledger/prove.ts'
-export type { SealedNow, Unsealable } from './ledger/seal.ts'
-export type { SealerEvent } from './ledger/sealer.ts'
-export type { LedgerStanding, SealedHead } from './ledger/standing.ts'
-export type { AnchorStatus, LedgerStatus } from './ledger/status.ts'
-export type { AuditDone } from './ledger/auditing.ts'
-export type { PatrolEvent, PatrolOptions, PatrolRound } from './ledger/patrol.ts'
-export type { AuditProblem } from './ledger/verify.ts'
-export type { ListOptions } from './jobs/listed.ts'
-export type { Overview } from './jobs/glance.ts'
-export type { PlacedEvent } from './history/stored.ts'
-export type { Discrepancy, Verified } from './jobs/verify.ts'
-export type { Written, WrittenEvent } from './history/encode.ts'
+} from './audit/ledger/audit.ts'
+export type { ExportRecord, RecordedExport } from './audit/ledger/exports.ts'
+export type { Anchored } from './audit/ledger/anchoring.ts'
+export type { Anchor, Anchoring } from './audit/ledger/anchors.ts'
+export type { BeginOptions, LedgerKey } from './audit/ledger/begin.ts'
+export type { BeginError, LedgerError, ProofError, SealError } from './audit/ledger/errors.ts'
+export type { Signer } from './audit/ledger/keys.ts'
+export type { LedgerProof, ProofKey } from './audit/ledger/prove.ts'
+export type { SealedNow, Unsealable } from './audit/ledger/seal.ts'
+export type { SealerEvent } from './audit/ledger/sealer.ts'
+export type { LedgerStanding, SealedHead } from './audit/ledger/standing.ts'
+export type { AnchorStatus, LedgerStatus } from './audit/ledger/status.ts'
+export type { AuditDone } from './audit/ledger/auditing.ts'
+export type { PatrolEvent, PatrolOptions, PatrolRound } from './audit/ledger/patrol.ts'
+export type { AuditProblem } from './audit/ledger/verify.ts'
+export type { ListOptions } from './catalogue/list/listed.ts'
+export type { Overview } from './catalogue/list/glance.ts'
+export type { PlacedEvent } from './conversation/reading/stored.ts'
+export type { Discrepancy, Verified } from './conversation/verify.ts'
+export type { Written, WrittenEvent } from './conversation/writing/encode.ts'
 export type { Checkpoint } from './store/port.ts'
 
-export { type DocumentOptions, exportDocument, type WrittenDocument } from './evidence/document.ts'
-export { type Evidence, exportEvidence } from './evidence/export.ts'
-export type { EvidenceError } from './evidence/source.ts'
-export type { EvidenceOptions } from './evidence/options.ts'
-export { modelCalls, type ReceiptsVerified, verifyReceipts } from './receipts/audit.ts'
-export type { ReceiptFinding } from './receipts/finding.ts'
-export { type SentCall, sentCall } from './receipts/sent.ts'
-export type { ModelCall, UnprovenCall } from './receipts/calls.ts'
+export { type DocumentOptions, exportDocument, type WrittenDocument } from './audit/evidence/document.ts'
+export { type Evidence, exportEvidence } from './audit/evidence/export.ts'
+export type { EvidenceError } from './audit/evidence/source.ts'
+export type { EvidenceOptions } from './audit/evidence/options.ts'
+export { modelCalls, type ReceiptsVerified, verifyReceipts } from './agent/receipts/audit.ts'
+export type { ReceiptFinding } from './agent/receipts/finding.ts'
+export { type SentCall, sentCall } from './agent/receipts/sent.ts'
+export type { ModelCall, UnprovenCall } from './agent/receipts/calls.ts'
 
 export * from './core.ts'
 
-export { streams, turns } from './turn/turns.ts'
-export { cancelling } from './turn/say/cancel.ts'
-export { queuedIn, saying } from './turn/say/say.ts'
-export type { CancelError, CancelOptions } from './turn/say/cancel.ts'
-export type { QueuedMessages, Said, SayError, SayOptions } from './turn/say/say.ts'
-export { resultReader } from './turn/results/result-reader.ts'
-export type { ResultReader } from './turn/results/result-reader.ts'
-export { mcpTools } from './tools/mcp.ts'
-export type { McpClient, McpTool } from './tools/mcp-client.ts'
-export type { McpError, McpFailed, McpOptions } from './tools/mcp.ts'
-export type { ToolNameTaken } from './tools/mcp-names.ts'
-export { tool } from './tools/tool.ts'
-export { tokensOf } from './context/tokens/count.ts'
-export { countTokens } from './context/tokens/tokens.ts'
-export { manageContext } from './context/policy/policy.ts'
-export { condenseWith } from './context/summary/condense.ts'
-export { receiptOf } from './receipts/receipt.ts'
-export { currentRenderer, requestOf, type Requested } from './receipts/request.ts'
-export { summarizer } from './context/summary/summarizer.ts'
-export { requestOfSummary } from './receipts/summary-request.ts'
-export { anthropicModel } from './models/anthropic/model.ts'
-export type { AnthropicClient, AnthropicOptions } from './models/anthropic/model.ts'
-export { openAiModel } from './models/openai/model.ts'
-export type { ChatForm } from './models/form.ts'
-export type { OpenAiClient } from './models/openai/client.ts'
-export type { OpenAiOptions } from './models/openai/model.ts'
-export type { Counted, CountOptions } from './context/tokens/count.ts'
-export type { FailedCall, Model, ModelError, ModelRequest, Reply, ReplyEvent } from './models/model.ts'
-export type { ContextSettings } from './context/policy/settings.ts'
+export { streams, turns } from './agent/turn/turns.ts'
+export { cancelling } from './agent/turn/say/cancel.ts'
+export { queuedIn, saying } from './agent/turn/say/say.ts'
+export type { CancelError, CancelOptions } from './agent/turn/say/cancel.ts'
+export type { QueuedMessages, Said, SayError, SayOptions } from './agent/turn/say/say.ts'
+export { resultReader } from './agent/turn/results/result-reader.ts'
+export type { ResultReader } from './agent/turn/results/result-reader.ts'
+export { mcpTools } from './agent/tools/mcp.ts'
+export type { McpClient, McpTool } from './agent/tools/mcp-client.ts'
+export type { McpError, McpFailed, McpOptions } from './agent/tools/mcp.ts'
+export type { ToolNameTaken } from './agent/tools/mcp-names.ts'
+export { tool } from './agent/tools/tool.ts'
+export { tokensOf } from './agent/context/tokens/count.ts'
+export { countTokens } from './agent/context/tokens/tokens.ts'
+export { manageContext } from './agent/context/policy/policy.ts'
+export { condenseWith } from './agent/context/summary/condense.ts'
+export { receiptOf } from './agent/receipts/receipt.ts'
+export { currentRenderer, requestOf, type Requested } from './agent/receipts/request.ts'
+export { summarizer } from './agent/context/summary/summarizer.ts'
+export { requestOfSummary } from './agent/receipts/summary-request.ts'
+export { anthropicModel } from './agent/models/anthropic/model.ts'
+export type { AnthropicClient, AnthropicOptions } from './agent/models/anthropic/model.ts'
+export { openAiModel } from './agent/models/openai/model.ts'
+export type { ChatForm } from './agent/models/form.ts'
+export type { OpenAiClient } from './agent/models/openai/client.ts'
+export type { OpenAiOptions } from './agent/models/openai/model.ts'
+export type { Counted, CountOptions } from './agent/context/tokens/count.ts'
+export type { FailedCall, Model, ModelError, ModelRequest, Reply, ReplyEvent } from './agent/models/model.ts'
+export type { ContextSettings } from './agent/context/policy/settings.ts'
 export type {
   Summarized,
   Summarizer,
   SummarizerSettings,
   SummaryInput,
-} from './context/summary/summarizer.ts'
-export type { Effect, ToolCall, ToolContext, ToolFunction, Tools, ToolSettings } from './tools/settings.ts'
-export type { Tool, ToolDefinition, ToolOptions } from './tools/tool.ts'
-export type { OutputOf, StandardSchema } from './tools/standard-schema.ts'
-export type { TokenCount } from './context/tokens/tokens.ts'
-export type { DoneEvent, TurnEvent } from './turn/streamed.ts'
+} from './agent/context/summary/summarizer.ts'
+export type {
+  Effect,
+  ToolCall,
+  ToolContext,
+  ToolFunction,
+  Tools,
+  ToolSettings,
+} from './agent/tools/settings.ts'
+export type { Tool, ToolDefinition, ToolOptions } from './agent/tools/tool.ts'
+export type { OutputOf, StandardSchema } from './agent/tools/standard-schema.ts'
+export type { TokenCount } from './agent/context/tokens/tokens.ts'
+export type { DoneEvent, TurnEvent } from './agent/turn/streamed.ts'
 export type {
   CondensedEvent,
   ReplyRecordedEvent,
@@ -218,16 +230,16 @@ export type {
   TruncatedEvent,
   WaitingCall,
   WaitingEvent,
-} from './turn/stream/turn-event.ts'
-export type { ModelUsage, TurnUsage } from './turn/spending/account.ts'
-export type { Budget } from './turn/spending/budget.ts'
-export { prices, pricesAsOf } from './turn/spending/prices.ts'
-export type { Price, Prices, Rates } from './turn/spending/prices.ts'
-export type { Usage } from './turn/spending/usage.ts'
-export type { NextStep, StepSettings, StopWhen, TurnStep } from './turn/turn-step.ts'
-export type { Turned, TurnError } from './turn/turned.ts'
-export type { WaitOptions } from './turn/calls/calls.ts'
-export { deciding } from './turn/calls/decisions.ts'
+} from './agent/turn/stream/turn-event.ts'
+export type { ModelUsage, TurnUsage } from './agent/turn/spending/account.ts'
+export type { Budget } from './agent/turn/spending/budget.ts'
+export { prices, pricesAsOf } from './agent/turn/spending/prices.ts'
+export type { Price, Prices, Rates } from './agent/turn/spending/prices.ts'
+export type { Usage } from './agent/turn/spending/usage.ts'
+export type { NextStep, StepSettings, StopWhen, TurnStep } from './agent/turn/turn-step.ts'
+export type { Turned, TurnError } from './agent/turn/turned.ts'
+export type { WaitOptions } from './agent/turn/calls/calls.ts'
+export { deciding } from './agent/turn/calls/decisions.ts'
 export type {
   Approval,
   Awaited,
@@ -236,6 +248,6 @@ export type {
   Denial,
   Withdrawal,
   WithdrawalError,
-} from './turn/calls/decisions.ts'
-export type { SomeOf, TurnOptions } from './turn/options.ts'
-export type { RequestOptions } from './receipts/request.ts'
+} from './agent/turn/calls/decisions.ts'
+export type { SomeOf, TurnOptions } from './agent/turn/options.ts'
+export type { RequestOptions } from './agent/receipts/request.ts'

@@ -1,20 +1,20 @@
 import './needed-node.ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { tryCatch } from 'fp-ts/lib/TaskEither.js'
-import { type ResultReader, resultReader as reader } from './turn/results/result-reader.ts'
+import { type ResultReader, resultReader as reader } from './agent/turn/results/result-reader.ts'
 import { type Conversation, promiseStore, type Store, toPromise } from './api/promises.ts'
 import { registerStore as register } from './api/schemes.ts'
 import { toError } from './result/typed.ts'
 import type { ReadError } from './store/errors.ts'
-import type { McpClient } from './tools/mcp-client.ts'
-import { type McpOptions, mcpTools as mcpToolsOf } from './tools/mcp.ts'
-import type { StandardSchema } from './tools/standard-schema.ts'
-import { type Tool, tool as toolOf, type ToolOptions } from './tools/tool.ts'
+import type { McpClient } from './agent/tools/mcp-client.ts'
+import { type McpOptions, mcpTools as mcpToolsOf } from './agent/tools/mcp.ts'
+import type { StandardSchema } from './agent/tools/standard-schema.ts'
+import { type Tool, tool as toolOf, type ToolOptions } from './agent/tools/tool.ts'
 import type { EventStore } from './store/port.ts'
-import { registerFormat as registerOwnFormat, type SessionFormat } from './formats/registry.ts'
+import { registerFormat as registerOwnFormat, type SessionFormat } from './transfer/formats/registry.ts'
 import type { OpenEventStore, Scheme } from './store/schemes.ts'
 import { type CopyConversations, copyConversations as copy } from './api/copy-conversations.ts'
-import type { Copied } from './jobs/copy.ts'
+import type { Copied } from './transfer/copy.ts'
 import { openStore as openTask, type StoreOptions } from './api/open.ts'
 
 /**
@@ -81,19 +81,19 @@ export const registerFormat = (format: SessionFormat): void => {
 }
 
 export type { Conversation, Store, Worker } from './api/promises.ts'
-export type { DocumentOptions, WrittenDocument } from './evidence/document.ts'
-export type { Evidence } from './evidence/export.ts'
-export type { EvidenceOptions } from './evidence/options.ts'
-export type { ReceiptsVerified } from './receipts/audit.ts'
-export type { ReceiptFinding } from './receipts/finding.ts'
-export type { SentCall } from './receipts/sent.ts'
-export type { ModelCall, UnprovenCall } from './receipts/calls.ts'
+export type { DocumentOptions, WrittenDocument } from './audit/evidence/document.ts'
+export type { Evidence } from './audit/evidence/export.ts'
+export type { EvidenceOptions } from './audit/evidence/options.ts'
+export type { ReceiptsVerified } from './agent/receipts/audit.ts'
+export type { ReceiptFinding } from './agent/receipts/finding.ts'
+export type { SentCall } from './agent/receipts/sent.ts'
+export type { ModelCall, UnprovenCall } from './agent/receipts/calls.ts'
 export type { CopyConversations } from './api/copy-conversations.ts'
-export type { Copied } from './jobs/copy.ts'
-export type { CopyError } from './jobs/copy-stream.ts'
-export type { CommandInput } from './conversation/previewing.ts'
-export type { Preview } from './history/preview.ts'
-export type { EventsOptions } from './conversation/following.ts'
+export type { Copied } from './transfer/copy.ts'
+export type { CopyError } from './transfer/copy-stream.ts'
+export type { CommandInput } from './conversation/writing/previewing.ts'
+export type { Preview } from './conversation/writing/preview.ts'
+export type { EventsOptions } from './conversation/reading/following.ts'
 export type {
   At,
   DiffOptions,
@@ -102,7 +102,7 @@ export type {
   FullWithNotes,
   FullWithoutNotes,
   VerifyOptions,
-} from './conversation/reading.ts'
+} from './conversation/reading/reading.ts'
 export type {
   AppendAfterRewind,
   AppendHere,
@@ -127,10 +127,10 @@ export type {
   TruncateInput,
   UndoInput,
   WriteOptions,
-} from './conversation/inputs.ts'
-export type { LinkToConversation, LinkToRef, NewLink, NewNote } from './conversation/new-notes.ts'
-export type { LinksOptions } from './conversation/noting.ts'
-export type { NotesOptions } from './history/note-reader.ts'
+} from './conversation/writing/inputs.ts'
+export type { LinkToConversation, LinkToRef, NewLink, NewNote } from './conversation/beside/new-notes.ts'
+export type { LinksOptions } from './conversation/beside/noting.ts'
+export type { NotesOptions } from './conversation/beside/note-reader.ts'
 export type {
   AppendError,
   ConfigureError,
@@ -144,14 +144,14 @@ export type {
   UndoError,
   WriteError,
 } from './store/errors.ts'
-export type { ImportError } from './formats/errors.ts'
-export type { SessionFile } from './formats/parse-session.ts'
-export type { SessionStream } from './jobs/read-session.ts'
-export type { Format, ImportReport, Step } from './formats/plan.ts'
-export type { FormatTaken, SessionConversation, SessionFormat } from './formats/registry.ts'
-export type { ImportOptions } from './jobs/import.ts'
-export type { Imported } from './jobs/imported.ts'
-export type { Collected, GcOptions } from './jobs/gc.ts'
+export type { ImportError } from './transfer/formats/errors.ts'
+export type { SessionFile } from './transfer/formats/parse-session.ts'
+export type { SessionStream } from './transfer/read-session.ts'
+export type { Format, ImportReport, Step } from './transfer/formats/plan.ts'
+export type { FormatTaken, SessionConversation, SessionFormat } from './transfer/formats/registry.ts'
+export type { ImportOptions } from './transfer/import.ts'
+export type { Imported } from './transfer/imported.ts'
+export type { Collected, GcOptions } from './store/blobs/gc.ts'
 export type { BackedUp, BackupOptions, BlobInfo } from './store/port.ts'
 export type {
   AllPage,
@@ -175,7 +175,7 @@ export type { OpenEventStore, SchemeTaken, UnknownScheme } from './store/schemes
 export { isError } from './api/errors.ts'
 export type { PalimpsestError, ErrorOf } from './api/errors.ts'
 export type { OpenError } from './api/schemes.ts'
-export type { BackupError } from './jobs/backup.ts'
+export type { BackupError } from './store/backup.ts'
 export type {
   BranchesPage,
   BucketsPage,
@@ -202,28 +202,28 @@ export type {
   SealerOptions,
   SealOptions,
   StatusOptions,
-} from './ledger/audit.ts'
-export type { ExportRecord, RecordedExport } from './ledger/exports.ts'
-export type { Anchored } from './ledger/anchoring.ts'
-export type { Anchor, Anchoring } from './ledger/anchors.ts'
-export type { BeginOptions, LedgerKey } from './ledger/begin.ts'
-export type { BeginError, LedgerError, ProofError, SealError } from './ledger/errors.ts'
-export type { Signer } from './ledger/keys.ts'
-export type { LedgerProof, ProofKey } from './ledger/prove.ts'
-export type { SealedNow, Unsealable } from './ledger/seal.ts'
-export type { SealerEvent } from './ledger/sealer.ts'
-export type { LedgerStanding, SealedHead } from './ledger/standing.ts'
-export type { AnchorStatus, LedgerStatus } from './ledger/status.ts'
-export type { AuditDone } from './ledger/auditing.ts'
-export type { PatrolEvent, PatrolOptions, PatrolRound } from './ledger/patrol.ts'
-export type { AuditProblem } from './ledger/verify.ts'
-export type { ListOptions } from './jobs/listed.ts'
-export type { Overview } from './jobs/glance.ts'
+} from './audit/ledger/audit.ts'
+export type { ExportRecord, RecordedExport } from './audit/ledger/exports.ts'
+export type { Anchored } from './audit/ledger/anchoring.ts'
+export type { Anchor, Anchoring } from './audit/ledger/anchors.ts'
+export type { BeginOptions, LedgerKey } from './audit/ledger/begin.ts'
+export type { BeginError, LedgerError, ProofError, SealError } from './audit/ledger/errors.ts'
+export type { Signer } from './audit/ledger/keys.ts'
+export type { LedgerProof, ProofKey } from './audit/ledger/prove.ts'
+export type { SealedNow, Unsealable } from './audit/ledger/seal.ts'
+export type { SealerEvent } from './audit/ledger/sealer.ts'
+export type { LedgerStanding, SealedHead } from './audit/ledger/standing.ts'
+export type { AnchorStatus, LedgerStatus } from './audit/ledger/status.ts'
+export type { AuditDone } from './audit/ledger/auditing.ts'
+export type { PatrolEvent, PatrolOptions, PatrolRound } from './audit/ledger/patrol.ts'
+export type { AuditProblem } from './audit/ledger/verify.ts'
+export type { ListOptions } from './catalogue/list/listed.ts'
+export type { Overview } from './catalogue/list/glance.ts'
 export type { StoreOptions } from './api/open.ts'
 export type { FollowConversations, FollowedEvent, StreamedEvent } from './api/store.ts'
-export type { PlacedEvent } from './history/stored.ts'
-export type { Discrepancy, Verified } from './jobs/verify.ts'
-export type { Written, WrittenEvent } from './history/encode.ts'
+export type { PlacedEvent } from './conversation/reading/stored.ts'
+export type { Discrepancy, Verified } from './conversation/verify.ts'
+export type { Written, WrittenEvent } from './conversation/writing/encode.ts'
 export type { Change, Diff } from './projections/diff.ts'
 export type { Effective, Item, MessageItem, SummaryItem, TruncationItem } from './projections/effective.ts'
 export type { Entry, Fate, FullOptions, Status } from './projections/full.ts'
@@ -340,33 +340,40 @@ export const tool = <S extends StandardSchema>(options: ToolOptions<S>): Tool =>
 export const mcpTools = (client: McpClient, options?: McpOptions): Promise<readonly Tool[]> =>
   toPromise(mcpToolsOf(client, options))
 
-export type { McpClient, McpTool } from './tools/mcp-client.ts'
-export type { McpError, McpFailed, McpOptions } from './tools/mcp.ts'
-export type { ToolNameTaken } from './tools/mcp-names.ts'
-export type { ResultReader } from './turn/results/result-reader.ts'
-export { summarizer } from './context/summary/summarizer.ts'
+export type { McpClient, McpTool } from './agent/tools/mcp-client.ts'
+export type { McpError, McpFailed, McpOptions } from './agent/tools/mcp.ts'
+export type { ToolNameTaken } from './agent/tools/mcp-names.ts'
+export type { ResultReader } from './agent/turn/results/result-reader.ts'
+export { summarizer } from './agent/context/summary/summarizer.ts'
 export { sliceOf } from './projections/effective.ts'
 export { messagesOf } from './projections/effective.ts'
-export { anthropicModel } from './models/anthropic/model.ts'
-export type { AnthropicClient, AnthropicOptions } from './models/anthropic/model.ts'
-export { openAiModel } from './models/openai/model.ts'
-export type { ChatForm } from './models/form.ts'
-export type { OpenAiClient } from './models/openai/client.ts'
-export type { OpenAiOptions } from './models/openai/model.ts'
-export type { Counted, CountOptions } from './context/tokens/count.ts'
-export type { FailedCall, Model, ModelError, ModelRequest, Reply, ReplyEvent } from './models/model.ts'
-export type { ContextSettings } from './context/policy/settings.ts'
+export { anthropicModel } from './agent/models/anthropic/model.ts'
+export type { AnthropicClient, AnthropicOptions } from './agent/models/anthropic/model.ts'
+export { openAiModel } from './agent/models/openai/model.ts'
+export type { ChatForm } from './agent/models/form.ts'
+export type { OpenAiClient } from './agent/models/openai/client.ts'
+export type { OpenAiOptions } from './agent/models/openai/model.ts'
+export type { Counted, CountOptions } from './agent/context/tokens/count.ts'
+export type { FailedCall, Model, ModelError, ModelRequest, Reply, ReplyEvent } from './agent/models/model.ts'
+export type { ContextSettings } from './agent/context/policy/settings.ts'
 export type {
   Summarized,
   Summarizer,
   SummarizerSettings,
   SummaryInput,
-} from './context/summary/summarizer.ts'
-export type { Effect, ToolCall, ToolContext, ToolFunction, Tools, ToolSettings } from './tools/settings.ts'
-export type { Tool, ToolDefinition, ToolOptions } from './tools/tool.ts'
-export type { OutputOf, StandardSchema } from './tools/standard-schema.ts'
-export type { TokenCount } from './context/tokens/tokens.ts'
-export type { DoneEvent, TurnEvent } from './turn/streamed.ts'
+} from './agent/context/summary/summarizer.ts'
+export type {
+  Effect,
+  ToolCall,
+  ToolContext,
+  ToolFunction,
+  Tools,
+  ToolSettings,
+} from './agent/tools/settings.ts'
+export type { Tool, ToolDefinition, ToolOptions } from './agent/tools/tool.ts'
+export type { OutputOf, StandardSchema } from './agent/tools/standard-schema.ts'
+export type { TokenCount } from './agent/context/tokens/tokens.ts'
+export type { DoneEvent, TurnEvent } from './agent/turn/streamed.ts'
 export type {
   CondensedEvent,
   ReplyRecordedEvent,
@@ -383,17 +390,17 @@ export type {
   TruncatedEvent,
   WaitingCall,
   WaitingEvent,
-} from './turn/stream/turn-event.ts'
-export type { ModelUsage, TurnUsage } from './turn/spending/account.ts'
-export type { Budget } from './turn/spending/budget.ts'
-export { prices, pricesAsOf } from './turn/spending/prices.ts'
-export type { Price, Prices, Rates } from './turn/spending/prices.ts'
-export type { Usage } from './turn/spending/usage.ts'
-export type { NextStep, StepSettings, StopWhen, TurnStep } from './turn/turn-step.ts'
-export type { Turned, TurnError } from './turn/turned.ts'
-export type { CancelError, CancelOptions } from './turn/say/cancel.ts'
-export type { QueuedMessages, Said, SayError, SayOptions } from './turn/say/say.ts'
-export type { WaitOptions } from './turn/calls/calls.ts'
+} from './agent/turn/stream/turn-event.ts'
+export type { ModelUsage, TurnUsage } from './agent/turn/spending/account.ts'
+export type { Budget } from './agent/turn/spending/budget.ts'
+export { prices, pricesAsOf } from './agent/turn/spending/prices.ts'
+export type { Price, Prices, Rates } from './agent/turn/spending/prices.ts'
+export type { Usage } from './agent/turn/spending/usage.ts'
+export type { NextStep, StepSettings, StopWhen, TurnStep } from './agent/turn/turn-step.ts'
+export type { Turned, TurnError } from './agent/turn/turned.ts'
+export type { CancelError, CancelOptions } from './agent/turn/say/cancel.ts'
+export type { QueuedMessages, Said, SayError, SayOptions } from './agent/turn/say/say.ts'
+export type { WaitOptions } from './agent/turn/calls/calls.ts'
 export type {
   Approval,
   Awaited,
@@ -402,12 +409,12 @@ export type {
   Denial,
   Withdrawal,
   WithdrawalError,
-} from './turn/calls/decisions.ts'
-export type { OpenStepInfo, StepsOptions, StepState } from './workers/listing.ts'
-export type { Roster, RosterOptions, WorkerInfo } from './workers/roster.ts'
-export type { Held } from './workers/holding.ts'
-export type { WorkerError, WorkerNotFound } from './workers/pausing.ts'
-export type { Period, TenantBudget, TenantPolicy, WorkPolicy } from './workers/policy.ts'
+} from './agent/turn/calls/decisions.ts'
+export type { OpenStepInfo, StepsOptions, StepState } from './agent/workers/listing.ts'
+export type { Roster, RosterOptions, WorkerInfo } from './agent/workers/roster.ts'
+export type { Held } from './agent/workers/holding.ts'
+export type { WorkerError, WorkerNotFound } from './agent/workers/pausing.ts'
+export type { Period, TenantBudget, TenantPolicy, WorkPolicy } from './agent/workers/policy.ts'
 export type {
   AnswerRequest,
   PauseOptions,
@@ -415,10 +422,10 @@ export type {
   ResumeOptions,
   TurnFactsOptions,
   UnparkOptions,
-} from './workers/requests.ts'
+} from './agent/workers/requests.ts'
 export type { RecordedTurnFact } from './events/turn-events.ts'
-export type { WorkerEnded } from './workers/draining.ts'
-export type { ServedEvent } from './workers/give.ts'
-export type { Served, WorkerOptions } from './workers/worker-options.ts'
-export type { StepTaken } from './workers/runs.ts'
-export type { SomeOf, TurnOptions } from './turn/options.ts'
+export type { WorkerEnded } from './agent/workers/draining.ts'
+export type { ServedEvent } from './agent/workers/give.ts'
+export type { Served, WorkerOptions } from './agent/workers/worker-options.ts'
+export type { StepTaken } from './agent/workers/runs.ts'
+export type { SomeOf, TurnOptions } from './agent/turn/options.ts'

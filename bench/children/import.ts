@@ -2,8 +2,8 @@
 // seconds of processor time that this took, and the peak of the resident memory in MiB.
 import { createReadStream } from 'node:fs'
 import { collecting } from '../../src/cli/collect.ts'
-import { splitLines } from '../../src/formats/split-lines.ts'
-import { takeNotes } from '../../src/formats/source.ts'
+import { splitLines } from '../../src/transfer/formats/split-lines.ts'
+import { takeNotes } from '../../src/transfer/formats/source.ts'
 import { openStore } from '../../src/index.ts'
 
 const [, , file = '', store] = process.argv

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { palimpsestLine } from '../../src/formats/write-palimpsest.ts'
+import { palimpsestLine } from '../../src/transfer/formats/write-palimpsest.ts'
 import { openStore, type Conversation, type Store } from '../../src/index.ts'
 import { messageAt } from '../messages.ts'
 import { atMost, count, duration, type PartResult, times } from '../report.ts'

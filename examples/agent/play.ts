@@ -1,6 +1,6 @@
 import { type AnyBlock, isBlock } from '../../src/events/blocks.ts'
 import type { Conversation, ConversationEvent } from '../../src/index.ts'
-import { countTokens } from '../../src/context/tokens/tokens.ts'
+import { countTokens } from '../../src/agent/context/tokens/tokens.ts'
 import { prompts } from './prompts.ts'
 
 /** What the log says of events: those of one turn, or of several. */

@@ -1,7 +1,7 @@
 import { fileAnchor } from '../../src/audit.ts'
 import { type AuditProblem, openStore } from '../../src/index.ts'
-import { verdictLines, verifyEvidence } from '../../src/evidence/verify.ts'
-import { parseKey } from '../../src/ledger/keys.ts'
+import { verdictLines, verifyEvidence } from '../../src/audit/evidence/verify.ts'
+import { parseKey } from '../../src/audit/ledger/keys.ts'
 import { orThrow } from '../../src/result/steps.ts'
 import type { Made } from './made.ts'
 

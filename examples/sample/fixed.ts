@@ -1,7 +1,7 @@
 import { hashOf } from '../../src/events/codec.ts'
 import { eventId, notesStreamOf, streamOf } from '../../src/events/ids.ts'
-import { palimpsestLine } from '../../src/formats/write-palimpsest.ts'
-import type { PlacedEvent } from '../../src/history/stored.ts'
+import { palimpsestLine } from '../../src/transfer/formats/write-palimpsest.ts'
+import type { PlacedEvent } from '../../src/conversation/reading/stored.ts'
 import type { Store } from '../../src/index.ts'
 
 /** When it begins, and how long after an event the next one comes, in milliseconds. */

@@ -1,8 +1,8 @@
 import type { KnownPage, OwnCatalogue } from '../catalogue/catalogue.ts'
 import type { OverviewsPage } from '../catalogue/list.ts'
-import type { Listed, ListOptions } from '../jobs/listed.ts'
-import type { Overview } from '../jobs/glance.ts'
-import { checkedList } from '../jobs/overview.ts'
+import type { Listed, ListOptions } from '../catalogue/list/listed.ts'
+import type { Overview } from '../catalogue/list/glance.ts'
+import { checkedList } from '../catalogue/list/overview.ts'
 import { orThrow } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
 

@@ -1,25 +1,25 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { modelCalls, type ReceiptsVerified, verifyReceipts } from '../receipts/audit.ts'
-import type { DocumentOptions, WrittenDocument } from '../evidence/document.ts'
-import type { Evidence } from '../evidence/export.ts'
-import type { EvidenceOptions } from '../evidence/options.ts'
-import type { ModelCall } from '../receipts/calls.ts'
-import { type SentCall, sentCall } from '../receipts/sent.ts'
-import { type Counted, type CountOptions, tokensOf } from '../context/tokens/count.ts'
-import { turning } from '../turn/turns.ts'
-import type { TurnEvent } from '../turn/streamed.ts'
-import { cancelling, type CancelOptions } from '../turn/say/cancel.ts'
-import { queuedIn, type QueuedMessages, type Said, saying, type SayOptions } from '../turn/say/say.ts'
-import { type Deciding, deciding } from '../turn/calls/decisions.ts'
-import type { Turned } from '../turn/turned.ts'
-import type { TurnOptions } from '../turn/options.ts'
+import { modelCalls, type ReceiptsVerified, verifyReceipts } from '../agent/receipts/audit.ts'
+import type { DocumentOptions, WrittenDocument } from '../audit/evidence/document.ts'
+import type { Evidence } from '../audit/evidence/export.ts'
+import type { EvidenceOptions } from '../audit/evidence/options.ts'
+import type { ModelCall } from '../agent/receipts/calls.ts'
+import { type SentCall, sentCall } from '../agent/receipts/sent.ts'
+import { type Counted, type CountOptions, tokensOf } from '../agent/context/tokens/count.ts'
+import { turning } from '../agent/turn/turns.ts'
+import type { TurnEvent } from '../agent/turn/streamed.ts'
+import { cancelling, type CancelOptions } from '../agent/turn/say/cancel.ts'
+import { queuedIn, type QueuedMessages, type Said, saying, type SayOptions } from '../agent/turn/say/say.ts'
+import { type Deciding, deciding } from '../agent/turn/calls/decisions.ts'
+import type { Turned } from '../agent/turn/turned.ts'
+import type { TurnOptions } from '../agent/turn/options.ts'
 import type { ConversationOf, Conversation as TaskConversation } from '../conversation/conversation.ts'
-import type { MessageInput } from '../conversation/inputs.ts'
-import type { At, FullReader } from '../conversation/reading.ts'
+import type { MessageInput } from '../conversation/writing/inputs.ts'
+import type { At, FullReader } from '../conversation/reading/reading.ts'
 import { toError } from '../result/typed.ts'
-import type { Worker as WorkerOf } from '../workers/serving.ts'
-import { type Requesting, requesting } from '../workers/requests.ts'
+import type { Worker as WorkerOf } from '../agent/workers/serving.ts'
+import { type Requesting, requesting } from '../agent/workers/requests.ts'
 import type { Store as TaskStore, StoreOf } from './store.ts'
 
 // The edge between the library, which returns TaskEithers, and programs that use await: the same methods as promises that reject with
@@ -200,11 +200,11 @@ export const promiseConversation = (chat: TaskConversation): Conversation => {
     verifyReceipts: promised(() => verifyReceipts(chat)),
     // Few programs need it.
     evidence: async (options) => {
-      const { exportEvidence } = await import('../evidence/export.ts')
+      const { exportEvidence } = await import('../audit/evidence/export.ts')
       return toPromise(exportEvidence(chat, options))
     },
     document: async (options) => {
-      const { exportDocument } = await import('../evidence/document.ts')
+      const { exportDocument } = await import('../audit/evidence/document.ts')
       return toPromise(exportDocument(chat, options))
     },
   }

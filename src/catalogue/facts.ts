@@ -1,7 +1,7 @@
 import { type Block, isBlock } from '../events/blocks.ts'
 import { contentOf, type ConversationEvent, type Covers } from '../events/events.ts'
-import { type AnsweredSummary, answeredSummary } from '../receipts/calls.ts'
-import { estimatePrompt } from '../context/tokens/estimate.ts'
+import { type AnsweredSummary, answeredSummary } from '../agent/receipts/calls.ts'
+import { estimatePrompt } from '../agent/context/tokens/estimate.ts'
 import type { EventKind, MessageKind } from '../projections/columns.ts'
 import { tokensByBytes } from '../projections/tokens.ts'
 

@@ -1,8 +1,8 @@
 import { once } from 'node:events'
 import type { Writable } from 'node:stream'
 import pc from 'picocolors'
-import { jsonPieces } from '../formats/json-pieces.ts'
-import { visibleJson } from '../formats/visible.ts'
+import { jsonPieces } from '../transfer/formats/json-pieces.ts'
+import { visibleJson } from '../transfer/formats/visible.ts'
 import { paintLine, type Part } from './text.ts'
 
 /** Where a command prints. */

@@ -1,6 +1,6 @@
 import { Command, CommanderError, Option } from 'commander'
 import pc from 'picocolors'
-import { visibleJson, visibleLines } from '../formats/visible.ts'
+import { visibleJson, visibleLines } from '../transfer/formats/visible.ts'
 import { withoutSecrets } from '../api/secrets.ts'
 import { addCommands } from './commands/index.ts'
 import { type Failure, failureOf, usage } from './errors.ts'

@@ -1,7 +1,7 @@
 import { type Dirent, readdirSync, type Stats, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { type FileUnreadable, fileUnreadable, noFiles } from '../formats/errors.ts'
-import { ownFormats } from '../formats/registry.ts'
+import { type FileUnreadable, fileUnreadable, noFiles } from '../transfer/formats/errors.ts'
+import { ownFormats } from '../transfer/formats/registry.ts'
 
 /** A file to import. */
 export interface SessionPath {

@@ -1,5 +1,5 @@
 import type pc from 'picocolors'
-import { visible } from '../formats/visible.ts'
+import { visible } from '../transfer/formats/visible.ts'
 
 type Colors = ReturnType<typeof pc.createColors>
 

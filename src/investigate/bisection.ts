@@ -1,4 +1,4 @@
-import { memo } from '../memo/memo.ts'
+import { memo } from '../projections/memo.ts'
 
 /** What somebody said of the conversation as it was at a position. */
 export type Verdict = 'good' | 'bad' | 'skip'

@@ -1,6 +1,6 @@
 import type { Log } from '../projections/path.ts'
-import type { Prices } from '../turn/spending/prices.ts'
-import { countsIn, inputOf } from '../turn/spending/usage.ts'
+import type { Prices } from '../agent/turn/spending/prices.ts'
+import { countsIn, inputOf } from '../agent/turn/spending/usage.ts'
 import { adviceOn } from './advice.ts'
 import { breakBetween, type CacheBreak, type CountedReply } from './breaks.ts'
 import { historiesOf } from './histories.ts'

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Conversation } from '../api/promises.ts'
 import { check } from '../events/check.ts'
 import { orThrow } from '../result/steps.ts'
-import { prices as listPrices, type Prices, pricesSchema } from '../turn/spending/prices.ts'
+import { prices as listPrices, type Prices, pricesSchema } from '../agent/turn/spending/prices.ts'
 import { type CacheReport, cacheReport } from './cache.ts'
 import { logOf } from './log.ts'
 

@@ -1,4 +1,4 @@
-import type { Prices } from '../turn/spending/prices.ts'
+import type { Prices } from '../agent/turn/spending/prices.ts'
 import { familyOf } from './family.ts'
 import { fuller, type PaidCall, type PaidCalls } from './paid.ts'
 import {

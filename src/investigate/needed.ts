@@ -1,6 +1,6 @@
 import type { Message } from '../events/event-types.ts'
 import type { Configuration } from '../events/events.ts'
-import { mapped, memo } from '../memo/memo.ts'
+import { mapped, memo } from '../projections/memo.ts'
 import { type Effective, type Item, messagesOf } from '../projections/effective.ts'
 import type { Entry } from '../projections/full.ts'
 import type { Outline } from '../projections/outline.ts'

@@ -1,10 +1,10 @@
-import { estimate } from '../context/tokens/estimate.ts'
+import { estimate } from '../agent/context/tokens/estimate.ts'
 import { type Block, isBlock, textBlock } from '../events/blocks.ts'
 import type { ConversationEvent, Origin } from '../events/events.ts'
-import { isUnproven } from '../receipts/calls.ts'
-import { failedIn } from '../models/asking.ts'
-import { receiptsOfSummary } from '../receipts/summary-request.ts'
-import { type Counts, countsIn } from '../turn/spending/usage.ts'
+import { isUnproven } from '../agent/receipts/calls.ts'
+import { failedIn } from '../agent/models/asking.ts'
+import { receiptsOfSummary } from '../agent/receipts/summary-request.ts'
+import { type Counts, countsIn } from '../agent/turn/spending/usage.ts'
 import { continuedReplies, isImported, namedReplies } from './same-call.ts'
 
 /** Something that a model was asked and that may have cost money. */

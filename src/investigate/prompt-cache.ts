@@ -1,6 +1,6 @@
 import { isFields } from '../events/json.ts'
-import { priceOf, type Prices } from '../turn/spending/prices.ts'
-import { type Counts, inputOf } from '../turn/spending/usage.ts'
+import { priceOf, type Prices } from '../agent/turn/spending/prices.ts'
+import { type Counts, inputOf } from '../agent/turn/spending/usage.ts'
 import type { ReplyCall } from './replies.ts'
 
 /** How long a prompt cache keeps what was last used. */

@@ -1,4 +1,4 @@
-import { countTokens } from '../context/tokens/tokens.ts'
+import { countTokens } from '../agent/context/tokens/tokens.ts'
 import type { Effective, Item } from '../projections/effective.ts'
 import { promptOf } from './needed.ts'
 import { lifetimes, type Ttl } from './prompt-cache.ts'

@@ -1,8 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { checkCondensed, type Circumstances, manageContext, type Plan } from '../context/policy/policy.ts'
-import type { ContextSettings } from '../context/policy/settings.ts'
-import { shortResults } from '../context/policy/shortening.ts'
-import { estimate } from '../context/tokens/estimate.ts'
+import {
+  checkCondensed,
+  type Circumstances,
+  manageContext,
+  type Plan,
+} from '../agent/context/policy/policy.ts'
+import type { ContextSettings } from '../agent/context/policy/settings.ts'
+import { shortResults } from '../agent/context/policy/shortening.ts'
+import { estimate } from '../agent/context/tokens/estimate.ts'
 import { isBlock, textBlock } from '../events/blocks.ts'
 import type { Block } from '../events/block-types.ts'
 import type { CondensedData } from '../events/event-types.ts'
@@ -16,7 +21,7 @@ import {
   messagesOf,
   sliceOf,
 } from '../projections/effective.ts'
-import { type Counts, countsIn, inputOf, noUsage } from '../turn/spending/usage.ts'
+import { type Counts, countsIn, inputOf, noUsage } from '../agent/turn/spending/usage.ts'
 import type { Replaying } from './replayed-history.ts'
 
 /** A marker that the recorded policy wrote. */

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import * as E from 'fp-ts/lib/Either.js'
-import { type ContextSettings, limitsOf, settingsSchema } from '../context/policy/settings.ts'
+import { type ContextSettings, limitsOf, settingsSchema } from '../agent/context/policy/settings.ts'
 import { check } from '../events/check.ts'
 import type { InvalidInput } from '../events/errors.ts'
 

@@ -7,8 +7,8 @@ import {
 } from '../events/events.ts'
 import type { Log } from '../projections/path.ts'
 import type { CallName } from '../events/call-name.ts'
-import { isUnproven, type ModelCall, numberedCalls, type UnprovenReply } from '../receipts/calls.ts'
-import { fingerprintsIn } from '../receipts/receipt-blocks.ts'
+import { isUnproven, type ModelCall, numberedCalls, type UnprovenReply } from '../agent/receipts/calls.ts'
+import { fingerprintsIn } from '../agent/receipts/receipt-blocks.ts'
 import { continuedReplies } from './same-call.ts'
 
 /** A reply of a model: what it was asked with, as far as that is recorded. */

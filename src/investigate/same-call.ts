@@ -1,6 +1,6 @@
 import { hash, randomUUID } from 'node:crypto'
 import { beginsTurn } from '../commands/state.ts'
-import { isSameReply } from '../context/tokens/usage.ts'
+import { isSameReply } from '../agent/context/tokens/usage.ts'
 import { contentOf, type ConversationEvent, type Message } from '../events/events.ts'
 
 // The same call may be in several conversations: programs begin a file with what another one has, and an import may store a reply again.

@@ -1,5 +1,5 @@
-import { costOf, isTierPriced, lacksOf, priceOf, type Prices } from '../turn/spending/prices.ts'
-import { noUsage, sumOf, tokensOfUsage, type Usage, usageOfCounts } from '../turn/spending/usage.ts'
+import { costOf, isTierPriced, lacksOf, priceOf, type Prices } from '../agent/turn/spending/prices.ts'
+import { noUsage, sumOf, tokensOfUsage, type Usage, usageOfCounts } from '../agent/turn/spending/usage.ts'
 import type { PaidCall } from './paid.ts'
 import { isOfProgram } from './replies.ts'
 

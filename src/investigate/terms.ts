@@ -1,6 +1,6 @@
 import { isBlock, isWellShaped } from '../events/blocks.ts'
 import type { Block } from '../events/block-types.ts'
-import { memo } from '../memo/memo.ts'
+import { memo } from '../projections/memo.ts'
 
 // What somebody who names it must know from somewhere: paths, names of files, identifiers, ids, long numbers. Plain words may be chance.
 // Nothing is looked for further than a name is long: tool results hold megabytes without a space.

@@ -6,12 +6,12 @@ import {
   type ReceiptFinding,
   type Store,
 } from '../index.ts'
-import { callOutOfRange } from '../receipts/errors.ts'
-import { requestToday } from '../receipts/remade.ts'
-import { bodySent } from '../receipts/sent.ts'
+import { callOutOfRange } from '../agent/receipts/errors.ts'
+import { requestToday } from '../agent/receipts/remade.ts'
+import { bodySent } from '../agent/receipts/sent.ts'
 import { toError } from '../result/typed.ts'
-import { costOf, lacksOf, priceOf, prices } from '../turn/spending/prices.ts'
-import { countsIn } from '../turn/spending/usage.ts'
+import { costOf, lacksOf, priceOf, prices } from '../agent/turn/spending/prices.ts'
+import { countsIn } from '../agent/turn/spending/usage.ts'
 import { rendering } from '../projections/render/renderer.ts'
 import { inBreaths } from '../store/breath.ts'
 import { shownAt } from './bounded.ts'

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileNameOf } from '../formats/file-name.ts'
+import { fileNameOf } from '../transfer/formats/file-name.ts'
 import { type Conversation, type Evidence, isError, type LedgerProof, type Store } from '../index.ts'
 import { bytesOf, endedBy } from './bounded.ts'
 import type { Flow } from './route.ts'

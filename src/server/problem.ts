@@ -1,10 +1,10 @@
-import type { CallOutOfRange, UnknownRenderer } from '../receipts/errors.ts'
+import type { CallOutOfRange, UnknownRenderer } from '../agent/receipts/errors.ts'
 import { toError } from '../result/typed.ts'
 import type { LedgerError, ProofError } from '../index.ts'
 import type { NoteError, ReadError, WriteError } from '../store/errors.ts'
-import type { DecisionError, WithdrawalError } from '../turn/calls/decisions.ts'
-import type { SayError } from '../turn/say/say.ts'
-import type { WorkerError } from '../workers/pausing.ts'
+import type { DecisionError, WithdrawalError } from '../agent/turn/calls/decisions.ts'
+import type { SayError } from '../agent/turn/say/say.ts'
+import type { WorkerError } from '../agent/workers/pausing.ts'
 
 /** An error as RFC 9457 has it. The data of a typed error are fields of it. */
 export interface Problem {

@@ -1,5 +1,5 @@
 import type { ServedEvent } from '../index.ts'
-import { type EventQueue, eventQueue } from '../turn/stream/event-queue.ts'
+import { type EventQueue, eventQueue } from '../agent/turn/stream/event-queue.ts'
 
 // What workers tell of turns while they give them. Nothing of it is kept, and nothing rests on it: what counts is recorded.
 

@@ -3,7 +3,7 @@ import { closeSync, fsyncSync, openSync, readFileSync, renameSync, statSync, wri
 import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import { check } from '../events/check.ts'
-import { fileUnreadable } from '../formats/errors.ts'
+import { fileUnreadable } from '../transfer/formats/errors.ts'
 import { toError } from '../result/typed.ts'
 import { type Identity, type Scope, scopes } from './route.ts'
 

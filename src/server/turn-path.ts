@@ -1,5 +1,5 @@
 import type { ConversationEvent } from '../index.ts'
-import { isFinal } from '../workers/seen.ts'
+import { isFinal } from '../agent/workers/seen.ts'
 import type { Outcome } from './turn-messages.ts'
 import { doneWith, rewoundBy } from './turn-outcome.ts'
 

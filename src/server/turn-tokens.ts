@@ -1,5 +1,5 @@
 import type { ConversationEvent } from '../index.ts'
-import type { Happening } from '../turn/stream/turn-event.ts'
+import type { Happening } from '../agent/turn/stream/turn-event.ts'
 
 /** How long a recorded reply waits for what its worker still tells of it, in milliseconds. */
 const patience = 200

@@ -8,9 +8,8 @@ const source = fileURLToPath(new URL('../../src', import.meta.url))
 /** Each layer, from the bottom up, and the layers that it may import besides itself. `/` holds the entry points at the top of src. */
 const layers: Readonly<Record<string, string>> = {
   result: '',
-  memo: '',
   events: '',
-  projections: 'memo events',
+  projections: 'events',
   commands: 'events projections',
   store: 'result events commands',
   'store/memory': 'result events store',
@@ -18,60 +17,45 @@ const layers: Readonly<Record<string, string>> = {
   'store/eventstoredb': 'result events store',
   'store/blobs': 'result events store',
   'store/whole': 'result events store store/blobs',
-  history: 'result memo events projections commands store store/whole',
-  formats: 'events projections commands history',
-  jobs: 'result events projections commands store store/blobs store/whole history formats',
-  conversation: 'result events projections commands store history jobs',
-  telemetry: '',
-  models: 'events projections telemetry',
-  'models/streaming': 'events models',
-  'models/anthropic': 'events models models/streaming',
-  'models/openai': 'memo events projections models models/streaming',
-  receipts: 'result memo events projections store conversation models models/anthropic models/openai',
-  ledger: 'result events store store/whole history conversation telemetry receipts',
-  'context/tokens': 'result memo events projections store conversation models models/anthropic',
-  evidence: 'result memo events projections store formats conversation ledger receipts',
-  catalogue: 'result events projections commands store store/sqlite history receipts context/tokens',
-  'context/policy': 'events projections commands context/tokens',
-  'context/summary':
-    'result events projections commands store history conversation models receipts context/tokens context/policy',
-  tools: 'result events models',
-  'turn/spending': 'result events projections commands store conversation models receipts context/tokens',
-  'turn/stream': 'events models turn/spending',
-  'turn/results': 'result events commands conversation telemetry models context/policy tools turn/stream',
-  'turn/calls':
-    'result events projections commands store history conversation models receipts tools turn/stream turn/results',
-  'turn/say': 'result events projections commands store history conversation turn/calls',
-  'turn/claims': 'result events projections commands store history conversation models turn/calls turn/say',
-  turn: 'result events projections commands store history conversation telemetry models models/anthropic receipts tools context/tokens context/policy context/summary turn/spending turn/stream turn/results turn/calls turn/say turn/claims',
-  workers:
-    'result memo events store history conversation telemetry models turn turn/spending turn/calls turn/stream turn/say turn/results turn/claims',
-  api: 'result events evidence catalogue ledger store store/memory store/sqlite store/eventstoredb store/blobs store/whole history formats jobs conversation receipts tools context/tokens context/summary turn turn/spending turn/stream turn/results turn/calls turn/say workers',
+  conversation: 'result events projections commands store store/whole',
+  transfer: 'result events projections commands store store/blobs store/whole conversation',
+  'agent/telemetry': '',
+  'agent/models': 'events projections agent/telemetry',
+  'agent/receipts': 'result events projections store conversation agent/models',
+  'agent/tools': 'result events agent/models',
+  'agent/context': 'result events projections commands store conversation agent/models agent/receipts',
+  'agent/turn':
+    'result events projections commands store conversation agent/telemetry agent/models agent/receipts agent/tools agent/context',
+  'agent/workers': 'result events projections store conversation agent/telemetry agent/models agent/turn',
+  catalogue:
+    'result events projections commands store store/sqlite store/whole conversation agent/receipts agent/context',
+  audit: 'result events projections store store/whole conversation transfer agent/telemetry agent/receipts',
+  api: 'result events store store/memory store/sqlite store/eventstoredb store/blobs store/whole conversation transfer agent/receipts agent/tools agent/context agent/turn agent/workers catalogue audit',
   investigate:
-    'result memo events projections commands store conversation models models/anthropic receipts context/tokens context/policy tools turn turn/spending turn/stream turn/results turn/calls api',
-  '/': 'result events evidence catalogue ledger projections commands store history formats jobs conversation models models/anthropic models/openai receipts context/tokens context/policy context/summary tools turn turn/spending turn/stream turn/results turn/calls turn/say turn/claims workers api',
+    'result events projections commands agent/models agent/receipts agent/tools agent/context agent/turn api',
+  '/': 'result events projections commands store store/blobs conversation transfer agent/models agent/receipts agent/tools agent/context agent/turn agent/workers catalogue audit api',
   // A program by itself: nobody's tests may depend on what is tested.
   'testing/messages-api': '',
   'testing/chat-completions': 'testing/messages-api',
-  testing: 'events models store store/memory api testing/messages-api testing/chat-completions',
+  testing: 'events store store/memory agent/models testing/messages-api testing/chat-completions',
   // What a browser runs: of the rest only the core, which needs no Node.
-  ui: '/ receipts',
+  ui: 'agent/receipts /',
   server:
-    'result events catalogue projections commands store formats context/tokens receipts turn/spending turn/say turn/calls turn/stream workers investigate / ui',
+    'result events projections commands store transfer agent/receipts agent/context agent/turn agent/workers catalogue investigate / ui',
   // Of the others only their types: it is one file that imports nothing.
-  client: 'events investigate server /',
-  cli: 'result events ledger evidence catalogue projections commands store telemetry formats context/tokens api investigate / server',
+  'server/client': 'events investigate / server',
+  cli: 'result events projections commands store transfer agent/telemetry agent/context catalogue audit api investigate / server',
 }
 const floors = Object.keys(layers)
 const below = (layer: string): readonly string[] => layers[layer]?.split(' ').filter(Boolean) ?? []
 
-/** Packages that only these layers may import; every layer may import the others of `dependencies`. */
+/** Packages that only these folders may import; every folder may import the others of `dependencies`. */
 const owners: Readonly<Record<string, readonly string[]>> = {
   'node:sqlite': ['store/sqlite', 'catalogue'],
   '@eventstore/db-client': ['store/eventstoredb'],
-  '@anthropic-ai/sdk': ['models/anthropic'],
-  '@opentelemetry/api': ['telemetry'],
-  openai: ['models/openai'],
+  '@anthropic-ai/sdk': ['agent/models/anthropic'],
+  '@opentelemetry/api': ['agent/telemetry'],
+  openai: ['agent/models/openai'],
   hono: ['server'],
   '@hono/node-server': ['server'],
   pino: ['server'],
@@ -110,7 +94,7 @@ const problemsOf = (file: string): readonly string[] =>
     const layer = layerOf(file)
     if (!specifier.startsWith('.')) {
       const owner = owners[specifier]
-      return owner && !owner.includes(layer)
+      return owner && !owner.some((folder) => file.startsWith(`${folder}/`))
         ? [`${file} imports ${specifier}, which is ${owner.join(', ')}'s`]
         : []
     }
@@ -159,14 +143,16 @@ describe('imports point one way', () => {
       .filter((file) => layerOf(file) === 'ui')
       .flatMap((file) => importsOf(file).map((name) => join(dirname(file), name)))
       .filter((name) => !name.startsWith('ui/') && existsSync(join(source, name)))
-    expect(new Set(others)).toEqual(new Set(['core.ts', 'receipts/calls.ts', 'receipts/remade.ts']))
+    expect(new Set(others)).toEqual(
+      new Set(['core.ts', 'agent/receipts/calls.ts', 'agent/receipts/remade.ts']),
+    )
   })
 
   test('what is remembered by object is remembered by memo', () => {
     const remembering = files.filter((file) =>
       /new Weak(?:Map|Set|Ref)\b/.test(readFileSync(join(source, file), 'utf8')),
     )
-    expect(remembering).toEqual(['memo/memo.ts'])
+    expect(remembering).toEqual(['projections/memo.ts'])
   })
 
   test('only the face of the renderer is read outside its folder, which is copied for a new version', () => {

@@ -62,7 +62,7 @@ test('a turn loads nothing of OpenTelemetry unless the program has registered so
     await chat.turn({ client, model: 'm' })
   `
   const registering = `globalThis[Symbol.for('opentelemetry.js.api.1')] = { version: '1.9.1' }`
-  expect(loadedBy(turn)).toContain('turn/turn.ts')
+  expect(loadedBy(turn)).toContain('agent/turn/turn.ts')
   expect(loadedBy(turn)).not.toContain('@opentelemetry/api')
   expect(loadedBy(registering + turn)).toContain('@opentelemetry/api')
 })
@@ -70,7 +70,7 @@ test('a turn loads nothing of OpenTelemetry unless the program has registered so
 test('what reads timestamps is loaded once there is one to check, and named where it is missing', () => {
   const checking = `
     await import('./src/audit.ts')
-    const { checkTimestamp } = await import('./src/ledger/timestamp.ts')
+    const { checkTimestamp } = await import('./src/audit/ledger/timestamp.ts')
     const check = checkTimestamp(Buffer.alloc(0), '', [])
   `
   const missing = `
@@ -78,7 +78,7 @@ test('what reads timestamps is loaded once there is one to check, and named wher
     registerHooks({ resolve: (name, context, next) => next(name.replace('@sigstore/core', 'none'), context) })
   `
   const loaded = loadedBy(checking)
-  expect(loaded).toContain('ledger/anchors/timestamp.ts')
+  expect(loaded).toContain('audit/ledger/anchors/timestamp.ts')
   expect(loaded).not.toContain('@sigstore/core')
   expect(loadedBy(`${checking} await check()`)).toContain('@sigstore/core')
   const without = `${checking}${missing}console.log((await check()).left)`

@@ -22,7 +22,7 @@ const patterns = worst.map(
 
 /** Golden files and receipts hold these to the byte: the instructions for summaries, and a repair of renderer 1. */
 const frozen = new Set([
-  'src/receipts/summary-request.ts',
+  'src/agent/receipts/summary-request.ts',
   'src/projections/render/assistant.ts',
   'src/projections/renderers/1/assistant.ts',
 ])

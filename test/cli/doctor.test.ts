@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { visible } from '../../src/formats/visible.ts'
+import { visible } from '../../src/transfer/formats/visible.ts'
 import { linesOf, widthOf } from '../../src/cli/text.ts'
 import { inDirectory, type Ran, shell } from './palimpsest.ts'
 

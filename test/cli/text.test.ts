@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { outputOn } from '../../src/cli/output.ts'
 import { writeTable } from '../../src/cli/views/table.ts'
-import { visible, visibleDocument, visibleJson, visibleLines } from '../../src/formats/visible.ts'
+import { visible, visibleDocument, visibleJson, visibleLines } from '../../src/transfer/formats/visible.ts'
 import { cut, rangesText, widthOf } from '../../src/cli/text.ts'
 
 const forbidden =

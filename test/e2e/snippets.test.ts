@@ -18,7 +18,7 @@ import { root, type Snippet, snippets } from './snippets/snippets.ts'
 const all = snippets()
 const scene = join(root, 'test/e2e/snippets/scene.ts')
 /** An MCP server, as JavaScript. */
-const filesServer = join(root, 'test/tools/children/files-server.ts')
+const filesServer = join(root, 'test/agent/tools/children/files-server.ts')
 
 const noWarning = '--disable-warning=ExperimentalWarning'
 /** What reads the standard input, or changes what others in its process find, has a process to itself. */

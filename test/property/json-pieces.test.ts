@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { jsonPieces } from '../../src/formats/json-pieces.ts'
+import { jsonPieces } from '../../src/transfer/formats/json-pieces.ts'
 import { runs } from '../support/runs.ts'
 
 const json = fc.letrec((tie) => ({

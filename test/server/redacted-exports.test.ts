@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { loadSample, sampleIds } from '../../src/cli/sample.ts'
 import { dataSchemas, metadataSchema } from '../../src/events/events.ts'
-import { ownFormats } from '../../src/formats/registry.ts'
+import { ownFormats } from '../../src/transfer/formats/registry.ts'
 import { type ConversationEvent, registerFormat } from '../../src/index.ts'
 import { atEnd } from '../support/at-end.ts'
 import { gathered } from '../support/exported.ts'

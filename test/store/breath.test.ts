@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { openStore, type Store } from 'palimpsest'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { newKeyFile } from '../../src/audit.ts'
-import { palimpsestLine } from '../../src/formats/write-palimpsest.ts'
+import { palimpsestLine } from '../../src/transfer/formats/write-palimpsest.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'palimpsest-'))
 const messages = 6_000

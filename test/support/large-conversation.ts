@@ -2,8 +2,8 @@ import type { Message, NewMessage } from '../../src/core.ts'
 import { type Conversation, openStore } from '../../src/index.ts'
 import { bisect } from '../../src/investigate/index.ts'
 import { evolved } from '../../src/projections/effective.ts'
-import { receiptOf } from '../../src/receipts/receipt.ts'
-import { requestOf } from '../../src/receipts/request.ts'
+import { receiptOf } from '../../src/agent/receipts/receipt.ts'
+import { requestOf } from '../../src/agent/receipts/request.ts'
 import { right } from './either.ts'
 
 /** How much is said in the large conversation, in characters: the model sees all of it. */

@@ -1,6 +1,6 @@
 import type { Block } from '../../src/events/blocks.ts'
 import type { Rendered, RenderOptions } from '../../src/projections/render/render.ts'
-import type { Sent } from '../../src/receipts/canonical.ts'
+import type { Sent } from '../../src/agent/receipts/canonical.ts'
 import { blocksIn } from './block-table.ts'
 import { historyPredicates, type History } from './history-predicates.ts'
 import { mediaPredicates } from './media-predicates.ts'

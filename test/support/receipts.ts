@@ -1,8 +1,8 @@
 import type { ConversationEvent, Receipt } from '../../src/events/events.ts'
 import { effective } from '../../src/projections/effective.ts'
 import type { Log } from '../../src/projections/path.ts'
-import { receiptOf } from '../../src/receipts/receipt.ts'
-import { requestOf, type RequestOptions } from '../../src/receipts/request.ts'
+import { receiptOf } from '../../src/agent/receipts/receipt.ts'
+import { requestOf, type RequestOptions } from '../../src/agent/receipts/request.ts'
 import { right } from './either.ts'
 
 /** The log with a receipt in each reply of the model: that of the request that the history before it makes. */

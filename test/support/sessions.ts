@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import type { SessionFile } from '../../src/formats/parse-session.ts'
+import type { SessionFile } from '../../src/transfer/formats/parse-session.ts'
 
 // Sessions as programs record them: small ones that are made up (test/samples), and real ones where ../shared/data is beside the
 // checkout. Both have the same names, and the same things happen in them.

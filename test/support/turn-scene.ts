@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk'
-import type { ToolContext } from '../../src/tools/settings.ts'
-import type { TurnOptions } from '../../src/turn/options.ts'
+import type { ToolContext } from '../../src/agent/tools/settings.ts'
+import type { TurnOptions } from '../../src/agent/turn/options.ts'
 import { type Conversation, openStore } from '../../src/index.ts'
 import { atEnd } from './at-end.ts'
 import { text } from './log.ts'

@@ -13,8 +13,8 @@ import {
   signersOf,
   verifierKey,
 } from '../../src/audit.ts'
-import { publicBytes } from '../../src/ledger/keys.ts'
-import { cosigned } from '../../src/ledger/notes.ts'
+import { publicBytes } from '../../src/audit/ledger/keys.ts'
+import { cosigned } from '../../src/audit/ledger/notes.ts'
 import { atEnd } from './at-end.ts'
 import { right } from './either.ts'
 

@@ -2,7 +2,7 @@ import type { StoredEvent } from '../../src/events/codec.ts'
 import type { Event } from '../../src/events/events.ts'
 import { streamOf } from '../../src/events/ids.ts'
 import type { EventStore } from '../../src/store/port.ts'
-import { type Chain, encodeChain, completeEnvelope } from '../../src/history/encode.ts'
+import { type Chain, encodeChain, completeEnvelope } from '../../src/conversation/writing/encode.ts'
 import { right } from './either.ts'
 
 /** The stored forms of events, each as if a command of its own had written it, chained. */

@@ -3,11 +3,11 @@
 import type { z } from 'zod'
 import type { commandSchemas } from '../../src/commands/command.ts'
 import type { Command, CommandType } from '../../src/commands/command-types.ts'
-import type { ContextSettings, settingsSchema } from '../../src/context/policy/settings.ts'
+import type { ContextSettings, settingsSchema } from '../../src/agent/context/policy/settings.ts'
 import type {
   settingsSchema as summarySchema,
   SummarizerSettings,
-} from '../../src/context/summary/settings.ts'
+} from '../../src/agent/context/summary/settings.ts'
 import type { EventData, EventType, Metadata } from '../../src/events/event-types.ts'
 import type { dataSchemas, DeepReadonly, metadataSchema } from '../../src/events/events.ts'
 import type { NewMessage, newMessage } from '../../src/events/new-message.ts'

@@ -13,7 +13,7 @@ export interface NameShown extends Hover {
 const entries = {
   palimpsest: 'src/index.ts',
   'palimpsest/audit': 'src/audit.ts',
-  'palimpsest/client': 'src/client/index.ts',
+  'palimpsest/client': 'src/server/client/index.ts',
   'palimpsest/core': 'src/core.ts',
   'palimpsest/fp': 'src/fp.ts',
   'palimpsest/investigate': 'src/investigate/index.ts',

@@ -75,7 +75,7 @@ describe('a program that uses the package', () => {
       'src/index.ts',
       'src/fp.ts',
       'src/audit.ts',
-      'src/client/index.ts',
+      'src/server/client/index.ts',
       'src/investigate/index.ts',
       'src/testing/index.ts',
     ]

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { keyText, type VerifierKey } from '../../ledger/keys.ts'
-import { cosignedAt, isSignedBy } from '../../ledger/notes.ts'
+import { keyText, type VerifierKey } from '../../audit/ledger/keys.ts'
+import { cosignedAt, isSignedBy } from '../../audit/ledger/notes.ts'
 import { checkpointIn } from './checkpoint.ts'
 
 /** A witness that has signed the checkpoint of a bundle, and when, or undefined: it has not. */

@@ -1,5 +1,5 @@
-import type { EvidenceVerified, ProvenEvents } from '../../evidence/verify.ts'
-import { visible } from '../../formats/visible.ts'
+import type { EvidenceVerified, ProvenEvents } from '../../audit/evidence/verify.ts'
+import { visible } from '../../transfer/formats/visible.ts'
 import type { Surroundings } from '../shell.ts'
 import { knownKey, witnessKeys } from './known-key.ts'
 
@@ -21,8 +21,8 @@ export const showFolder = async (
   options: Pick<Options, 'key'>,
 ): Promise<void> => {
   const [{ refused, verdictLines, verifyEvidence }, { transcriptOf }] = await Promise.all([
-    import('../../evidence/verify.ts'),
-    import('../../evidence/transcript.ts'),
+    import('../../audit/evidence/verify.ts'),
+    import('../../audit/evidence/transcript.ts'),
   ])
   let proven: ProvenEvents | undefined
   const checked = await verifyEvidence(folder, await knownKey(options.key), (told) => (proven = told))
@@ -54,7 +54,7 @@ export const verifyFolders = async (
   options: Options,
 ): Promise<void> => {
   const [{ verdictLines, verifyEvidence }, { cosignedBy }, { timestampedBy }] = await Promise.all([
-    import('../../evidence/verify.ts'),
+    import('../../audit/evidence/verify.ts'),
     import('./cosigned.ts'),
     import('./timestamped.ts'),
   ])

@@ -1,7 +1,7 @@
 import { existsSync, statSync } from 'node:fs'
 import * as E from 'fp-ts/lib/Either.js'
 import { toError } from '../../result/typed.ts'
-import type { VerifierKey } from '../../ledger/keys.ts'
+import type { VerifierKey } from '../../audit/ledger/keys.ts'
 import { usage } from '../errors.ts'
 import { fileText } from '../options.ts'
 
@@ -14,7 +14,7 @@ export const witnessKeys = (keys: readonly string[] = []): Promise<readonly Veri
   Promise.all(keys.map((key) => keyGiven('--witness', key, 'witness')))
 
 const keyGiven = async (option: string, key: string, use: VerifierKey['use']): Promise<VerifierKey> => {
-  const { parseKey } = await import('../../ledger/keys.ts')
+  const { parseKey } = await import('../../audit/ledger/keys.ts')
   const isThere = existsSync(key)
   if (isThere && statSync(key).isDirectory()) throw toError(usage(`${option} ${key} is a folder`))
   if (!isThere && !key.includes('+'))

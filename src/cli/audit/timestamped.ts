@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { certificatesIn } from '../../ledger/certificates.ts'
-import { checkTimestamp, timestampLines } from '../../ledger/timestamp.ts'
+import { certificatesIn } from '../../audit/ledger/certificates.ts'
+import { checkTimestamp, timestampLines } from '../../audit/ledger/timestamp.ts'
 import { toError } from '../../result/typed.ts'
 import { usage } from '../errors.ts'
 import { fileText } from '../options.ts'

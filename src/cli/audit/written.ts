@@ -1,5 +1,5 @@
 import type { Anchor, AuditDone, AuditProblem, LedgerStatus, SealedNow } from '../../index.ts'
-import { visible } from '../../formats/visible.ts'
+import { visible } from '../../transfer/formats/visible.ts'
 import type { Output } from '../output.ts'
 import { linesOf, type Part, plural, widthOf } from '../text.ts'
 import { writeFinding } from '../views/finding.ts'

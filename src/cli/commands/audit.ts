@@ -5,8 +5,8 @@ import { openAnchors } from '../audit/anchors.ts'
 import { knownKey } from '../audit/known-key.ts'
 import { writeDone, writeProblem, writeSealed, writeStatus } from '../audit/written.ts'
 import { type AuditDone, type AuditProblem, isError } from '../../index.ts'
-import { visible } from '../../formats/visible.ts'
-import type { Signer } from '../../ledger/keys.ts'
+import { visible } from '../../transfer/formats/visible.ts'
+import type { Signer } from '../../audit/ledger/keys.ts'
 import { toError } from '../../result/typed.ts'
 import { usage } from '../errors.ts'
 import type { Shell } from '../shell.ts'
@@ -200,7 +200,7 @@ const verifyAll = (shell: Shell) =>
     'existing',
     async ({ store, out, isJson, fail }, { key: given, anchor, since }: VerifyOptions) => {
       const known = await knownKey(given)
-      const key = known && (await import('../../ledger/keys.ts')).keyText(known)
+      const key = known && (await import('../../audit/ledger/keys.ts')).keyText(known)
       const { anchors, close } = await openAnchors(anchor)
       const problems: AuditProblem[] = []
       try {

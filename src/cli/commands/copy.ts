@@ -5,7 +5,7 @@ import { failureOf } from '../errors.ts'
 import type { Host } from '../host.ts'
 import type { Output } from '../output.ts'
 import { asUsage, type Shell } from '../shell.ts'
-import { visibleLines } from '../../formats/visible.ts'
+import { visibleLines } from '../../transfer/formats/visible.ts'
 import { writeTable } from '../views/table.ts'
 
 interface Options {

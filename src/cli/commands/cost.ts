@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import type { Cost, Spent, ToolSpent } from '../../investigate/index.ts'
-import { visible } from '../../formats/visible.ts'
+import { visible } from '../../transfer/formats/visible.ts'
 import { toError } from '../../result/typed.ts'
 import { usage } from '../errors.ts'
 import { pricesIn } from '../options.ts'

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
-import { anthropicRequest } from '../../formats/write-anthropic.ts'
-import { palimpsestLines } from '../../formats/write-palimpsest.ts'
-import { logWriter, writableFormats } from '../../formats/registry.ts'
+import { anthropicRequest } from '../../transfer/formats/write-anthropic.ts'
+import { palimpsestLines } from '../../transfer/formats/write-palimpsest.ts'
+import { logWriter, writableFormats } from '../../transfer/formats/registry.ts'
 import type { Conversation } from '../../index.ts'
 import { effective } from '../../projections/effective.ts'
 import { toError } from '../../result/typed.ts'
@@ -10,7 +10,7 @@ import { usage } from '../errors.ts'
 import { pattern, position } from '../options.ts'
 import type { Output } from '../output.ts'
 import type { Session, Shell } from '../shell.ts'
-import { visibleJson, visibleLines } from '../../formats/visible.ts'
+import { visibleJson, visibleLines } from '../../transfer/formats/visible.ts'
 
 interface Options {
   readonly format: string

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { visibleLines } from '../../formats/visible.ts'
+import { visibleLines } from '../../transfer/formats/visible.ts'
 import type { Hit, SearchPage, Store, TitleHit } from '../../index.ts'
 import { several } from '../options.ts'
 import type { Shell } from '../shell.ts'

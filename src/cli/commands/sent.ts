@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { visible } from '../../formats/visible.ts'
+import { visible } from '../../transfer/formats/visible.ts'
 import type { ModelCall } from '../../index.ts'
 import { exclusive, several } from '../options.ts'
 import type { Shell } from '../shell.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { flush } from '../../telemetry/open-telemetry.ts'
+import { flush } from '../../agent/telemetry/open-telemetry.ts'
 import type { Store } from '../../index.ts'
 import { toError } from '../../result/typed.ts'
 import { newRelay } from '../../server/relay.ts'

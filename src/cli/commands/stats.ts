@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { type HistoryTokens, historyTokens } from '../../context/tokens/history.ts'
+import { type HistoryTokens, historyTokens } from '../../agent/context/tokens/history.ts'
 import { type Stats, statsOf } from '../../projections/stats.ts'
 import { logOf } from '../conversation.ts'
 import type { Shell } from '../shell.ts'

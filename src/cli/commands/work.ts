@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
-import { flush } from '../../telemetry/open-telemetry.ts'
+import { flush } from '../../agent/telemetry/open-telemetry.ts'
 import { sealAnchorOption, sealingBeside, type SealingOptions, sealOption } from '../audit/sealing.ts'
 import { usage } from '../errors.ts'
 import { openStore, type Store } from '../../index.ts'

@@ -1,5 +1,5 @@
 import type { Output } from '../output.ts'
-import { visible } from '../../formats/visible.ts'
+import { visible } from '../../transfer/formats/visible.ts'
 import { linesOf, type Part, widthOf } from '../text.ts'
 
 /** What was found, what it is about, and the message. */

@@ -1,7 +1,7 @@
 import Table from 'cli-table3'
 import pc from 'picocolors'
 import type { Output } from '../output.ts'
-import { visible } from '../../formats/visible.ts'
+import { visible } from '../../transfer/formats/visible.ts'
 import { cut, widthOf } from '../text.ts'
 
 const blank = {

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { type Circumstances, manageContext, type Plan } from '../../context/policy/policy.ts'
+import { type Circumstances, manageContext, type Plan } from '../../agent/context/policy/policy.ts'
 import type { ConversationEvent, Covers } from '../../events/events.ts'
 import type { Effective } from '../../projections/effective.ts'
 import { isPolicyMarker } from '../replay.ts'

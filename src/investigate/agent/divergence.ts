@@ -1,8 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isFields } from '../../events/json.ts'
 import type { Configuration } from '../../events/events.ts'
-import type { Sent } from '../../receipts/canonical.ts'
-import { partsOf } from '../../receipts/fingerprints.ts'
+import type { Sent } from '../../agent/receipts/canonical.ts'
+import { partsOf } from '../../agent/receipts/fingerprints.ts'
 import { canonicalText } from '../canonical.ts'
 
 /**

@@ -1,11 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
-import { modelOf } from '../../context/tokens/count.ts'
-import type { Model, ModelError, ModelRequest, Reply } from '../../models/model.ts'
+import { modelOf } from '../../agent/context/tokens/count.ts'
+import type { Model, ModelError, ModelRequest, Reply } from '../../agent/models/model.ts'
 import type { Conversation } from '../../api/promises.ts'
 import { toError } from '../../result/typed.ts'
-import type { Settled, TurnOptions } from '../../turn/options.ts'
-import { settle } from '../../turn/settle.ts'
+import type { Settled, TurnOptions } from '../../agent/turn/options.ts'
+import { settle } from '../../agent/turn/settle.ts'
 
 /** The options of a turn. The client is only asked for its form and its beta features, and may be left out. */
 export interface AgentOptions extends Omit<TurnOptions, 'client'> {

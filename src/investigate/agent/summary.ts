@@ -1,16 +1,16 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { check } from '../../events/check.ts'
 import { textBlock } from '../../events/blocks.ts'
-import { failedIn } from '../../models/asking.ts'
-import type { ModelError } from '../../models/model.ts'
+import { failedIn } from '../../agent/models/asking.ts'
+import type { ModelError } from '../../agent/models/model.ts'
 import type { Effective } from '../../projections/effective.ts'
-import { digestOf } from '../../receipts/canonical.ts'
+import { digestOf } from '../../agent/receipts/canonical.ts'
 import {
   alongSummary,
   receiptsOfSummary,
   requestOfSummary,
   summaryOptionsSchema,
-} from '../../receipts/summary-request.ts'
+} from '../../agent/receipts/summary-request.ts'
 import type { PolicyMarker } from '../replay-fit.ts'
 import { type Differing, excerpts, firstBlock, firstField } from './divergence.ts'
 import type { AgentSettings, Answering } from './replayed-agent.ts'

@@ -1,11 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { manageContext } from '../../context/policy/policy.ts'
-import { countTokens } from '../../context/tokens/tokens.ts'
+import { manageContext } from '../../agent/context/policy/policy.ts'
+import { countTokens } from '../../agent/context/tokens/tokens.ts'
 import { configurationOf, configured, type Effective } from '../../projections/effective.ts'
-import { costOf, priceOf, type Prices } from '../../turn/spending/prices.ts'
-import { countsIn, inputOf, noUsage } from '../../turn/spending/usage.ts'
-import type { ModelCall } from '../../receipts/calls.ts'
-import type { Settled } from '../../turn/options.ts'
+import { costOf, priceOf, type Prices } from '../../agent/turn/spending/prices.ts'
+import { countsIn, inputOf, noUsage } from '../../agent/turn/spending/usage.ts'
+import type { ModelCall } from '../../agent/receipts/calls.ts'
+import type { Settled } from '../../agent/turn/options.ts'
 
 /** What sampling would send. */
 export interface SamplePlan {

@@ -1,9 +1,9 @@
 import { isBlock } from '../../events/blocks.ts'
 import type { ConversationEvent } from '../../events/events.ts'
 import type { Log } from '../../projections/path.ts'
-import { isCall } from '../../turn/calls/open-calls.ts'
-import { toolOf } from '../../turn/results/tools.ts'
-import type { ToolCall, Tools, ToolSettings } from '../../tools/settings.ts'
+import { isCall } from '../../agent/turn/calls/open-calls.ts'
+import { toolOf } from '../../agent/turn/results/tools.ts'
+import type { ToolCall, Tools, ToolSettings } from '../../agent/tools/settings.ts'
 import { canonicalText } from '../canonical.ts'
 
 /** What tools have answered, by their name and input, in the order of the log. */

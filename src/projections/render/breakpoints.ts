@@ -1,5 +1,5 @@
 import type { Block } from '../../events/blocks.ts'
-import { mapped, memo } from '../../memo/memo.ts'
+import { mapped, memo } from '../memo.ts'
 import type { Report } from './repairs.ts'
 
 const maxBreakpoints = 4

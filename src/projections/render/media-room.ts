@@ -1,6 +1,6 @@
 import { type Block, isWellShaped } from '../../events/blocks.ts'
 import { type Fields, isFields } from '../../events/json.ts'
-import { mapped, memo } from '../../memo/memo.ts'
+import { mapped, memo } from '../memo.ts'
 import { pictureIn } from '../pictures.ts'
 import { isThinking } from './clean.ts'
 import type { Draft } from './drafts.ts'

@@ -1,6 +1,6 @@
 import { type Block, isBlock, textBlock } from '../../events/blocks.ts'
 import { isFields } from '../../events/json.ts'
-import { memo } from '../../memo/memo.ts'
+import { memo } from '../memo.ts'
 import { base64In, dataOf, pictureIn, tooLarge } from '../pictures.ts'
 import type { RepairKind, Report } from './repairs.ts'
 

@@ -1,4 +1,4 @@
-import { visible } from '../../formats/visible.ts'
+import { visible } from '../../transfer/formats/visible.ts'
 
 const entities: Readonly<Record<string, string>> = {
   '&': '&amp;',

@@ -4,7 +4,7 @@ import { isError, type Conversation, type LedgerProof, type Store } from '../../
 import { toError } from '../../result/typed.ts'
 import { auditShape, checkedShape, standingShape } from '../shapes/audit.ts'
 import { lane, looked } from '../bounded.ts'
-import { everyCallIn } from '../../receipts/calls.ts'
+import { everyCallIn } from '../../agent/receipts/calls.ts'
 import { evidenceOf, exporting } from '../evidence.ts'
 import { ofConversation } from '../parameters.ts'
 import { route } from '../route.ts'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { z } from 'zod'
-import { countTokens } from '../../context/tokens/tokens.ts'
+import { countTokens } from '../../agent/context/tokens/tokens.ts'
 import { traitNames } from '../../catalogue/traits.ts'
 import { conversationExists } from '../../commands/rejections.ts'
 import { conversationIdSchema, eventId } from '../../events/ids.ts'

@@ -14,7 +14,7 @@ import { route } from '../route.ts'
 import { servedShape } from '../shapes/turns.ts'
 import { checkAccepts, eventStream } from '../sse.ts'
 import { type Asked, turnTold } from '../turn-stream.ts'
-import { isFinal } from '../../workers/seen.ts'
+import { isFinal } from '../../agent/workers/seen.ts'
 import { eventAt } from './tags.ts'
 
 // Asking workers for a turn, and what they tell of it.

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ReplyEvent } from '../../models/model.ts'
+import type { ReplyEvent } from '../../agent/models/model.ts'
 import { call, failed, isRetryable, long, type ModelAnswer, type ModelCase, textOf } from './support.ts'
 
 const refusals: readonly ModelCase[] = [

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import type { ReplyEvent } from '../../models/model.ts'
+import type { ReplyEvent } from '../../agent/models/model.ts'
 import { call, long, type ModelCase, replied, requestTo, textOf, toldBy } from './support.ts'
 
 /** What a reply is, and how it is told while it comes. */

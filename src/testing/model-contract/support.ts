@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import type { Block } from '../../events/blocks.ts'
-import type { CallOptions, Model, ModelError, ModelRequest, Reply, ReplyEvent } from '../../models/model.ts'
+import type {
+  CallOptions,
+  Model,
+  ModelError,
+  ModelRequest,
+  Reply,
+  ReplyEvent,
+} from '../../agent/models/model.ts'
 
 // What the cases of the contract share.
 

@@ -8,7 +8,7 @@ const exports = {
   '.': entry('index'),
   './core': entry('core'),
   './audit': entry('audit'),
-  './client': entry('client/index'),
+  './client': entry('server/client/index'),
   './fp': entry('fp'),
   './investigate': entry('investigate/index'),
   './testing': entry('testing/index'),

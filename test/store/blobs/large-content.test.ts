@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
-import { palimpsestLine, palimpsestLines } from '../../../src/formats/write-palimpsest.ts'
+import { palimpsestLine, palimpsestLines } from '../../../src/transfer/formats/write-palimpsest.ts'
 import type { StoredEvent } from '../../../src/events/codec.ts'
 import type { Event } from '../../../src/events/events.ts'
 import { promiseStore, type Store } from '../../../src/api/promises.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Tools } from '../../../src/tools/settings.ts'
+import type { Tools } from '../../../src/agent/tools/settings.ts'
 import { text } from '../log.ts'
 
 /** How often the tools that must not run twice have run, by the id of the call. */

@@ -1,4 +1,4 @@
-import { estimatePrompt } from '../../../src/context/tokens/estimate.ts'
+import { estimatePrompt } from '../../../src/agent/context/tokens/estimate.ts'
 import type { OutlineColumns } from '../../../src/core.ts'
 import { contentOf, type ConversationEvent } from '../../../src/events/events.ts'
 import { textsOf } from '../../../src/projections/found.ts'

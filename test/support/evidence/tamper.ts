@@ -1,9 +1,9 @@
 import { generateKeyPairSync, hash, sign } from 'node:crypto'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseCheckpoint } from '../../../src/ledger/checkpoints.ts'
-import { publicBytes } from '../../../src/ledger/keys.ts'
-import { noteText, parseNote, signed } from '../../../src/ledger/notes.ts'
+import { parseCheckpoint } from '../../../src/audit/ledger/checkpoints.ts'
+import { publicBytes } from '../../../src/audit/ledger/keys.ts'
+import { noteText, parseNote, signed } from '../../../src/audit/ledger/notes.ts'
 import { right } from '../either.ts'
 import { type Head, ledgerOf } from './ledger.ts'
 

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { Model, Reply } from '../../../src/models/model.ts'
+import type { Model, Reply } from '../../../src/agent/models/model.ts'
 import { answering } from '../../../src/testing/messages-api/answers.ts'
 import type { MessagesApiOptions } from '../../../src/testing/messages-api/server.ts'
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ToolContext, Tools, ToolSettings } from '../../../src/tools/settings.ts'
+import type { ToolContext, Tools, ToolSettings } from '../../../src/agent/tools/settings.ts'
 import { toolNames } from './plan.ts'
 import type { Process } from './world.ts'
 

@@ -1,4 +1,4 @@
-import { encodeChain, type CompleteEnvelope } from '../../../src/history/encode.ts'
+import { encodeChain, type CompleteEnvelope } from '../../../src/conversation/writing/encode.ts'
 import { newCommandId, streamOf } from '../../../src/events/ids.ts'
 import { orThrow } from '../../../src/result/steps.ts'
 import type { EventStore } from '../../../src/store/port.ts'

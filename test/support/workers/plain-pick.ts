@@ -1,9 +1,9 @@
-import { mourning } from '../../../src/workers/attempts.ts'
-import { standingOf } from '../../../src/workers/holding.ts'
-import type { Known } from '../../../src/workers/known.ts'
-import { lineOf } from '../../../src/workers/line.ts'
-import { isSuspect, type OpenStep, tenantOf } from '../../../src/workers/open-step.ts'
-import type { Me } from '../../../src/workers/pick.ts'
+import { mourning } from '../../../src/agent/workers/attempts.ts'
+import { standingOf } from '../../../src/agent/workers/holding.ts'
+import type { Known } from '../../../src/agent/workers/known.ts'
+import { lineOf } from '../../../src/agent/workers/line.ts'
+import { isSuspect, type OpenStep, tenantOf } from '../../../src/agent/workers/open-step.ts'
+import type { Me } from '../../../src/agent/workers/pick.ts'
 
 /** What a worker might take, with its place in the order. */
 interface Candidate {

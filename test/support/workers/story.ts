@@ -1,8 +1,8 @@
 import type { Asked, Origin } from '../../../src/events/events.ts'
 import type { RecordedEvent } from '../../../src/store/port.ts'
-import { type Known, knownBy } from '../../../src/workers/known.ts'
-import { type Me, type Picked, pick } from '../../../src/workers/pick.ts'
-import type { WorkPolicy } from '../../../src/workers/policy.ts'
+import { type Known, knownBy } from '../../../src/agent/workers/known.ts'
+import { type Me, type Picked, pick } from '../../../src/agent/workers/pick.ts'
+import type { WorkPolicy } from '../../../src/agent/workers/policy.ts'
 
 /** When stories begin. */
 export const noon = Date.parse('2026-01-31T12:00:00.000Z')

@@ -1,6 +1,6 @@
 import type { Block } from '../../../events/blocks.ts'
 import { freeze } from '../../../events/freeze.ts'
-import { beginnings } from '../../../memo/memo.ts'
+import { beginnings } from '../../memo.ts'
 import type { Effective, Item } from '../../effective.ts'
 import type { Outline } from '../../outline.ts'
 import type { Place } from './breakpoints.ts'

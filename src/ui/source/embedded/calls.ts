@@ -1,6 +1,6 @@
 import { effective } from '../../../core.ts'
-import { everyCall, type ModelCall, type UnprovenCall } from '../../../receipts/calls.ts'
-import { requestOfCall } from '../../../receipts/remade.ts'
+import { everyCall, type ModelCall, type UnprovenCall } from '../../../agent/receipts/calls.ts'
+import { requestOfCall } from '../../../agent/receipts/remade.ts'
 import type { EmbeddedFile } from './form.ts'
 
 // The calls of a model, as the server's `calls` and `sent` say them: receipts are in the events, and requests are made again from these.

@@ -41,7 +41,7 @@ const restart: Fault = async ({ place, dice, returns }) => {
 
 /** A process that writes to the file dies in its transaction. */
 const holdLock: Fault = async ({ place, dice, returns }) => {
-  const holder = startHeard('workers/children/holder.ts', place.url)
+  const holder = startHeard('agent/workers/children/holder.ts', place.url)
   await said(holder)
   await sleep(100 + dice() * 1_000)
   const exit = new Promise((resolve) => holder.once('exit', resolve))

@@ -1,0 +1,75 @@
+import type { Covers } from '../../../events/events.ts'
+import type { ItemTokens } from '../tokens/tokens.ts'
+
+/** What has to stay in the context is too large, so hiding the rest does not help. Nothing was hidden. */
+export interface ContextTooLarge {
+  readonly _tag: 'ContextTooLarge'
+  readonly message: string
+  /** Tokens with everything hidden that may be. */
+  readonly used: number
+  readonly allowed: number
+  /** Tokens of system prompt and tools. */
+  readonly prompt: number
+  /** The items that have to stay, the largest first. */
+  readonly items: readonly ItemTokens[]
+}
+
+export const contextTooLarge = (
+  used: number,
+  allowed: number,
+  prompt: number,
+  items: readonly ItemTokens[],
+): ContextTooLarge => {
+  const largest = items.slice(0, 3).map(({ position, tokens }) => `position ${position} (${tokens})`)
+  return {
+    _tag: 'ContextTooLarge',
+    message: `the context is ${used} tokens with everything hidden that may be, and ${allowed} are allowed: use a model with a larger window, or shorten what fills it: ${[`system prompt and tools (${prompt})`, ...largest].join(', ')}`,
+    used,
+    allowed,
+    prompt,
+    items,
+  }
+}
+
+/** As `ContextTooLarge`, in the words of the API, which has refused the context. */
+export const refusedTooLarge = (
+  error: ContextTooLarge,
+  { message }: { readonly message: string },
+): ContextTooLarge => ({
+  ...error,
+  message: `${message}. Nothing more may be hidden. What fills the context: ${error.items
+    .slice(0, 3)
+    .map(({ position, tokens }) => `position ${position} (${tokens} tokens)`)
+    .join(', ')}`,
+})
+
+/** The summary is not smaller than what it would replace. Nothing was written. */
+export interface ContextGrew {
+  readonly _tag: 'ContextGrew'
+  readonly message: string
+  readonly covers: Covers
+  /** Estimated tokens of the slice, and of the summary. */
+  readonly before: number
+  readonly after: number
+}
+
+/** The slice holds no message, only summaries and truncations: nothing new was said. Nothing was written. */
+export interface NothingNew {
+  readonly _tag: 'NothingNew'
+  readonly message: string
+  readonly covers: Covers
+}
+
+export const contextGrew = (covers: Covers, before: number, after: number): ContextGrew => ({
+  _tag: 'ContextGrew',
+  message: `the summary of ${covers.first} to ${covers.last} is about ${after} tokens, and what it would replace ${before}: ask for a shorter one, or truncate`,
+  covers,
+  before,
+  after,
+})
+
+export const nothingNew = (covers: Covers): NothingNew => ({
+  _tag: 'NothingNew',
+  message: `${covers.first} to ${covers.last} holds no message, only what was condensed or truncated already: condense when there are new messages`,
+  covers,
+})

@@ -1,0 +1,68 @@
+import { type Block, textBlock, unknownBlock } from '../../../events/blocks.ts'
+
+/** Bytes as a picture, a document or a text, if they are one; else a note, with what is recorded and not shown. */
+export const bytesBlocks = (bytes: Buffer): string | readonly Block[] => {
+  const data = bytes.toString('base64')
+  const shown = shownBlock(mediaTypeOf(bytes), data)
+  if (shown) return [shown]
+  const mimeType = 'application/octet-stream'
+  return (
+    utf8Of(bytes) ?? [
+      noteOn('bytes', [], data),
+      unknownBlock({ type: 'resource', resource: { uri: 'data:', mimeType, blob: data } }),
+    ]
+  )
+}
+
+export const named = (what: string, facts: readonly unknown[]): string =>
+  [what, ...facts.filter((fact) => typeof fact === 'string' && fact !== '')].join(', ')
+
+export const noteOn = (what: string, facts: readonly unknown[], data: string): Block =>
+  textBlock(
+    `[${named(what, facts)}, ${Buffer.byteLength(data, 'base64')} bytes: recorded, but you cannot be shown it]`,
+  )
+
+export const shownBlock = (mediaType: string | undefined, data: string): Block | undefined =>
+  mediaType === undefined
+    ? undefined
+    : {
+        type: mediaType === 'application/pdf' ? 'document' : 'image',
+        source: { type: 'base64', media_type: mediaType, data },
+      }
+
+/** The type of a file by its first bytes, whatever its name says: the API refuses a picture with the wrong type. */
+export const mediaTypeOf = (bytes: Buffer): string | undefined => {
+  const begins = (signature: string, at = 0): boolean =>
+    bytes.toString('latin1', at, at + signature.length) === signature
+  if (begins('\x89PNG\r\n\x1a\n')) return 'image/png'
+  if (begins('\xff\xd8\xff')) return 'image/jpeg'
+  if (begins('GIF8')) return 'image/gif'
+  if (begins('RIFF') && begins('WEBP', 8)) return 'image/webp'
+  return begins('%PDF-') ? 'application/pdf' : undefined
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
+/** The bytes as text; undefined if they are not text. */
+export const utf8Of = (bytes: Buffer): string | undefined => {
+  if (bytes.includes(0)) return undefined
+  try {
+    return utf8.decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+const dataUrl = /^data:[^,]*;base64,/
+
+/** Base64 without the beginning of a data URL. */
+export const base64In = (given: string): string => given.replace(dataUrl, '')
+
+/** The picture or document, if these are the bytes of one that a model can be shown; else a note, with what is recorded and not shown. */
+export const pictureBlocks = (given: string, mimeType: unknown): readonly Block[] => {
+  const data = base64In(given)
+  const shown = shownBlock(mediaTypeOf(Buffer.from(data, 'base64')), data)
+  return shown
+    ? [shown]
+    : [noteOn('image', [mimeType], data), unknownBlock({ type: 'image', data, mimeType })]
+}

@@ -1,0 +1,146 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { InvalidInput } from '../../../events/errors.ts'
+import type { Covers, Message } from '../../../events/events.ts'
+import { type Effective, type Item, messagesOf } from '../../../projections/effective.ts'
+import {
+  contextGrew,
+  type ContextGrew,
+  contextTooLarge,
+  type ContextTooLarge,
+  nothingNew,
+  type NothingNew,
+} from './errors.ts'
+import { estimate } from '../tokens/estimate.ts'
+import { allowedAfter, learnedFrom, type Refusal } from './refusal.ts'
+import type { Learned } from '../tokens/usage.ts'
+import { coversOf, type Region, regionsOf } from './regions.ts'
+import { sliceOf } from '../../../projections/effective.ts'
+import { saidSince } from '../tokens/said.ts'
+import { type ContextSettings, type Limits, limitsOf } from './settings.ts'
+import { countTokens, type TokenCount } from '../tokens/tokens.ts'
+import { shortening, type Shortening } from './shortening.ts'
+import { type Step, truncation } from './truncation.ts'
+
+interface Measured {
+  /** Tokens of the request as it is, and the most that it may have. */
+  readonly used: number
+  readonly allowed: number
+  /** Tokens said since the last attempt to condense, if there was one. */
+  readonly said?: number
+  /** What a refusal says about the estimates. */
+  readonly learned?: Learned
+}
+/** What to do with a context before the next request, by `type`. */
+export type Plan =
+  | (Measured & { readonly type: 'nothing' })
+  /** Show this slice as a summary. It holds at least one message, and is safe to hide. */
+  | (Measured & { readonly type: 'condense'; readonly covers: Covers })
+  /** Hide these slices, one after the other; then the context fits, or, after a refusal, is smaller. */
+  | (Measured & { readonly type: 'truncate'; readonly covers: readonly Covers[] })
+  /** Cut down the results of these items: otherwise what has to stay does not fit. */
+  | (Measured & { readonly type: 'shorten'; readonly edits: readonly Shortening[] })
+
+/** What decides beside the history and the settings. */
+export interface Circumstances {
+  /** False if condensing has just failed, or cannot be done. */
+  readonly canCondense: boolean
+  /** How the API has refused the request that this history makes, if it has. */
+  readonly refused?: Refusal | undefined
+}
+
+/** A condense waits until this fraction of the window was said since the last one. */
+const wait = 0.1
+
+/**
+ * Whether the context has to become smaller, and how: decided on the arguments alone. It never hides the task, the newest turn of the
+ * user, or the end, and never parts a call from its result. Each plan that is carried out makes the history smaller, and this ends: a
+ * slice to condense holds a message, and after a truncation the context fits.
+ *
+ * Between two plans to condense a tenth of the window is said, by the log, even if the first one failed.
+ *
+ * @returns `InvalidInput` for invalid settings, `ContextTooLarge` if neither hiding all that may be hidden nor cutting results down helps
+ */
+export const manageContext = (
+  effective: Effective,
+  settings: ContextSettings,
+  { canCondense, refused }: Circumstances,
+): E.Either<InvalidInput | ContextTooLarge, Plan> => {
+  const count = countTokens(effective)
+  const checked = limitsOf(settings, count.model)
+  if (E.isLeft(checked)) return checked
+  const limits = checked.right
+  const { total: used } = count
+  const allowed = refused ? allowedAfter(refused, used, settings) : limits.allowed
+  const said = saidSince(effective, count, limits.window)
+  const learned = refused && learnedFrom(refused, count)
+  const measured = { used, allowed, ...(said !== undefined && { said }), ...(learned && { learned }) }
+  const isTooLarge = refused !== undefined || used > allowed
+  const isDue = isTooLarge || (100 * used) / limits.window >= limits.percentage
+  const hasWaited = said === undefined || said >= wait * limits.window
+  const step = isTooLarge ? truncation(effective, limits, { count, allowed }) : undefined
+  const countLeft = (edited: Effective): TokenCount => {
+    const now = countTokens(edited)
+    return now.total > allowed ? truncation(edited, limits, { count: now, allowed }).count : now
+  }
+  const shorter = (after: Step): E.Either<ContextTooLarge, Plan> => {
+    const { edits, count: left } = shortening(effective, after, allowed, countLeft)
+    return edits.length > 0 && (left.total <= allowed || refused)
+      ? E.right({ type: 'shorten', ...measured, edits })
+      : E.left(tooLarge(left, allowed))
+  }
+  // After a refusal, the API will tell whether a smaller reduction is enough.
+  if (step && !refused && step.count.total > allowed) return shorter(step)
+  const slice =
+    canCondense && limits.automatic && isDue && hasWaited ? toCondense(effective, limits, count) : undefined
+  if (slice) return E.right({ type: 'condense', ...measured, covers: slice })
+  if (!step) return E.right({ type: 'nothing', ...measured })
+  return step.covers.length > 0
+    ? E.right({ type: 'truncate', ...measured, covers: step.covers })
+    : shorter(step)
+}
+
+/** The largest slice with a message; if it leaves more than the target, fewer messages at the end are kept. */
+const toCondense = (effective: Effective, limits: Limits, count: TokenCount): Covers | undefined => {
+  const size = ({ from, to }: Region): number => {
+    let tokens = 0
+    for (let index = from; index < to; index++) tokens += count.items[index]?.tokens ?? 0
+    return tokens
+  }
+  const largest = (keepLast: number): Region | undefined =>
+    regionsOf(effective, { ...limits, keepLast })
+      .filter(({ from, to }) => effective.items.slice(from, to).some(isMessage))
+      .toSorted((a, b) => size(b) - size(a))[0]
+  for (let { keepLast } = limits; ; keepLast = Math.floor(keepLast / 2)) {
+    const region = largest(keepLast)
+    const isEnough = region && count.total - size(region) <= limits.target
+    if (isEnough || keepLast === 1) return region && coversOf(effective, region.from, region.to)
+  }
+}
+
+const isMessage = ({ kind }: Item): boolean => kind === 'message'
+
+const tooLarge = ({ items, total, prompt }: TokenCount, allowed: number): ContextTooLarge =>
+  contextTooLarge(
+    total,
+    allowed,
+    prompt,
+    items.toSorted((a, b) => b.tokens - a.tokens),
+  )
+
+/**
+ * Whether a summary may replace a slice, to be checked before it is recorded.
+ *
+ * @returns estimated tokens of the slice and of the summary; `NothingNew` if the slice holds no message (or is not shown),
+ * `ContextGrew` if the summary is not smaller
+ */
+export const checkCondensed = (
+  effective: Effective,
+  covers: Covers,
+  summary: readonly Message[],
+): E.Either<NothingNew | ContextGrew, { readonly before: number; readonly after: number }> => {
+  const hidden = sliceOf(effective, covers)
+  if (!hidden.some(isMessage)) return E.left(nothingNew(covers))
+  const before = estimate(hidden.flatMap(messagesOf).flatMap(({ content }) => content))
+  const after = estimate(summary.flatMap(({ content }) => content))
+  return after < before ? E.right({ before, after }) : E.left(contextGrew(covers, before, after))
+}

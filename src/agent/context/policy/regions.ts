@@ -1,0 +1,81 @@
+import type { Covers } from '../../../events/events.ts'
+import { callsOf, partedBy } from '../../../commands/cuts.ts'
+import { factsOf } from '../../../commands/hide.ts'
+import { isTurn } from '../../../commands/state.ts'
+import {
+  type Effective,
+  type Item,
+  messageIn,
+  sliceOf,
+  type TruncationItem,
+} from '../../../projections/effective.ts'
+
+/**
+ * Items that one marker may hide together: from index `from` up to, not including, `to`, `from` < `to`.
+ *
+ * 1. It holds neither the first messages (the task), nor the newest turn of the user, nor the last items.
+ * 2. A message that was edited in place counts as a message.
+ * 3. No tool call is parted from its result at `from`, at `to`, or at a `cutAt`.
+ */
+export interface Region {
+  readonly from: number
+  readonly to: number
+  /** Where a slice may end that hides at least the items before the index; at most `to`. */
+  readonly cutAt: (index: number) => number
+}
+
+interface Kept {
+  readonly keepFirst: number
+  readonly keepLast: number
+}
+
+/** Where the history may be hidden: before the newest turn of the user, after it, or both, in this order. */
+export const regionsOf = (effective: Effective, { keepFirst, keepLast }: Kept): readonly Region[] => {
+  const { items } = effective
+  const messages = items.flatMap((item, index) => (messageIn(item) ? [index] : []))
+  const marker = items.findIndex((item) => !messageIn(item))
+  const start = Math.min(keepFirst, marker < 0 ? items.length : marker)
+  const end = Math.min(items.length - 1, messages.at(-keepLast) ?? 0)
+  const turn = items.findLastIndex(beginsTurn)
+  const calls = callsOf(effective)
+  const isSafe = (index: number, first = index): boolean => partedBy(calls, index, first).length === 0
+  const region = (first: number, last: number): readonly Region[] => {
+    let [from, to] = [first, last]
+    while (from < to && !isSafe(from)) from++
+    while (from < to && !isSafe(to, from)) to--
+    const cutAt = (index: number): number => {
+      let cut = Math.min(index, to)
+      while (!isSafe(cut, from)) cut++
+      return cut
+    }
+    return from < to ? [{ from, to, cutAt }] : []
+  }
+  return turn < start || turn >= end ? region(start, end) : [...region(start, turn), ...region(turn + 1, end)]
+}
+
+const beginsTurn = (item: Item): boolean => {
+  const message = messageIn(item)
+  return message !== undefined && isTurn(message)
+}
+
+/** The slice from one index up to, not including, another, as markers name it. */
+export const coversOf = ({ items }: Effective, from: number, to: number): Covers => ({
+  first: items[from]?.position ?? 0,
+  last: items[to - 1]?.position ?? 0,
+})
+
+/** The history once the next event truncates the slice; without the outline's slots, which no count needs. */
+export const truncated = (effective: Effective, covers: Covers): Effective => {
+  const hidden = sliceOf(effective, covers)
+  const [first] = hidden
+  if (!first) return effective
+  const at = effective.at + 1
+  const marker: TruncationItem = {
+    kind: 'truncation',
+    position: at,
+    time: first.time,
+    ...factsOf(hidden, []),
+  }
+  const index = effective.items.indexOf(first)
+  return { ...effective, at, head: at, items: effective.items.toSpliced(index, hidden.length, marker) }
+}

@@ -1,0 +1,116 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { z } from 'zod'
+import { check } from '../../../events/check.ts'
+import { type InvalidInput, invalidInput } from '../../../events/errors.ts'
+
+const tokens = z.int().min(1)
+const percents = z.number().min(5).max(100)
+
+/** How large the context may grow, and what to do then. */
+export interface ContextSettings {
+  /** The model's context window, in tokens. */
+  readonly window: number
+  /** The most tokens of the model's answer. They are reserved in the window. */
+  readonly maxOutput?: number | undefined
+  /** Tokens of the window reserved for the answer. Default `maxOutput`, else 8,192. */
+  readonly reserved?: number | undefined
+  /** The fraction of the window that stays free, as counts are not exact; 0 ≤ buffer < 1. Default 0.1. */
+  readonly buffer?: number | undefined
+  /** Whether to condense by itself. Default true; if false, what does not fit is truncated, and a refusal of the API ends the turn. */
+  readonly automatic?: boolean | undefined
+  /** Condense from this percentage of the window, 5 to 100. Default 100: when the context would not fit. */
+  readonly percentage?: number | undefined
+  /** Percentages of single models, by name; -1 is `percentage`. */
+  readonly profiles?: { readonly [model: string]: number } | undefined
+  /**
+   * A condense leaves at most this fraction of the tokens that start it, 0 < target ≤ 1; if that needs it, it keeps fewer messages at the
+   * end than `keepLast`. Default 0.5.
+   */
+  readonly target?: number | undefined
+  /** How many messages at the beginning always stay, at least the task. Default 1. */
+  readonly keepFirst?: number | undefined
+  /** How many messages at the end stay; fewer if the context does not become small enough otherwise. Default 3. */
+  readonly keepLast?: number | undefined
+  /** The fraction of what may be hidden that a truncation hides, repeated until it fits; 0 < fraction ≤ 1. Default 0.5. */
+  readonly fraction?: number | undefined
+}
+
+export const settingsSchema = z.strictObject({
+  window: tokens,
+  maxOutput: tokens.optional(),
+  reserved: z.int().min(0).optional(),
+  buffer: z.number().min(0).lt(1).optional(),
+  automatic: z.boolean().optional(),
+  percentage: percents.optional(),
+  profiles: z
+    .record(
+      z.string(),
+      z.union([z.literal(-1), percents], { error: 'is neither -1 nor a percentage from 5 to 100' }),
+    )
+    .optional(),
+  target: z.number().gt(0).max(1).optional(),
+  keepFirst: z.int().min(1).optional(),
+  keepLast: z.int().min(1).optional(),
+  fraction: z.number().gt(0).max(1).optional(),
+})
+
+/** Settings with every default filled in, for one model. */
+export interface Limits {
+  readonly window: number
+  /** Tokens that a request may have: the window without the buffer and the reserved output; ≥ 1. */
+  readonly allowed: number
+  readonly automatic: boolean
+  readonly percentage: number
+  /** The most tokens that a condense should leave. */
+  readonly target: number
+  readonly keepFirst: number
+  readonly keepLast: number
+  readonly fraction: number
+}
+
+const defaultReserved = 8_192
+const defaultBuffer = 0.1
+
+const reservedBy = ({ maxOutput, reserved }: ContextSettings): number =>
+  reserved ?? maxOutput ?? defaultReserved
+
+/** Tokens that a request may have in a window. */
+export const allowedIn = (window: number, settings: ContextSettings): number =>
+  Math.floor(window * (1 - (settings.buffer ?? defaultBuffer))) - reservedBy(settings)
+
+/** The smallest window that leaves room for a request. */
+const leastWindow = (reserved: number, buffer: number = defaultBuffer): number =>
+  Math.ceil((reserved + 1) / (1 - buffer))
+
+const noRoom = (settings: ContextSettings): string => {
+  const { window, buffer } = settings
+  const reserved = reservedBy(settings)
+  const most = allowedIn(window, { ...settings, reserved: 0 }) - 1
+  const less = most < 0 ? '' : `, or \`reserved\` ${most} or less`
+  return `${window} tokens leave no room beside the buffer and ${reserved} of output: make it ${leastWindow(reserved, buffer)} or more${less}`
+}
+
+export const limitsOf = (
+  settings: ContextSettings,
+  model: string | undefined,
+): E.Either<InvalidInput, Limits> => {
+  const checked = check(settingsSchema, settings)
+  if (E.isLeft(checked)) return checked
+  const { window } = settings
+  const { automatic = true, percentage: inherited = 100, profiles = {} } = settings
+  const { keepFirst = 1, keepLast = 3, fraction = 0.5, target = 0.5 } = settings
+  const allowed = allowedIn(window, settings)
+  if (allowed < 1) return E.left(invalidInput('window', noRoom(settings)))
+  const { [model ?? '']: own = -1 } = profiles
+  const percentage = own === -1 ? inherited : own
+  return E.right({
+    window,
+    allowed,
+    automatic,
+    percentage,
+    target: target * Math.min(allowed, (percentage * window) / 100),
+    keepFirst,
+    keepLast,
+    fraction,
+  })
+}

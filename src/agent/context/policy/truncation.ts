@@ -1,0 +1,51 @@
+import type { Covers } from '../../../events/events.ts'
+import type { Effective } from '../../../projections/effective.ts'
+import { coversOf, type Region, regionsOf, truncated } from './regions.ts'
+import { sliceOf } from '../../../projections/effective.ts'
+import type { Limits } from './settings.ts'
+import { countTokens, type TokenCount } from '../tokens/tokens.ts'
+
+/** A history with the named slices truncated, and its tokens. */
+export interface Step {
+  readonly effective: Effective
+  readonly count: TokenCount
+  readonly covers: readonly Covers[]
+}
+
+/** The history with as little truncated as makes it fit; if nothing does, with everything truncated that may be. */
+export const truncation = (
+  effective: Effective,
+  limits: Limits,
+  { count, allowed }: { readonly count: TokenCount; readonly allowed: number },
+): Step => {
+  let smallest: Step = { effective, count, covers: [] }
+  for (const keepLast of new Set([limits.keepLast, 1])) {
+    smallest = { effective, count, covers: [] }
+    for (const region of regionsOf(effective, { ...limits, keepLast })) {
+      const before = smallest
+      for (const to of cutsOf(region, effective.items.length, limits.fraction)) {
+        const step = hide(before, coversOf(effective, region.from, to))
+        if (step.count.total < smallest.count.total) smallest = step
+        if (smallest.count.total <= allowed) return smallest
+      }
+    }
+  }
+  return smallest
+}
+
+/** Where the slices of a region end that hide the fraction of what is there, then that fraction of the rest, and so on. */
+const cutsOf = ({ from, to, cutAt }: Region, length: number, fraction: number): readonly number[] => {
+  const chosen = new Set<number>()
+  for (let wished = from; wished < to;) {
+    wished += Math.max(1, Math.floor(fraction * (length - wished)))
+    chosen.add(cutAt(wished))
+  }
+  return [...chosen]
+}
+
+const hide = (step: Step, covers: Covers): Step => {
+  // A truncation of truncations alone changes nothing, and would be refused.
+  if (sliceOf(step.effective, covers).every(({ kind }) => kind === 'truncation')) return step
+  const effective = truncated(step.effective, covers)
+  return { effective, count: countTokens(effective), covers: [...step.covers, covers] }
+}

@@ -1,0 +1,156 @@
+import { inspect } from 'node:util'
+import * as E from 'fp-ts/lib/Either.js'
+import { z } from 'zod'
+import { isStale } from '../../../commands/rejections.ts'
+import { blockSchema } from '../../../events/blocks.ts'
+import { checkJson } from '../../../events/check.ts'
+import { type Covers, type Origin, originSchema } from '../../../events/events.ts'
+import type { Effective } from '../../../projections/effective.ts'
+import type { Conversation } from '../../../conversation/conversation.ts'
+import { ok, run, type Steps } from '../../../result/steps.ts'
+import type { ReadError, WriteError } from '../../../store/errors.ts'
+import type { Written } from '../../../conversation/writing/encode.ts'
+import type { ContextGrew, NothingNew } from '../policy/errors.ts'
+import { summaryFailed, type SummaryFailed } from './errors.ts'
+import { abortedBy, orAborted } from '../../models/aborted.ts'
+import { failedCall, failedIn } from '../../models/asking.ts'
+import type { FailedCall } from '../../models/model.ts'
+import { checkCondensed } from '../policy/policy.ts'
+import type { Summarized, Summarizer, SummaryError, SummaryInput } from './summarizer.ts'
+import { isVisible } from './reply.ts'
+import { receiptsOfSummary } from '../../receipts/summary-request.ts'
+
+export interface CondenseStep extends SummaryInput {
+  readonly summarizer: Summarizer
+  /** Writes the condense: `condense` of the conversation that `effective` is of. */
+  readonly condense: Conversation['condense']
+  /** `markers`: do not refuse because of markers and restores that came since. */
+  readonly tolerate?: 'markers' | undefined
+  /**
+   * Reads what is shown now: `context` of the conversation. With it, what came since is no reason to refuse as long as the slice, and the item
+   * after it, are shown as they were.
+   */
+  readonly context?: Conversation['context'] | undefined
+}
+export type CondenseError = (SummaryError | NothingNew | ContextGrew | WriteError | ReadError) & {
+  /** The failed calls of a model, including those for a summary that was not recorded. */
+  readonly failed?: readonly FailedCall[]
+}
+
+/**
+ * Condenses a slice: gets a summary and records it if it is valid (else `SummaryFailed`), smaller than what it replaces (else
+ * `ContextGrew`), and nothing was written since `effective.at`, or, with `context`, nothing that changes the slice (else `StaleContext`).
+ * If anything fails, nothing is written; `NothingNew` comes before the summarizer is called.
+ */
+export const condenseWith = (step: CondenseStep): Promise<E.Either<CondenseError, Written>> =>
+  run(condensing(step))
+
+async function* condensing(step: CondenseStep): Steps<CondenseError, Written> {
+  const { effective, covers, signal } = step
+  yield* ok(checkCondensed(effective, covers, []))
+  const input = { effective, covers, ...(signal && { signal }) }
+  const summarized = yield* ok(asked(step.summarizer, input))
+  const written = await run(record(step, summarized))
+  const { origin } = summarized
+  if (E.isRight(written) || !origin) return yield* ok(written)
+  const error = written.left
+  return yield { ...error, message: error.message, failed: [...failedIn(origin), ...callsIn(origin, error)] }
+}
+
+/** The calls that a summary took which is not recorded; the last of them tells the usage of all. */
+const callsIn = (origin: Origin, { _tag, message }: CondenseError): readonly FailedCall[] => {
+  const { usage, ...told } = origin
+  const parts = origin.context ? receiptsOfSummary(origin.context).slice(1) : []
+  const of = { ...told, _tag, message }
+  return [...parts.map(() => failedCall(of)), failedCall({ ...of, usage })]
+}
+
+/** How often recording a summary is tried again because something has happened meanwhile. */
+const maxStale = 10
+
+async function* record(
+  { effective, covers, condense, tolerate, context }: CondenseStep,
+  { blocks, origin }: Summarized,
+): Steps<CondenseError, Written> {
+  const summary = [{ role: 'user', content: blocks }] as const
+  yield* ok(checkCondensed(effective, covers, summary))
+  const more = { ...(origin && { origin }), ...(tolerate && { tolerate }) }
+  let after = effective.at
+  for (let stale = 0; ; stale++) {
+    const written = await condense({ covers, summary, method: 'model', ...more, after })()
+    if (!isStale(written) || !context || stale === maxStale) return yield* ok(written)
+    const now = yield* ok(context())
+    if (!isShownAsBefore(covers, effective, now)) return yield* ok(written)
+    after = now.at
+  }
+}
+
+/** Whether a slice, and the item after it, are shown as they were: then the summary still says what the slice says. */
+const isShownAsBefore = ({ first, last }: Covers, before: Effective, now: Effective): boolean => {
+  const from = (effective: Effective): readonly number[] => {
+    const positions = effective.items.map(({ position }) => position)
+    return positions.slice(positions.indexOf(first))
+  }
+  const shown = from(now)
+  const earlier = from(before)
+  return earlier.slice(0, earlier.indexOf(last) + 2).every((position, index) => position === shown[index])
+}
+
+/** The user's summarizer may throw. */
+const asked = async (
+  summarizer: Summarizer,
+  input: SummaryInput,
+): Promise<E.Either<SummaryError, Summarized>> => {
+  try {
+    return summaryIn(await orAborted(summarizer(input), input.signal))
+  } catch (cause) {
+    if (input.signal?.aborted) return E.left(abortedBy(input.signal))
+    const problem = cause instanceof Error ? `${cause.name}: ${cause.message}` : inspect(cause)
+    return E.left(summaryFailed('threw', `the summarizer threw (${problem}): fix it, or truncate`, cause))
+  }
+}
+
+/** Blocks that make sense by themselves in a user message. Most others would be left out of requests. */
+const summaryTypes: ReadonlySet<string> = new Set(['text', 'image', 'document'])
+
+/** The fields that pictures and documents are measured by. */
+const sourceSchema = z.object({
+  data: z.string().optional(),
+  content: z.union([z.string(), z.array(blockSchema)]).optional(),
+})
+
+const summarizedSchema = z.object({
+  blocks: z.array(
+    blockSchema
+      .refine(({ type }) => summaryTypes.has(type), { error: 'is not a text, image or document' })
+      .and(z.object({ source: sourceSchema.optional() })),
+  ),
+  origin: originSchema.optional(),
+})
+
+/** The summary in what a summarizer answered. */
+const summaryIn = (answer: unknown): E.Either<SummaryError, Summarized> => {
+  if (isTagged(answer) && answer._tag === 'Left' && isTagged(answer.left))
+    return E.left(answer.left as SummaryError)
+  const given = isTagged(answer) && answer._tag === 'Right' ? answer.right : answer
+  const checked = checkJson(summarizedSchema, given)
+  if (E.isLeft(checked)) return E.left(noSummary('invalid', checked.left.message))
+  const isShown = checked.right.blocks.some(({ type, text }) => type !== 'text' || isVisible(text))
+  return isShown
+    ? E.right(checked.right as Summarized)
+    : E.left(noSummary('blank', 'nothing in it is visible'))
+}
+
+interface Tagged {
+  readonly _tag: unknown
+  readonly left?: unknown
+  readonly right?: unknown
+}
+const isTagged = (value: unknown): value is Tagged =>
+  typeof value === 'object' && value !== null && '_tag' in value
+
+const noSummary = (reason: string, problem: string): SummaryFailed =>
+  summaryFailed(
+    reason,
+    `the summarizer gave no summary (${problem}): a summary is { blocks }, blocks of text, image or document, at least one of them not blank; fix the summarizer, or truncate`,
+  )

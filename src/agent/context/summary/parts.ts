@@ -1,0 +1,68 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { callsOf, partedBy } from '../../../commands/cuts.ts'
+import type { Effective } from '../../../projections/effective.ts'
+import { summaryFailed, type SummaryFailed } from './errors.ts'
+import { estimate, estimatePrompt } from '../tokens/estimate.ts'
+import { itemsLeft, requestOfSummary, type SummaryOptions } from '../../receipts/summary-request.ts'
+
+/**
+ * The next request for a summary: of all that is left of the slice, if that is at most `allowed` tokens, else of as many items from its
+ * beginning as fit and can be cut off without parting a call from its result. If even the first of them does not fit, its longest
+ * texts are cut, then its pictures left out.
+ *
+ * @param correction the factor of the estimates
+ */
+export const nextRequest = (
+  effective: Effective,
+  options: SummaryOptions,
+  { allowed, correction }: { readonly allowed: number; readonly correction: number },
+): E.Either<SummaryFailed, SummaryOptions> => {
+  const fits = (tried: SummaryOptions): boolean => correction * estimateOfSummary(effective, tried) <= allowed
+  if (fits(options)) return E.right(options)
+  const through = (last: number): SummaryOptions => ({ ...options, covers: { ...options.covers, last } })
+  const ends = endsOf(effective, options)
+  let [low, high] = [0, ends.length - 1]
+  while (low < high) {
+    const middle = Math.ceil((low + high) / 2)
+    if (fits(through(ends[middle] ?? 0))) low = middle
+    else high = middle - 1
+  }
+  const part = through(ends[low] ?? options.covers.last)
+  const shortest = fits(part) ? part : cutDowns(part, allowed).find(fits)
+  return shortest ? E.right(shortest) : E.left(summaryFailed('too_large', tooLarge(part, allowed)))
+}
+
+/** About how many tokens a request for a summary is. */
+export const estimateOfSummary = (effective: Effective, options: SummaryOptions): number => {
+  const { system, tools, messages } = requestOfSummary(effective, options)
+  const blocks = messages.flatMap(({ content }) => content)
+  return estimatePrompt(system, tools) + estimate(blocks)
+}
+
+/** The positions where a part may end. */
+const endsOf = (effective: Effective, options: SummaryOptions): readonly number[] => {
+  const items = itemsLeft(effective, options)
+  const calls = callsOf({ ...effective, items })
+  const safe = items.slice(0, -1).filter((_, index) => partedBy(calls, index + 1, 0).length === 0)
+  return [...safe.map(({ position }) => position), options.covers.last]
+}
+
+/** A token is at most four characters on average, and a text of fewer characters than these is of no use. */
+const charactersPerToken = 4
+const fewestCharacters = 200
+
+/** Ways to show less and less of the same items, in this order. */
+const cutDowns = (part: SummaryOptions, allowed: number): readonly SummaryOptions[] =>
+  [...new Set([part.images, false])].flatMap((images) => {
+    const all: SummaryOptions[] = []
+    for (
+      let longest = Math.floor(charactersPerToken * allowed);
+      longest >= fewestCharacters;
+      longest = Math.floor(0.75 * longest)
+    )
+      all.push({ ...part, images, longest })
+    return all
+  })
+
+const tooLarge = ({ covers, parts }: SummaryOptions, allowed: number): string =>
+  `${parts ? `what comes after position ${parts.at(-1)?.last}` : `what is at position ${covers.first}`} through ${covers.last} cannot be cut down to ${Math.floor(allowed)} tokens, the most that a request for a summary may have: summarize with a model with a larger window, or truncate`

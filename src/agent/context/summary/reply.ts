@@ -1,0 +1,46 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { isBlock } from '../../../events/blocks.ts'
+import type { Origin } from '../../../events/events.ts'
+import { summaryFailed, type SummaryFailed } from './errors.ts'
+import type { Reply } from '../../models/model.ts'
+
+/** Stop reasons of whole replies. A reply without one is whole too: a model answers only with whole replies. */
+const wholeStops: ReadonlySet<unknown> = new Set(['end_turn', 'stop_sequence', undefined])
+
+const advice: Readonly<Record<string, string>> = {
+  max_tokens: 'the summary is longer than maxTokens: allow more, or ask for a shorter one',
+  refusal: 'the model refused to summarize: use another model or other instructions, or truncate',
+}
+
+/** The texts of a whole summary: at least one, and none is blank. */
+export const textsOf = ({ content, origin }: Reply): E.Either<SummaryFailed, readonly string[]> => {
+  const { stopReason } = origin
+  if (!wholeStops.has(stopReason)) {
+    const reason = String(stopReason)
+    const other = `the model stopped (${reason}) before the summary was complete: try again, or truncate`
+    return E.left(summaryFailed(reason, advice[reason] ?? other))
+  }
+  const texts = content.flatMap((block) =>
+    isBlock(block, 'text') && isVisible(block.text) ? [block.text] : [],
+  )
+  const blank = 'the model answered without text: try again with other instructions, or truncate'
+  return texts.length > 0 ? E.right(texts) : E.left(summaryFailed('blank', blank))
+}
+
+/** Whether a text is not blank, which a request needs. */
+export const isVisible = (text: string): boolean => text.trim() !== ''
+
+type Usage = NonNullable<Origin['usage']>
+
+/** The sums of the numbers in two usages, at every depth; of anything else the later value. */
+export const sumOfUsage = (one: Usage, other: Usage): Usage => {
+  const entries = Object.entries(other).map(([key, value]): readonly [string, unknown] => {
+    const before = one[key]
+    if (typeof value === 'number' && typeof before === 'number') return [key, before + value]
+    return [key, isUsage(value) && isUsage(before) ? sumOfUsage(before, value) : value]
+  })
+  return { ...one, ...Object.fromEntries(entries) }
+}
+
+const isUsage = (value: unknown): value is Usage =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

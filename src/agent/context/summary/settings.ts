@@ -1,0 +1,97 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { z } from 'zod'
+import { check } from '../../../events/check.ts'
+import { type InvalidInput, invalidInput } from '../../../events/errors.ts'
+import type { Item } from '../../../projections/effective.ts'
+import type { AskOptions } from '../../models/asking.ts'
+import { wellFormed } from '../../../projections/render/renderer.ts'
+import {
+  currentSummarizer,
+  type SummaryOptions,
+  summaryOptionsSchema,
+} from '../../receipts/summary-request.ts'
+import { longestTimer } from '../../../result/timers.ts'
+
+const tooLate = `is at most ${longestTimer} milliseconds, 24 days: leave it out for no limit`
+
+/** The texts that must survive word for word, given the items that are summarized. */
+export type Pinned = (items: readonly Item[]) => readonly string[]
+
+/** How to summarize. */
+export interface SummarizerSettings {
+  /** The model that summarizes; it may differ from the conversation's. */
+  readonly model: string
+  /** Its context window, in tokens. A tenth of it stays free, as estimates are not exact. */
+  readonly window: number
+  /** The most tokens of a summary. Default 4,096. */
+  readonly maxTokens?: number | undefined
+  /** Instructions to use instead of the default ones. */
+  readonly instructions?: string | undefined
+  /** Whether the model accepts pictures and documents; if not, a note replaces each. Default true. */
+  readonly images?: boolean | undefined
+  /** The most milliseconds for a summary with all its parts. Default: no limit. */
+  readonly deadline?: number | undefined
+  /** Milliseconds without any sign of a reply after which its call has stalled. Default 60,000. */
+  readonly stallTimeout?: number | undefined
+  /** How often to repeat each call that failed for a passing reason. Default 3. */
+  readonly maxRetries?: number | undefined
+  /** Texts that are appended to the summary word for word, each as a block. Blank ones are left out. */
+  readonly pinned?: readonly string[] | Pinned | undefined
+}
+
+export const settingsSchema = z.strictObject({
+  model: z.string().min(1),
+  window: z.int().min(1),
+  maxTokens: z.int().min(1).optional(),
+  instructions: summaryOptionsSchema.shape.instructions,
+  images: z.boolean().optional(),
+  deadline: z.int().min(1).max(longestTimer, { error: tooLate }).optional(),
+  stallTimeout: z.int().min(1).max(longestTimer, { error: tooLate }).optional(),
+  maxRetries: z.int().min(0).optional(),
+  pinned: z
+    .union([z.array(z.string()).readonly(), z.custom<Pinned>((value) => typeof value === 'function')], {
+      error: 'is an array of texts, or a function that returns one',
+    })
+    .optional(),
+})
+
+/** Settings with every default filled in. */
+export interface SummaryLimits {
+  readonly model: string
+  /** The most tokens of a request: 90 % of the window, minus the summary; ≥ 1. */
+  readonly allowed: number
+  readonly maxTokens: number
+  readonly deadline: number | undefined
+  readonly patience: Pick<AskOptions, 'stallTimeout' | 'maxRetries'>
+  readonly pinned: Pinned
+  readonly options: Omit<SummaryOptions, 'covers'>
+}
+
+const defaultMaxTokens = 4_096
+const buffer = 0.1
+
+/** Errors: `InvalidInput` for settings that are misspelt or impossible. */
+export const summaryLimitsOf = (settings: SummarizerSettings): E.Either<InvalidInput, SummaryLimits> => {
+  const checked = check(settingsSchema, settings)
+  if (E.isLeft(checked)) return checked
+  const { model, instructions } = wellFormed({ model: settings.model, instructions: settings.instructions })
+  const { window, maxTokens = defaultMaxTokens, deadline, pinned = [] } = settings
+  const { images = true, stallTimeout, maxRetries } = settings
+  const allowed = Math.floor(window * (1 - buffer)) - maxTokens
+  if (allowed < 1)
+    return E.left(
+      invalidInput('window', `${window} tokens leave no room beside a tenth and a summary of ${maxTokens}`),
+    )
+  return E.right({
+    model,
+    allowed,
+    maxTokens,
+    deadline,
+    patience: {
+      ...(stallTimeout !== undefined && { stallTimeout }),
+      ...(maxRetries !== undefined && { maxRetries }),
+    },
+    pinned: typeof pinned === 'function' ? pinned : () => pinned,
+    options: { summarizer: currentSummarizer, images, ...(instructions !== undefined && { instructions }) },
+  })
+}

@@ -1,0 +1,192 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { type Block, textBlock } from '../../../events/blocks.ts'
+import type { InvalidInput } from '../../../events/errors.ts'
+import type { Covers, Origin } from '../../../events/events.ts'
+import type { Effective } from '../../../projections/effective.ts'
+import { callModel, failedCall, failedIn, withFailed } from '../../models/asking.ts'
+import { digestOf } from '../../receipts/canonical.ts'
+import type { SummaryFailed } from './errors.ts'
+import type { FailedCall, Model, ModelError } from '../../models/model.ts'
+import { sliceOf } from '../../../projections/effective.ts'
+import { ok, run, type Steps } from '../../../result/steps.ts'
+import { estimateOfSummary, nextRequest } from './parts.ts'
+import { isVisible, sumOfUsage, textsOf } from './reply.ts'
+import {
+  alongSummary,
+  requestOfSummary,
+  type SummaryOptions,
+  type SummaryRequest,
+} from '../../receipts/summary-request.ts'
+import { type SummarizerSettings, type SummaryLimits, summaryLimitsOf } from './settings.ts'
+import { sumOfEstimates, withEstimates } from '../tokens/estimated.ts'
+import { countTokens } from '../tokens/tokens.ts'
+
+export type { SummarizerSettings }
+
+/** What to summarize: a slice of what is shown. */
+export interface SummaryInput {
+  readonly effective: Effective
+  readonly covers: Covers
+  readonly signal?: AbortSignal | undefined
+}
+/** What replaces the slice, as a user message, and where it came from. */
+export interface Summarized {
+  readonly blocks: readonly Block[]
+  readonly origin?: Origin
+}
+export type SummaryError = ModelError | SummaryFailed | InvalidInput
+
+/**
+ * Summarizes a slice. Writes nothing.
+ *
+ * @example
+ * import { messagesOf, sliceOf, type Summarizer } from 'palimpsest'
+ *
+ * const outline: Summarizer = async ({ effective, covers }) => {
+ *   const said = sliceOf(effective, covers).flatMap(messagesOf)
+ *   const lines = said.flatMap(({ role, content }) =>
+ *     content.flatMap((block) => (block.type === 'text' ? `${role}: ${String(block['text']).slice(0, 80)}` : [])),
+ *   )
+ *   return { blocks: [{ type: 'text', text: lines.join('\n') }] }
+ * }
+ */
+export type Summarizer = (input: SummaryInput) => Promise<Summarized | E.Either<SummaryError, Summarized>>
+
+/**
+ * A summarizer that calls a model. What does not fit into a request is summarized in parts, each after the summary of those before it.
+ * `origin.usage` is that of all requests together, `origin.context` the receipt of the last one. How: docs/summaries.md.
+ * Errors: `InvalidInput` for invalid settings, `SummaryFailed` for a reply that is not a whole summary, `ModelAborted` for an abort and a
+ * missed deadline.
+ */
+export const summarizer = (
+  model: Model,
+  settings: SummarizerSettings,
+): ((input: SummaryInput) => Promise<E.Either<SummaryError, Required<Summarized>>>) => {
+  const checked = summaryLimitsOf(settings)
+  return async (input) => {
+    if (E.isLeft(checked)) return checked
+    const { deadline } = checked.right
+    const signal = AbortSignal.any([
+      ...(input.signal ? [input.signal] : []),
+      ...(deadline === undefined ? [] : [AbortSignal.timeout(deadline)]),
+    ])
+    const failed: FailedCall[] = []
+    const summarized = await run(summarize(model, checked.right, { ...input, signal, failed }))
+    if (failed.length === 0) return summarized
+    return E.isLeft(summarized)
+      ? E.left({ ...summarized.left, failed })
+      : E.right({ ...summarized.right, origin: withFailed(summarized.right.origin, failed) })
+  }
+}
+
+/** What to summarize, and the calls that failed meanwhile. */
+interface Asking extends SummaryInput {
+  readonly failed: FailedCall[]
+}
+
+async function* summarize(
+  model: Model,
+  limits: SummaryLimits,
+  input: Asking,
+): Steps<SummaryError, Required<Summarized>> {
+  const { effective, covers } = input
+  const pinned = limits.pinned(sliceOf(effective, covers)).filter(isVisible)
+  const along = {
+    model: limits.model,
+    max_tokens: limits.maxTokens,
+    ...(model.betas && { betas: model.betas }),
+    ...(model.form && { form: model.form }),
+  }
+  let options: SummaryOptions = { ...limits.options, along, covers }
+  const paid: Origin[] = []
+  let usage: Origin['usage']
+  let estimated: Origin['estimated']
+  let { allowed } = limits
+  for (;;) {
+    const answered = await run(ask(model, { ...limits, allowed, options }, input))
+    // The parts are paid for, though there will be no summary.
+    if (E.isLeft(answered)) {
+      const { _tag, message } = answered.left
+      input.failed.push(...paid.map((part) => failedCall({ ...part, _tag, message })))
+      return yield answered.left
+    }
+    const answer = answered.right
+    const { asked, texts, origin } = answer
+    const digest = digestOf(answer.request)
+    ;({ allowed } = answer)
+    paid.push(origin)
+    usage = usage && origin.usage ? sumOfUsage(usage, origin.usage) : (origin.usage ?? usage)
+    estimated = sumOfEstimates(estimated, origin.estimated)
+    const { last } = asked.covers
+    if (last === covers.last) {
+      const context = { position: effective.at, digest, options: asked }
+      const blocks = [...texts, ...pinned].map(textBlock)
+      return {
+        blocks,
+        origin: { ...origin, ...(usage && { usage }), ...(estimated && { estimated }), context },
+      }
+    }
+    const { images, longest } = asked
+    const sent = { digest, images, ...(longest !== undefined && { longest }) }
+    // The next part is asked for as the endpoint has taken this one.
+    const { along: taken = along } = asked
+    options = {
+      ...options,
+      along: taken,
+      parts: [...(options.parts ?? []), { last, text: texts.join('\n\n'), sent }],
+    }
+  }
+}
+
+/** A reply, and the request that it answers. */
+interface Answer {
+  readonly asked: SummaryOptions
+  readonly request: SummaryRequest
+  readonly texts: readonly string[]
+  readonly origin: Origin
+  /** The most tokens of a request, by what the API has refused so far. */
+  readonly allowed: number
+}
+
+/** Estimates may be too low: if the API finds a request too long, the next one is smaller by this factor; this many times for one part. */
+const shrink = 0.75
+const retries = 3
+
+/** Requests a summary of what is left of the slice, or of as much of it as fits. */
+async function* ask(
+  model: Model,
+  limits: Omit<SummaryLimits, 'options'> & { readonly options: SummaryOptions },
+  { effective, signal, failed }: Asking,
+): Steps<SummaryError, Answer> {
+  const correction = Math.max(1, countTokens(effective).correction)
+  let { allowed, options } = limits
+  for (let tries = 0; ; tries++) {
+    const asked = yield* ok(nextRequest(effective, options, { allowed, correction }))
+    const request = requestOfSummary(effective, asked)
+    const { chat: _chat, ...rendered } = request
+    const asking = { ...rendered, ...alongSummary(request, asked) }
+    const form = asked.along?.form
+    const answer = await callModel(model, asking, {
+      ...limits.patience,
+      ...(signal && { signal }),
+      ...(form && { form }),
+    })
+    failed.push(...failedIn(E.isRight(answer) ? answer.right.origin : answer.left))
+    if (E.isLeft(answer) && answer.left._tag === 'ContextExceeded' && tries < retries) {
+      allowed = shrink * correction * estimateOfSummary(effective, asked)
+      continue
+    }
+    const wanted = E.isLeft(answer) && answer.left._tag === 'ModelFailed' ? answer.left.form : undefined
+    if (wanted && asked.along && tries < retries) {
+      options = { ...options, along: { ...asked.along, form: wanted } }
+      continue
+    }
+    const reply = yield* ok(answer)
+    const { failed: _, ...told } = reply.origin
+    const size = () => correction * estimateOfSummary(effective, asked)
+    const origin = withEstimates(told, size, reply.content)
+    const texts = textsOf(reply)
+    if (E.isLeft(texts)) failed.push(failedCall({ ...origin, ...texts.left }))
+    return { asked, request, texts: yield* ok(texts), origin, allowed }
+  }
+}

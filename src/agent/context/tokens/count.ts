@@ -1,0 +1,72 @@
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { invalidInput } from '../../../events/errors.ts'
+import { configurationOf } from '../../../projections/effective.ts'
+import { render } from '../../../projections/render/renderer.ts'
+import type { Conversation } from '../../../conversation/conversation.ts'
+import type { At } from '../../../conversation/reading/reading.ts'
+import type { ReadError } from '../../../store/errors.ts'
+import { checkedOptions, kinds } from '../../../store/options.ts'
+import { type AnthropicClient, anthropicModel } from '../../models/anthropic/model.ts'
+import { guarded } from '../../models/guarded.ts'
+import type { Model, ModelError } from '../../models/model.ts'
+import { requestWith } from '../../models/request.ts'
+import { ok, type Steps, task } from '../../../result/steps.ts'
+import { countTokens, type TokenCount } from './tokens.ts'
+
+export interface CountOptions extends At {
+  /** Also count by the API: its client, or any other `Model`. */
+  readonly client?: AnthropicClient | Model | undefined
+  /** The model to count for, if none is configured. */
+  readonly model?: string | undefined
+}
+
+/** Tokens by the log, and by the API if a client was given. */
+export interface Counted extends TokenCount {
+  /**
+   * Only if the model is awaited: the API does not count a request that is empty or ends in a reply. After a reply with its usage, `total`
+   * is what the API counted.
+   */
+  readonly exact?: number
+}
+
+/** Whether this may be a client, or a `Model`. */
+export const isClient = (value: unknown): boolean => {
+  // A function has a `call`, too.
+  if (typeof value !== 'object' || value === null) return false
+  const {
+    call,
+    messages,
+  }: { readonly call?: unknown; readonly messages?: { readonly create?: unknown } | null } = value
+  return typeof call === 'function' || typeof messages?.create === 'function'
+}
+export const noClient =
+  'is not a client: pass new Anthropic(), openAiModel(new OpenAI()), or a Model with a method call'
+
+export const modelOf = (client: AnthropicClient | Model): Model =>
+  'call' in client ? guarded(client) : anthropicModel(client)
+
+/**
+ * How many tokens the next request of a conversation is to the model: counted from the log, and by the API if a client is given and the
+ * model is awaited.
+ */
+export const tokensOf = (
+  chat: Conversation,
+  options?: CountOptions,
+): TaskEither<ReadError | ModelError, Counted> => task(() => counted(chat, options))
+
+async function* counted(
+  chat: Conversation,
+  options: CountOptions | undefined,
+): Steps<ReadError | ModelError, Counted> {
+  const fields = { at: kinds.position, client: kinds.anything, model: kinds.text }
+  const { at, client, model } = yield* ok(checkedOptions(options, fields))
+  if (client !== undefined && !isClient(client)) return yield invalidInput('client', noClient)
+  const context = yield* ok(chat.context(at === undefined ? {} : { at }))
+  const count = countTokens(context)
+  if (!client) return count
+  const rendered = render(context)
+  if (rendered.awaits !== 'model') return count
+  const named = model ?? configurationOf(context).model ?? count.model ?? ''
+  const request = requestWith(rendered, { model: named, parameters: {} })
+  return { ...count, exact: yield* ok(modelOf(client).countTokens(request)) }
+}

@@ -1,0 +1,71 @@
+import {
+  type Block,
+  isBlock,
+  isWellShaped,
+  type BlockSource,
+  textBlock,
+  unknownBlock,
+} from '../../../events/blocks.ts'
+import type { Configuration } from '../../../events/events.ts'
+import { pictureIn } from '../../../projections/pictures.ts'
+import { isResultType } from '../../../projections/render/renderer.ts'
+import { tokensByBytes } from '../../../projections/tokens.ts'
+
+// What the API's documentation says about pictures and PDF files; docs/adr/0010-counting-tokens.md.
+
+/** A picture is one token per square of this many pixels, the last ones begun. */
+const patch = 28
+/** Larger ones are scaled down: to this many pixels on the long edge, and this many tokens. The limits of the models that accept most. */
+const maxEdge = 2_576
+const maxPictureTokens = 4_784
+/** A page is its text and its picture; the documentation names 1,500 to 3,000. */
+const pageTokens = 3_000
+/** Bytes of a page in a PDF file whose pages cannot be counted. */
+const pageBytes = 50_000
+
+/** Tokens of a tool result besides its content: the least squares of 456 requests of a real session. */
+const resultTokens = 13
+
+/** About how many tokens system prompt and tools are to a model, whole, ≥ 0. */
+export const estimatePrompt = (
+  system: string | readonly Block[] = [],
+  tools?: Configuration['tools'],
+): number =>
+  estimate(typeof system === 'string' ? [textBlock(system)] : system) +
+  (tools ? tokensByBytes([unknownBlock({ type: 'tools', tools })]) : 0)
+
+/** About how many tokens blocks are to a model, whole, ≥ 0: pictures and documents by their size, the rest by bytes. Never stored as `tokens`. */
+export const estimate = (blocks: readonly Block[]): number =>
+  blocks.reduce((sum, block) => sum + blockTokens(block), 0)
+
+const blockTokens = (block: Block): number => {
+  if (isBlock(block, 'image')) return pictureTokens(block.source)
+  if (isBlock(block, 'document')) return documentTokens(block.source)
+  if (!isBlock(block, 'tool_result')) return tokensByBytes([block])
+  return (
+    resultTokens +
+    (Array.isArray(block.content) ? estimate(block.content.filter(isShown)) : tokensByBytes([block]))
+  )
+}
+
+/** Other blocks in a tool result are not sent. */
+const isShown = (block: unknown): block is Block => isWellShaped(block) && isResultType(block.type)
+
+const pictureTokens = (source: BlockSource): number => {
+  const size = source.type === 'base64' ? pictureIn(String(source.data)) : undefined
+  if (!size) return tokensByBytes([{ type: 'image', source }])
+  const scale = Math.min(1, maxEdge / Math.max(size.width, size.height))
+  const patches = (pixels: number): number => Math.ceil((pixels * scale) / patch)
+  return Math.min(maxPictureTokens, patches(size.width) * patches(size.height))
+}
+
+const documentTokens = (source: BlockSource): number => {
+  const { data, content } = source
+  if (source.type === 'text') return tokensByBytes([textBlock(String(data))])
+  if (typeof content === 'string') return tokensByBytes([textBlock(content)])
+  if (Array.isArray(content)) return estimate((content as readonly unknown[]).filter(isWellShaped))
+  if (source.type !== 'base64') return pageTokens
+  const file = Buffer.from(String(data), 'base64')
+  const pages = file.toString('latin1').match(/\/Type\s*\/Page\b/g)?.length
+  return pageTokens * (pages ?? Math.ceil(file.length / pageBytes))
+}

@@ -1,0 +1,22 @@
+import type { Block } from '../../../events/blocks.ts'
+import type { Estimated, Origin } from '../../../events/events.ts'
+import { estimate } from './estimate.ts'
+import { inputOf, tokensIn } from './usage.ts'
+
+/**
+ * The origin of a reply, with estimates of the tokens that its endpoint has not reported: some report none.
+ *
+ * @param input about how many tokens its request was
+ */
+export const withEstimates = (origin: Origin, input: () => number, content: readonly Block[]): Origin => {
+  const { usage = {} } = origin
+  if (inputOf(usage) > 0) return origin
+  const output = tokensIn(usage, 'output_tokens') > 0 ? 0 : estimate(content)
+  return { ...origin, estimated: { input: Math.round(input()), output } }
+}
+
+export const sumOfEstimates = (
+  one: Estimated | undefined,
+  other: Estimated | undefined,
+): Estimated | undefined =>
+  one && other ? { input: one.input + other.input, output: one.output + other.output } : (one ?? other)

@@ -1,0 +1,47 @@
+import { effective, type Item } from '../../../projections/effective.ts'
+import { full, type Status } from '../../../projections/full.ts'
+import { lastOf, type Log } from '../../../projections/path.ts'
+import { measure } from './measure.ts'
+import { countTokens, type ItemTokens, type TokenCount } from './tokens.ts'
+
+/** An item of the full history with its tokens, now or when it was last shown. */
+export interface EntryTokens extends ItemTokens {
+  readonly kind: Item['kind']
+  readonly status: Status
+}
+/** How much smaller a condense made the context. */
+export interface Saving {
+  readonly marker: number
+  /** Tokens of the items that it hid, and of its summary. */
+  readonly before: number
+  readonly after: number
+  readonly saved: number
+}
+/** The tokens of a conversation: of the next request, of every item on the path, and what each condense on the path saved. */
+export interface HistoryTokens extends Omit<TokenCount, 'items'> {
+  readonly items: readonly EntryTokens[]
+  readonly condensed: readonly Saving[]
+}
+
+/** Counts a whole log, up to its end; also uses the usage of replies that are hidden now. */
+export const historyTokens = (log: Log): HistoryTokens => {
+  const now = effective(log)
+  const count = countTokens(now)
+  const entries = full(log)
+  // Markers among the messages tell which replies had the same beginning, wherever their slices were.
+  const { tokens } = measure({ ...now, at: lastOf(log), items: entries }, 0)
+  const shown = new Map(count.items.map((item) => [item.position, item.tokens]))
+  const items = entries.map(({ position, kind, status }, index) => {
+    return { position, kind, status, tokens: shown.get(position) ?? tokens[index] ?? 0 }
+  })
+  const tokensAt = new Map(items.map((item) => [item.position, item.tokens]))
+  const hidden = Map.groupBy(entries, ({ by }) => by)
+  const condensed = entries.flatMap(({ kind, status, position: marker }) => {
+    if (kind !== 'summary' || status === 'restored') return []
+    const covered = hidden.get(marker) ?? []
+    const before = covered.reduce((sum, { position }) => sum + (tokensAt.get(position) ?? 0), 0)
+    const after = tokensAt.get(marker) ?? 0
+    return [{ marker, before, after, saved: before - after }]
+  })
+  return { ...count, items, condensed }
+}

@@ -1,0 +1,204 @@
+import { configurationOf, type Effective, type Item, messagesOf } from '../../../projections/effective.ts'
+import { mapped } from '../../../projections/memo.ts'
+import {
+  isCompaction,
+  isThinking,
+  prefixUnchanged,
+  utterancesIn,
+} from '../../../projections/render/renderer.ts'
+import { estimate } from './estimate.ts'
+import type { Learned } from './usage.ts'
+import { type Anchor, anchorsOf } from './usage.ts'
+
+/** The tokens of each item of a history: counted by the API where that can be told, else estimated. */
+export interface Measure {
+  /** Tokens by the index of the item, and whether the API has counted them. */
+  readonly tokens: readonly number[]
+  readonly isCounted: readonly boolean[]
+  readonly anchors: readonly Anchor[]
+  /** The last reply whose usage still describes what is shown. */
+  readonly valid: Anchor | undefined
+  readonly model: string | undefined
+  /** Actual tokens of this model's earlier requests by estimated ones. */
+  readonly correction: number
+}
+
+/** @param start index of the first item that is sent; those before it count 0 */
+export const measure = (effective: Effective, start = sentFrom(effective)): Measure => {
+  const shown = shownIn(effective, start)
+  const anchors = anchorsOf(effective).filter(({ from }) => from >= start)
+  const model = configurationOf(effective).model ?? anchors.at(-1)?.model
+  const gaps = gapsOf(effective, anchors)
+  const correction = correctionOf(
+    gaps.filter(({ reply }) => isOf(model, reply)),
+    shown,
+    learnedIn(effective, model),
+  )
+  const tokens = shown.map(({ estimated }) => Math.round(correction * estimated))
+  const isCounted = shown.map(() => false)
+  const valid = anchors.findLast(({ from }) => shown[from]?.unchanged === true)
+  isCounted.fill(true, 0, valid?.to ?? 0)
+  const note = (from: number, to: number): void => {
+    if (to > (valid?.to ?? 0)) isCounted.fill(true, from, to)
+  }
+  for (const reply of anchors) {
+    spread(tokens, reply.from, reply.to, outputOf(reply, shown, tokens))
+    note(reply.from, reply.to)
+  }
+  for (const { reply, end, tokens: counted } of gaps) {
+    // An unfinished reply is known only together with what follows it.
+    if (reply.finished) spread(tokens, reply.to, end, Math.max(0, counted - reply.output))
+    else spread(tokens, reply.from, end, counted)
+    note(reply.to, end)
+  }
+  return { tokens, isCounted, anchors, valid, model, correction }
+}
+
+/** Makes the tokens from one index up to, not including, another add up to `total`, in their present proportions. */
+export const spread = (tokens: number[], from: number, to: number, total: number): void => {
+  if (to - from === 1) {
+    tokens[from] = Math.round(total)
+    return
+  }
+  const before = tokens.slice(from, to)
+  const whole = sum(before)
+  let seen = 0
+  let given = 0
+  for (const [index, part] of before.entries()) {
+    seen += part
+    const upTo = whole > 0 ? Math.round((total * seen) / whole) : index === before.length - 1 ? total : 0
+    tokens[from + index] = upTo - given
+    given = upTo
+  }
+}
+
+export const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
+
+// Replies name the dated model of an alias.
+const isOf = (model: string | undefined, reply: Anchor): boolean =>
+  model === undefined || reply.model === undefined || reply.model.startsWith(model)
+
+/** What an item shows the model. */
+interface Shown {
+  readonly estimated: number
+  /** Whether the same comes before it as when it was said. */
+  readonly unchanged: boolean
+  readonly thinks: boolean
+}
+
+const shownIn = (effective: Effective, start: number): readonly Shown[] => {
+  const unchanged = prefixUnchanged(effective)
+  const ways = rememberedWays(effective.items, waysToShow)
+  return effective.items.map((item, index) => {
+    const { whole, spoken } = (index < start ? undefined : ways[index]) ?? nothing
+    return unchanged(item) ? whole : spoken
+  })
+}
+
+/** What an item shows with its thinking, and without it. */
+interface Ways {
+  readonly whole: Shown
+  readonly spoken: Shown
+}
+const nothing: Ways = {
+  whole: { estimated: 0, unchanged: true, thinks: false },
+  spoken: { estimated: 0, unchanged: false, thinks: false },
+}
+
+const rememberedWays = mapped<Item, Ways>()
+
+const waysToShow = (item: Item): Ways => {
+  const blocks = utterancesIn(item, true, true).flatMap(({ content }) => content)
+  const thoughts = blocks.filter(isThinking)
+  const thinks = thoughts.length > 0
+  const spoken = estimate(blocks.filter((block) => !isThinking(block)))
+  return {
+    whole: { estimated: spoken + estimate(thoughts), unchanged: true, thinks },
+    spoken: { estimated: spoken, unchanged: false, thinks },
+  }
+}
+
+/** The index of the API's own summary, which makes the API ignore everything before it; 0 if there is no such summary. */
+const sentFrom = ({ items }: Effective): number =>
+  Math.max(
+    0,
+    items.findLastIndex(
+      (item) => item.kind === 'summary' && messagesOf(item).some(({ content }) => content.some(isCompaction)),
+    ),
+  )
+
+/** A reply and what follows it, up to the next reply at index `end`, with the API's count of all of it. */
+interface Gap {
+  readonly reply: Anchor
+  readonly end: number
+  readonly tokens: number
+}
+
+/** What the API counted between each two successive replies with the same beginning, if everything said between is shown. */
+const gapsOf = ({ items, outline }: Effective, anchors: readonly Anchor[]): readonly Gap[] => {
+  const changes = [
+    ...items.filter(({ kind }) => kind !== 'message').map(({ position }) => position),
+    ...outline.restored.flatMap(({ after, before }) => [after, before]),
+    outline.promptSince ?? -1,
+  ].toSorted((a, b) => a - b)
+  const isSame = (from: number, to: number): boolean => !changes.some((at) => from < at && at < to)
+  const gaps: Gap[] = []
+  for (const [index, next] of anchors.entries()) {
+    const reply = anchors[index - 1]
+    if (!reply || next.input <= reply.input || !isSame(reply.position, next.position)) continue
+    let end = reply.from
+    while (end < next.from && items[end]?.kind === 'message') end++
+    if (end === next.from) gaps.push({ reply, end: next.from, tokens: next.input - reply.input })
+  }
+  return gaps
+}
+
+// This many estimated tokens are taken as exact, so that little evidence moves the estimates little.
+const trust = 2_000
+
+/** What refusals of the API have said about the estimates for the model, as far as the markers that this led to are shown. */
+const learnedIn = ({ items }: Effective, model: string | undefined): readonly Learned[] => {
+  const found: Learned[] = []
+  for (const item of items) {
+    const learned = item.kind === 'message' ? undefined : item.policy?.learned
+    if (learned && learned.model === model) found.push(learned)
+  }
+  return found
+}
+
+const correctionOf = (gaps: readonly Gap[], shown: readonly Shown[], learned: readonly Learned[]): number => {
+  let [actual, estimated] = [trust, trust]
+  for (const refused of learned) {
+    actual += refused.actual
+    estimated += refused.estimated
+  }
+  for (const { reply, end, tokens } of gaps) {
+    const { from, to, output, finished } = reply
+    // The thinking that is shown may be a summary of the real one.
+    if (!finished && isAny(shown, from, to, ({ thinks }) => thinks)) continue
+    actual += finished ? Math.max(0, tokens - output) : tokens
+    for (let index = finished ? to : from; index < end; index++) estimated += shown[index]?.estimated ?? 0
+  }
+  return Math.min(2, Math.max(0.5, actual / estimated))
+}
+
+const outputOf = (
+  { from, to, output, finished }: Anchor,
+  shown: readonly Shown[],
+  tokens: readonly number[],
+): number => {
+  // The API has not counted what is left of a reply whose thinking cannot be sent any more.
+  const isLess = isAny(shown, from, to, ({ thinks, unchanged }) => thinks && !unchanged)
+  if (finished && !isLess) return output
+  const estimated = sum(tokens.slice(from, to))
+  return isLess ? estimated : Math.max(output, estimated)
+}
+
+/** Whether it holds for any from one index up to, not including, another. Without a copy, as this is called for every reply shown. */
+const isAny = (all: readonly Shown[], from: number, to: number, is: (one: Shown) => boolean): boolean => {
+  for (let index = from; index < to; index++) {
+    const one = all[index]
+    if (one && is(one)) return true
+  }
+  return false
+}

@@ -1,0 +1,87 @@
+import { memo } from '../../../projections/memo.ts'
+import { configurationOf, type Effective, type Item } from '../../../projections/effective.ts'
+import { toolsOf } from '../../../projections/render/renderer.ts'
+import { measure, type Measure, spread, sum } from './measure.ts'
+import { estimatePrompt } from './estimate.ts'
+import { type Anchor, tokensIn } from './usage.ts'
+
+/** An item, and how many tokens it is to the model. */
+export interface ItemTokens {
+  readonly position: number
+  readonly tokens: number
+}
+
+/**
+ * How many tokens a request with this history is to the model, without the answer.
+ *
+ * 1. `total` is `prompt` and the tokens of all items. All are whole and ≥ 0.
+ * 2. If there is an `anchor`, prompt and items through the anchored reply are together what the API counted.
+ */
+export interface TokenCount {
+  readonly total: number
+  /** How many tokens of the total the API has not counted. */
+  readonly estimated: number
+  /** System prompt and tools: what the API counted beyond the items, else an estimate. */
+  readonly prompt: number
+  readonly items: readonly ItemTokens[]
+  /** Position of the last reply whose usage still describes what is shown. */
+  readonly anchor?: number
+  /** The model that the count is for: the configured one, else that of the last reply. */
+  readonly model?: string
+  /** The factor of the estimates: actual tokens of the model's earlier requests by estimated ones, from 0.5 to 2. */
+  readonly correction: number
+}
+
+/**
+ * Counts by what the API counted, and estimates the rest: what came after the last reply, and what a marker has changed since.
+ * Deterministic: the same effective history always has the same count, whether it was folded or loaded. How:
+ * docs/adr/0010-counting-tokens.md.
+ */
+export const countTokens = memo((effective: Effective): TokenCount => {
+  const measured = measure(effective)
+  const { valid, model, correction } = measured
+  const tokens = [...measured.tokens]
+  const prompt = valid ? settle(tokens, valid) : Math.round(promptOf(effective, measured))
+  let estimated = valid ? 0 : prompt
+  for (let index = valid?.to ?? 0; index < tokens.length; index++)
+    if (!measured.isCounted[index]) estimated += tokens[index] ?? 0
+  return {
+    total: prompt + sum(tokens),
+    estimated,
+    prompt,
+    items: effective.items.map(({ position }, index) => ({ position, tokens: tokens[index] ?? 0 })),
+    ...(valid && { anchor: valid.position }),
+    ...(model !== undefined && { model }),
+    correction,
+  }
+})
+
+/** The prompt is what the API counted beyond the items before the reply. */
+const settle = (tokens: number[], { from, input }: Anchor): number => {
+  const before = sum(tokens.slice(0, from))
+  if (before > input) spread(tokens, 0, from, input)
+  return Math.max(0, input - before)
+}
+
+/** The prompt if no reply describes what is shown any more. */
+const promptOf = (effective: Effective, { anchors, tokens, correction }: Measure): number => {
+  const { items } = effective
+  const { system } = configurationOf(effective)
+  const { tools } = toolsOf(effective)
+  if (system !== undefined || tools !== undefined) return correction * estimatePrompt(system, tools)
+  // It is not recorded, but an earlier context held it, with what a marker has hidden since.
+  const asOf = (position: number, held: (item: Item, index: number) => boolean): number =>
+    sum(
+      items.map((item, index) => {
+        if (!held(item, index)) return 0
+        const isSince = item.kind !== 'message' && item.position >= position
+        return isSince ? correction * item.tokens.before : (tokens[index] ?? 0)
+      }),
+    )
+  const reply = anchors.at(-1)
+  if (reply) return Math.max(0, reply.input - asOf(reply.position, (_, index) => index < reply.from))
+  const summary = items.findLast((item) => item.kind === 'summary')
+  const context = tokensIn(summary?.origin?.usage ?? {}, 'tokens_before')
+  const at = summary?.position ?? -1
+  return Math.max(0, context - asOf(at, ({ position }) => position <= at))
+}

@@ -1,0 +1,106 @@
+import { isFields } from '../../../events/json.ts'
+import type { EventData, Policy } from '../../../events/events.ts'
+import { type Effective, isReply, type Item } from '../../../projections/effective.ts'
+import { mapped } from '../../../projections/memo.ts'
+
+/**
+ * A reply whose real usage is recorded: the items from index `from` up to, not including, `to`.
+ *
+ * 1. The context was `input` tokens when the reply began, with the prompt and everything shown before it.
+ * 2. The reply itself is `output` tokens, or at least as many if it is not `finished`.
+ */
+export interface Anchor {
+  readonly from: number
+  readonly to: number
+  readonly position: number
+  readonly model: string | undefined
+  readonly input: number
+  readonly output: number
+  /** If false, the usage is that of a stream's beginning: it has the input, but only the first tokens of the reply. */
+  readonly finished: boolean
+}
+
+/** The replies of a history with a usable usage, in its order. */
+export const anchorsOf = ({ items }: Effective): readonly Anchor[] => {
+  const counted = rememberedCounts(items, countedOf)
+  const anchors: Anchor[] = []
+  for (let from = 0, to = 1; from < items.length; from = to++) {
+    const reply = items[from]
+    if (!isReply(reply)) continue
+    while (isPart(items, to)) to++
+    let last = to - 1
+    while (last > from && counted[last] === 'unknown') last--
+    const count = counted[last]
+    if (typeof count !== 'object') continue
+    const { model, input, output, finished } = count
+    anchors.push({ from, to, position: reply.position, model, input, output, finished })
+  }
+  return anchors
+}
+
+/** Whether an item continues the reply before it: a reply may be stored in parts. */
+const isPart = (items: readonly Item[], index: number): boolean => {
+  const id = requestOf(items[index])
+  return id !== undefined && id === requestOf(items[index - 1])
+}
+
+const requestOf = (item: Item | undefined): string | undefined =>
+  isReply(item) ? item.origin?.requestId : undefined
+
+type Counted = Pick<Anchor, 'model' | 'input' | 'output' | 'finished'>
+
+const rememberedCounts = mapped<Item, Counted | 'nothing' | 'unknown'>()
+
+/** The counts of a reply; `unknown` if it has no usage. */
+const countedOf = (item: Item): Counted | 'nothing' | 'unknown' => {
+  const { usage, stopReason, model } = (isReply(item) ? item.origin : undefined) ?? {}
+  if (!usage) return 'unknown'
+  const [first = usage, last = first] = iterationsOf(usage)
+  const input = inputOf(first)
+  if (input === 0) return 'nothing'
+  const output = inputOf(last) + tokensIn(last, 'output_tokens') - reasoningIn(last) - input
+  return { model, input, output, finished: stopReason !== null }
+}
+
+type Usage = Readonly<Record<string, unknown>>
+
+/** The first and the last sampling of the model after the last server compaction; empty if the usage is not broken down. */
+const iterationsOf = ({ iterations }: Usage): readonly Usage[] => {
+  if (!Array.isArray(iterations)) return []
+  const all = iterations.filter(isFields)
+  const messages = all
+    .slice(all.findLastIndex(({ type }) => type === 'compaction') + 1)
+    .filter(({ type }) => type === 'message')
+  return [messages[0], messages.at(-1)].flatMap((usage) => (usage ? [usage] : []))
+}
+
+/** Tokens of the input that a usage has, cached or not. */
+export const inputOf = (usage: Usage): number =>
+  tokensIn(usage, 'input_tokens') +
+  tokensIn(usage, 'cache_read_input_tokens') +
+  tokensIn(usage, 'cache_creation_input_tokens')
+
+/**
+ * Tells a message that continues the reply that another one begins, as an import may have stored a reply in parts. Request ids decide; without
+ * them the ids of messages do. Routers repeat those, but parts were sent the same input.
+ */
+export const isSameReply = (one: ReplyPart, other: ReplyPart): boolean => {
+  const [a, b] = [one.origin ?? {}, other.origin ?? {}]
+  if (a.requestId !== undefined || b.requestId !== undefined) return a.requestId === b.requestId
+  const isSameMessage = one.messageId !== undefined && one.messageId === other.messageId
+  return isSameMessage && inputOf(a.usage ?? {}) === inputOf(b.usage ?? {})
+}
+type ReplyPart = Pick<EventData['MessageAppended'], 'messageId' | 'origin'>
+
+/** Tokens of reasoning that Chat Completions counts as output, and that are not sent again. */
+const reasoningIn = ({ completion_tokens_details: details }: Usage): number =>
+  isFields(details) ? tokensIn(details, 'reasoning_tokens') : 0
+
+/** A count of a usage; 0 if it has none. */
+export const tokensIn = (usage: Usage, field: string): number => {
+  const { [field]: count } = usage
+  return typeof count === 'number' && count > 0 ? count : 0
+}
+
+/** What a refusal says about our estimates: the actual number of the tokens that the API had not counted before, and our estimate of it. */
+export type Learned = NonNullable<Policy['learned']>

@@ -1,0 +1,22 @@
+import type { Fields } from '../../../events/json.ts'
+import type { ReplyEvent } from '../model.ts'
+
+/** Makes the events that tell of a reply's blocks, which are numbered as they begin. */
+export interface BlockEvents {
+  /** The number of a new block, and the event that it begins with. */
+  readonly start: (block: Fields) => readonly [number, ReplyEvent]
+  readonly delta: (index: number, fields: Fields) => ReplyEvent
+  readonly stop: (index: number) => ReplyEvent
+}
+
+export const blockEvents = (): BlockEvents => {
+  let blocks = 0
+  return {
+    start: (block) => {
+      const index = blocks++
+      return [index, { type: 'content_block_start', index, content_block: block }]
+    },
+    delta: (index, fields) => ({ type: 'content_block_delta', index, delta: fields }),
+    stop: (index) => ({ type: 'content_block_stop', index }),
+  }
+}

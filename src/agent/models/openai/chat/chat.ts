@@ -1,0 +1,87 @@
+// The translation's face: a rendered request in the form of OpenAI's Chat Completions API. It is frozen with a version, as the renderer is
+// (docs/adr/0021): receipts are checked with the translation that made their requests.
+
+import { type Effective, messagesOf as messagesIn } from '../../../../projections/effective.ts'
+import type { ModelRequest } from '../../model.ts'
+import { isUnbridged, messagesOf, type Noted, systemMessage } from './messages.ts'
+import { parametersOf } from './parameters.ts'
+import { withReasoning } from './reasoning.ts'
+import { toolsOf } from './tools.ts'
+import type { Chat, ChatForm, ChatReport, ChatRepairKind } from './types.ts'
+
+export { namesIn } from './names.ts'
+export type { Reasoned } from './reasoning.ts'
+export type { Chat, ChatMessage } from './types.ts'
+export { isUnbridged, withReasoning }
+
+/** The version of new requests. */
+export const currentChat = 1
+
+/** One departure of a request in this form from the rendered one. */
+export interface ChatRepair {
+  readonly kind: ChatRepairKind
+  /** Position of the event whose content differs, or of the configuration; near it where the renderer had changed the block. */
+  readonly position: number
+  readonly detail: string
+}
+
+type Rendered = Pick<ModelRequest, 'system' | 'tools' | 'messages'>
+
+const translated = ({ system, tools = [], messages }: Rendered, form: ChatForm) => {
+  const notes: Noted[] = []
+  const report: ChatReport = (kind, detail, block) => notes.push({ kind, detail, message: -1, block })
+  const said = messagesOf(messages, form)
+  const made = toolsOf(tools, report)
+  const chat: Chat = {
+    messages: system === undefined ? said.messages : [systemMessage(system, form, report), ...said.messages],
+    ...(made && { tools: made }),
+  }
+  return { chat, notes: [...notes, ...said.notes] }
+}
+
+/** The body of a request: what a receipt covers, and the model and parameters that go with it. */
+export const chatBody = ({ model, parameters, ...rendered }: ModelRequest, form: ChatForm) => {
+  const { chat } = translated(rendered, form)
+  return { model, ...parametersOf(parameters, form, chat.tools !== undefined).body, ...chat }
+}
+
+/** @param effective what was rendered, with the configuration in force */
+export const chatOf = (
+  effective: Effective,
+  rendered: Rendered,
+  form: ChatForm,
+  parameters: ModelRequest['parameters'],
+): { readonly chat: Chat; readonly repairs: readonly ChatRepair[] } => {
+  const { chat, notes } = translated(rendered, form)
+  const { dropped } = parametersOf(parameters, form, chat.tools !== undefined)
+  const position = effective.outline.configured ?? 0
+  return {
+    chat,
+    repairs: [
+      ...dropped.map((name): ChatRepair => ({ kind: 'parameter-dropped', position, detail: name })),
+      ...placed(notes, effective, rendered),
+    ],
+  }
+}
+
+const placed = (
+  notes: readonly Noted[],
+  effective: Effective,
+  { messages }: Rendered,
+): readonly ChatRepair[] => {
+  if (notes.length === 0) return []
+  const positions = new Map<object, number>()
+  for (const item of effective.items)
+    for (const { content } of messagesIn(item))
+      for (const block of content) positions.set(block, item.position)
+  // What the renderer has changed is another object: then it is near what it has not.
+  let near = 0
+  const nearest = messages.map(
+    ({ content }) => (near = positions.get(content.find((block) => positions.has(block)) ?? {}) ?? near),
+  )
+  return notes.map(({ kind, detail, message, block }) => ({
+    kind,
+    detail,
+    position: (block && positions.get(block)) ?? nearest[message] ?? effective.outline.configured ?? 0,
+  }))
+}

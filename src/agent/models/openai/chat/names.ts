@@ -1,0 +1,29 @@
+import { hash } from 'node:crypto'
+import { isFields } from '../../../../events/json.ts'
+import type { ModelRequest } from '../../model.ts'
+
+// Ids and names as the API accepts them. What it refuses is replaced by something that depends on nothing else, so that a request begins
+// as the one before it did.
+
+const longestId = 40
+const shortHash = (text: string, length: number): string => hash('sha256', text, 'base64url').slice(0, length)
+
+/** The id of a call, which has only letters, digits, `_` and `-` in a rendered request. */
+export const callId = (id: string): string => (id.length <= longestId ? id : `call_${shortHash(id, 32)}`)
+
+const longestName = 64
+const isName = (name: string): boolean => /^[a-zA-Z0-9_-]{1,64}$/.test(name)
+
+export const toolName = (name: string): string => {
+  if (isName(name)) return name
+  const print = shortHash(name, 8)
+  return `${name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, longestName - print.length - 1)}_${print}`
+}
+
+/** The name of a request's tool, by the name that the model knows it by. */
+export const namesIn = ({ tools = [] }: Pick<ModelRequest, 'tools'>): ((sent: string) => string) => {
+  const names = new Map(
+    tools.filter(isFields).map((tool) => [toolName(String(tool['name'])), String(tool['name'])]),
+  )
+  return (sent) => names.get(sent) ?? sent
+}

@@ -1,0 +1,75 @@
+import { type Fields, isFields } from '../../../../events/json.ts'
+import { toolName } from './names.ts'
+import type { ChatForm } from './types.ts'
+
+/** Parameters of the Messages API that have no counterpart here. */
+const elsewhere: ReadonlySet<string> = new Set([
+  'betas',
+  'cache_control',
+  'container',
+  'context_management',
+  'inference_geo',
+  'mcp_servers',
+  'output_config',
+  'speed',
+])
+const mostStops = 4
+
+/** The parameters of a request in this form, and the names of those that were left out. Unknown ones are the endpoint's own. */
+export interface ChatParameters {
+  readonly body: Fields
+  readonly dropped: readonly string[]
+}
+
+export const parametersOf = (parameters: Fields, form: ChatForm, hasTools: boolean): ChatParameters => {
+  const body: Record<string, unknown> = {}
+  const dropped: string[] = []
+  for (const [name, value] of Object.entries(parameters)) {
+    const fields = elsewhere.has(name) ? undefined : counterpart(name, value, { form, hasTools })
+    if (fields) Object.assign(body, fields)
+    else dropped.push(name)
+  }
+  return { body, dropped }
+}
+
+const counterpart = (
+  name: string,
+  value: unknown,
+  { form, hasTools }: { readonly form: ChatForm; readonly hasTools: boolean },
+): Fields | undefined => {
+  switch (name) {
+    case 'max_tokens':
+      return { [form.limit ?? 'max_completion_tokens']: value }
+    case 'stop_sequences':
+      return Array.isArray(value) && value.length > 0 ? { stop: value.slice(0, mostStops) } : undefined
+    // With tools only, whether they are of this API or of the other.
+    case 'tool_choice':
+      return hasTools ? choiceOf(value) : undefined
+    case 'parallel_tool_calls':
+      return hasTools ? { [name]: value } : undefined
+    case 'thinking':
+      return isMessagesThinking(value) ? undefined : { [name]: value }
+    // The user's name is all that it may hold there; here it is a list of its own, for what is stored.
+    case 'metadata':
+      return isFields(value) && Object.keys(value).join() === 'user_id' ? undefined : { [name]: value }
+    case 'service_tier':
+      return { [name]: value === 'standard_only' ? 'default' : value }
+    default:
+      return { [name]: value }
+  }
+}
+
+/** Compatible endpoints have a parameter of this name, too, without a budget. */
+const isMessagesThinking = (value: unknown): boolean =>
+  !isFields(value) || value['type'] !== 'enabled' || 'budget_tokens' in value
+
+const modes: Readonly<Record<string, string>> = { auto: 'auto', any: 'required', none: 'none' }
+
+const choiceOf = (choice: unknown): Fields => {
+  if (!isFields(choice) || 'function' in choice) return { tool_choice: choice }
+  const { type, name, disable_parallel_tool_use: isSingle } = choice
+  const single = isSingle === true ? { parallel_tool_calls: false } : {}
+  if (type === 'tool' && typeof name === 'string')
+    return { tool_choice: { type: 'function', function: { name: toolName(name) } }, ...single }
+  return { tool_choice: modes[String(type)] ?? choice, ...single }
+}

@@ -1,0 +1,146 @@
+import { type Fields, isFields } from '../../../events/json.ts'
+import type { ReplyEvent } from '../model.ts'
+import { blockEvents } from './block-events.ts'
+import { speech } from './speech.ts'
+import { usageOf } from './usage.ts'
+import { type WrittenCalls, writtenCalls } from './written-calls.ts'
+
+/** Reads the chunks of a stream as the events of the Messages API that say the same. */
+export interface ChunkReader {
+  readonly eventsOf: (chunk: object) => readonly ReplyEvent[]
+  /** The last events; none if the reply did not come to its end. */
+  readonly ending: () => readonly ReplyEvent[]
+}
+
+/** What is kept of a chunk besides its deltas. */
+const kept = ['id', 'model', 'system_fingerprint', 'service_tier'] as const
+
+/**
+ * @param nameOf the name of a tool, by the name that the model knows it by
+ * @param taken ids of earlier calls, which no call of this reply has
+ */
+export const chunkReader = (
+  provider: string,
+  nameOf: (sent: string) => string,
+  taken: ReadonlySet<string> = new Set(),
+): ChunkReader => {
+  const blocks = blockEvents()
+  const { text, reasoning, interrupt, end } = speech(provider, blocks)
+  const calls = writtenCalls(blocks, { nameOf, taken, interrupt })
+  const annotations: unknown[] = []
+  let hasBegun = false
+  let isRefusal = false
+  let finish: string | undefined
+  let usage: unknown
+
+  const beginning = (chunk: Fields): readonly ReplyEvent[] => {
+    if (hasBegun) return []
+    hasBegun = true
+    const facts = kept
+      .map((name) => [name, chunk[name]] as const)
+      .filter(([, fact]) => typeof fact === 'string')
+    const message = { ...Object.fromEntries(facts), endpoint: provider, type: 'message', role: 'assistant' }
+    return [{ type: 'message_start', message: { ...message, content: [], usage: {} } }]
+  }
+
+  const said = ({ delta, finish_reason: reason }: Fields): readonly ReplyEvent[] => {
+    // Some endpoints have an empty one in every chunk.
+    if (typeof reason === 'string' && reason !== '') finish = reason
+    if (!isFields(delta)) return []
+    const { content, refusal, tool_calls: made, function_call: legacy } = delta
+    isRefusal ||= typeof refusal === 'string' && refusal !== ''
+    if (Array.isArray(delta['annotations'])) annotations.push(...(delta['annotations'] as unknown[]))
+    return [
+      ...reasoning(delta),
+      ...spoken(content),
+      ...text(refusal),
+      ...(Array.isArray(made) ? made.flatMap(calls.add) : []),
+      ...(isFields(legacy) ? calls.add({ index: 'legacy', function: legacy }) : []),
+    ]
+  }
+
+  /** A text, or a list of parts: what Mistral's models think is in one of them, and the sources that they name in another. */
+  const spoken = (content: unknown): readonly ReplyEvent[] => {
+    if (content === null || content === undefined || typeof content === 'string') return text(content)
+    return (Array.isArray(content) ? (content as readonly unknown[]) : [content]).flatMap((part) => {
+      if (typeof part === 'string') return text(part)
+      const { type, text: written, thinking, refusal } = isFields(part) ? part : ({} as Fields)
+      switch (type) {
+        case 'text':
+        case 'output_text':
+          return text(written)
+        case 'thinking':
+          return reasoning({ reasoning: textsIn(thinking) })
+        case 'refusal':
+          isRefusal ||= typeof refusal === 'string' && refusal !== ''
+          return text(refusal)
+        case 'reference':
+          annotations.push(part)
+          return []
+        default:
+          throw new Error(
+            `the content of a chunk has a part of type ${String(type)}, which this version of palimpsest cannot read`,
+          )
+      }
+    })
+  }
+
+  return {
+    eventsOf: (chunk) => {
+      const fields = chunk as Fields
+      if (isFields(fields['usage'])) usage = fields['usage']
+      const choices = Array.isArray(fields['choices']) ? (fields['choices'] as unknown[]) : []
+      const first = choices.filter(isFields).find(({ index = 0 }) => index === 0)
+      // Azure begins with a chunk that has no choice, and no id.
+      return first ? [...beginning(fields), ...said(first)] : []
+    },
+    ending: () => {
+      if (finish === undefined) return []
+      const reason = isRefusal ? 'refusal' : stopReasonOf(finish, calls)
+      const delta = { stop_reason: reason, ...(annotations.length > 0 && { annotations }) }
+      return [
+        ...end(),
+        ...calls.end(),
+        { type: 'message_delta', delta, usage: usageOf(usage) },
+        { type: 'message_stop' },
+      ]
+    },
+  }
+}
+
+/** The text of a list of parts, or the text itself. */
+const textsIn = (parts: unknown): string => {
+  if (typeof parts === 'string') return parts
+  if (!Array.isArray(parts)) return ''
+  return (parts as readonly unknown[])
+    .map((part) => (isFields(part) && typeof part['text'] === 'string' ? part['text'] : ''))
+    .join('')
+}
+
+/** Reasons of replies that broke off: what their calls lack is not known. */
+const broken: ReadonlySet<string> = new Set([
+  'error',
+  'abort',
+  'network_error',
+  'insufficient_system_resource',
+  'model_context_window_exceeded',
+])
+
+const stopReasonOf = (finish: string, calls: Pick<WrittenCalls, 'isAny' | 'areWhole'>): string => {
+  switch (finish.toLowerCase()) {
+    // Some endpoints say that a reply with calls just stopped.
+    case 'stop':
+    case 'tool_calls':
+    case 'function_call':
+      return calls.isAny() ? 'tool_use' : 'end_turn'
+    case 'length':
+    case 'max_tokens':
+      return 'max_tokens'
+    case 'content_filter':
+    case 'safety':
+    case 'sensitive':
+      return 'refusal'
+    default:
+      return calls.isAny() && calls.areWhole() && !broken.has(finish) ? 'tool_use' : finish
+  }
+}

@@ -1,0 +1,50 @@
+import { type Fields, isFields, parsedJson } from '../../../events/json.ts'
+import type { OpenAiClient } from './client.ts'
+
+/**
+ * The error that the body of an answer tells of. OpenAI's is `{ error: { message, type, code } }`; Mistral, Cohere, Cerebras and older vLLM
+ * have its fields at the top, Gemini puts it into a list, xAI and LM Studio have a text in its place, FastAPI calls it `detail`, and
+ * OpenRouter repeats in `metadata.raw` what the provider has said.
+ */
+export const errorIn = (body: unknown): Fields | undefined => {
+  if (Array.isArray(body)) return errorIn(body[0])
+  if (!isFields(body)) return undefined
+  const { error, detail, ...fields } = body
+  const told = error ?? detail
+  if (typeof told === 'string') return { ...fields, message: told }
+  if (Array.isArray(told)) return { ...fields, message: JSON.stringify(told) }
+  const found = isFields(told) ? told : 'message' in body ? fields : undefined
+  const raw = isFields(found?.['metadata']) ? found['metadata']['raw'] : undefined
+  return typeof raw === 'string' ? { ...found, message: `${String(found?.['message'])}: ${raw}` } : found
+}
+
+/**
+ * A client that reads the errors of every endpoint: the SDK throws away all of an error's body but `error`. The client itself where that
+ * cannot be helped, or where somebody has wrapped its calls.
+ */
+export const readingErrors = (client: OpenAiClient): OpenAiClient => {
+  const given: unknown = Reflect.get(client, 'fetch')
+  const send = typeof given === 'function' ? (given as typeof fetch) : fetch
+  const own = client.withOptions?.({
+    fetch: async (...asked: Parameters<typeof fetch>) => withError(await send(...asked)),
+  })
+  const isSame = own?.chat.completions.create === client.chat.completions.create
+  return own && isSame ? own : client
+}
+
+const withError = async (response: Response): Promise<Response> => {
+  if (response.ok) return response
+  const { status, statusText, headers } = response
+  // If it breaks off, the status is still worth telling.
+  const text = await response.text().catch(() => '')
+  return new Response(restored(text), { status, statusText, headers })
+}
+
+const restored = (text: string): string => {
+  try {
+    const error = errorIn(parsedJson(text))
+    return error ? JSON.stringify({ error }) : text
+  } catch {
+    return text
+  }
+}

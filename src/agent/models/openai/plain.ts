@@ -1,0 +1,75 @@
+import { type Fields, isFields, parsedJson } from '../../../events/json.ts'
+import type { Begun } from '../streaming/call.ts'
+import { errorIn } from './error-body.ts'
+
+/** The chunks of an answer. A server that ignores `stream` answers with a completion in one piece, which is read as one chunk. */
+export async function* chunksOf({ data, response }: Begun): AsyncIterable<object> {
+  const { body, headers } = response
+  const isStream = headers.get('content-type')?.includes('text/event-stream') === true
+  if (isStream || !body || body.locked) return yield* data
+  // The type alone does not tell: some servers send a stream as JSON, or name no type.
+  const { isJson, whole } = await peeked(body)
+  if (isJson) return yield completionIn(await textOf(whole, headers), headers)
+  Object.defineProperty(response, 'body', { value: whole })
+  return yield* data
+}
+
+const peeked = async (
+  body: ReadableStream<Uint8Array>,
+): Promise<{ readonly isJson: boolean; readonly whole: ReadableStream<Uint8Array> }> => {
+  const chunks = body[Symbol.asyncIterator]()
+  const first: Uint8Array[] = []
+  let begins = ''
+  while (begins === '') {
+    const { done, value } = await chunks.next()
+    if (done) break
+    first.push(value)
+    begins = new TextDecoder().decode(value).trimStart()
+  }
+  async function* all(): AsyncGenerator<Uint8Array> {
+    yield* first
+    yield* { [Symbol.asyncIterator]: () => chunks }
+  }
+  return { isJson: begins.startsWith('{') || begins.startsWith('['), whole: ReadableStream.from(all()) }
+}
+
+const textOf = async (body: ReadableStream<Uint8Array>, headers: Headers): Promise<string> => {
+  try {
+    return await new Response(body).text()
+  } catch (cause) {
+    throw brokenOff(headers, cause)
+  }
+}
+
+const completionIn = (text: string, headers: Headers): object => {
+  const completion = jsonIn(text)
+  if (completion === undefined) throw brokenOff(headers)
+  const choices = isFields(completion) ? completion['choices'] : undefined
+  if (!Array.isArray(choices)) throw refused(completion, headers)
+  return { ...(completion as Fields), choices: choices.filter(isFields).map(choiceOf) }
+}
+
+/** A whole message is all that there is to say; its calls are told apart by their places. */
+const choiceOf = ({ message, finish_reason: reason, ...choice }: Fields): Fields => {
+  const { tool_calls: calls, ...said } = isFields(message) ? message : ({} as Fields)
+  const made = Array.isArray(calls) ? (calls as readonly unknown[]).filter(isFields) : []
+  const delta = { ...said, tool_calls: made.map((call, index) => ({ ...call, index })) }
+  return { ...choice, delta, finish_reason: reason ?? 'stop' }
+}
+
+const jsonIn = (text: string): unknown => {
+  try {
+    return parsedJson(text)
+  } catch {
+    return undefined
+  }
+}
+
+// With the headers, as errors of the connection and of the API have them: the first is worth a retry.
+const brokenOff = (headers: Headers, cause?: unknown): Error =>
+  Object.assign(new Error('it broke off', { cause }), { headers })
+
+const refused = (answer: unknown, headers: Headers): Error => {
+  const { message = 'it has no choices', type, code } = errorIn(answer) ?? {}
+  return Object.assign(new Error(String(message)), { headers, type: type ?? 'invalid_answer', code })
+}

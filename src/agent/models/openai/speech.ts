@@ -1,0 +1,72 @@
+import type { Fields } from '../../../events/json.ts'
+import type { ReplyEvent } from '../model.ts'
+import type { BlockEvents } from './block-events.ts'
+import type { Reasoned } from './chat/chat.ts'
+import { detailsList } from './details.ts'
+
+/** What a model says and thinks, as events: a new block wherever the one ends and the other begins. */
+export interface Speech {
+  readonly text: (text: unknown) => readonly ReplyEvent[]
+  readonly reasoning: (delta: Fields) => readonly ReplyEvent[]
+  /** Something else begins. */
+  readonly interrupt: () => readonly ReplyEvent[]
+  readonly end: () => readonly ReplyEvent[]
+}
+
+type Kind = 'text' | 'thinking'
+
+export const speech = (provider: string, { start, delta, stop }: BlockEvents): Speech => {
+  const details = detailsList()
+  /** What the last delta was of. */
+  let open: { readonly kind: Kind; readonly index: number } | undefined
+  /** The block of thinking that has details: they may come until the end. */
+  let detailed: number | undefined
+
+  const interrupt = (): readonly ReplyEvent[] => {
+    const index = open?.index
+    open = undefined
+    return index === undefined || index === detailed ? [] : [stop(index)]
+  }
+
+  const opened = (kind: Kind): readonly ReplyEvent[] => {
+    if (open?.kind === kind) return []
+    const before = interrupt()
+    if (kind === 'thinking' && detailed !== undefined) {
+      open = { kind, index: detailed }
+      return before
+    }
+    const chat: Reasoned = { provider }
+    const [index, event] = start(
+      kind === 'text' ? { type: kind, text: '' } : { type: kind, thinking: '', chat },
+    )
+    open = { kind, index }
+    return [...before, event]
+  }
+
+  const spoken = (kind: Kind, text: unknown): readonly ReplyEvent[] => {
+    if (typeof text !== 'string' || text === '') return []
+    const events = opened(kind)
+    const fields = kind === 'text' ? { type: 'text_delta', text } : { type: 'thinking_delta', thinking: text }
+    return [...events, delta(open?.index ?? 0, fields)]
+  }
+
+  const opaque = (): readonly ReplyEvent[] => {
+    if (detailed === undefined) return []
+    const chat: Reasoned = { provider, details: details.all() }
+    return [delta(detailed, { type: 'opaque_delta', chat }), stop(detailed)]
+  }
+
+  return {
+    text: (text) => spoken('text', text),
+    reasoning: ({ reasoning_content, reasoning, reasoning_details }) => {
+      const events = spoken('thinking', reasoning_content || reasoning)
+      if (!Array.isArray(reasoning_details) || reasoning_details.length === 0) return events
+      const begun = detailed === undefined ? opened('thinking') : []
+      detailed ??= open?.index
+      details.add(reasoning_details)
+      return [...events, ...begun]
+    },
+    interrupt,
+    end: () => [...interrupt(), ...opaque()],
+  }
+}

@@ -1,0 +1,135 @@
+import { randomUUID } from 'node:crypto'
+import { type Fields, isFields } from '../../../events/json.ts'
+import type { ReplyEvent } from '../model.ts'
+import type { BlockEvents } from './block-events.ts'
+
+/** The calls of a reply, while they are written. */
+export interface WrittenCalls {
+  readonly add: (part: unknown) => readonly ReplyEvent[]
+  readonly isAny: () => boolean
+  /** Whether the arguments of every call are an object, so that nothing of them is missing. */
+  readonly areWhole: () => boolean
+  readonly end: () => readonly ReplyEvent[]
+}
+
+/** A call that is being written. Its block begins with its name, which need not come first. */
+interface Writing {
+  readonly id: string
+  /** By the endpoint. */
+  readonly given: string | undefined
+  name: string
+  /** The arguments so far. */
+  json: string
+  /** Arguments that came before the name. */
+  early: string
+  block: number | undefined
+}
+
+interface Begins {
+  /** The name of a tool, by the name that the model knows it by. */
+  readonly nameOf: (sent: string) => string
+  /** Ids of earlier calls: some endpoints count from the same one in each reply. */
+  readonly taken: ReadonlySet<string>
+  /** The events that come before a new block. */
+  readonly interrupt: () => readonly ReplyEvent[]
+}
+
+export const writtenCalls = (
+  { start, delta, stop }: BlockEvents,
+  { nameOf, taken, interrupt }: Begins,
+): WrittenCalls => {
+  const calls: Writing[] = []
+  const places = new Map<unknown, Writing>()
+
+  /** The call that a part belongs to: by its index or its id, but some endpoints give every call the same ones, or none. */
+  const writingOf = (part: Part): Writing => {
+    const { index, id, name } = part
+    const isNew = index !== undefined && name !== ''
+    const known = places.get(index) ?? (isNew ? undefined : (places.get(id) ?? lastFor(part)))
+    const writing = known && !begins(part, known) ? known : writingAt(id)
+    for (const place of [index, id]) if (place !== undefined) places.set(place, writing)
+    return writing
+  }
+  const writingAt = (given: string | undefined): Writing => {
+    const isFree = given !== undefined && !taken.has(given) && calls.every(({ id }) => id !== given)
+    const id = isFree ? given : `call_${randomUUID().replaceAll('-', '')}`
+    const writing: Writing = { id, given, name: '', json: '', early: '', block: undefined }
+    calls.push(writing)
+    return writing
+  }
+  /** The last call, which a part belongs to that has no place, or none that is known and only arguments. */
+  const lastFor = ({ index, id, name }: Part): Writing | undefined => {
+    const last = calls.at(-1)
+    const isRest = id === undefined && name === '' && last?.block !== undefined
+    return isRest || (index === undefined && id === undefined) ? last : undefined
+  }
+
+  const begun = (writing: Writing): readonly ReplyEvent[] => {
+    const before = interrupt()
+    const { id, name } = writing
+    const [index, event] = start({ type: 'tool_use', id, name: nameOf(name), input: {} })
+    writing.block = index
+    return [...before, event]
+  }
+
+  return {
+    add: (given) => {
+      if (!isFields(given)) return []
+      const part = partOf(given)
+      const writing = writingOf(part)
+      writing.json += part.json
+      writing.early += part.json
+      if (writing.block === undefined) writing.name += part.name
+      if (writing.name === '') return []
+      const before = writing.block === undefined ? begun(writing) : []
+      const { early: json, block = 0 } = writing
+      writing.early = ''
+      return json === ''
+        ? before
+        : [...before, delta(block, { type: 'input_json_delta', partial_json: json })]
+    },
+    isAny: () => calls.length > 0,
+    areWhole: () => calls.every(({ json }) => json === '' || isWhole(json)),
+    end: () =>
+      calls.map(({ block }) => {
+        if (block === undefined) throw new Error('the stream has a call without a name')
+        return stop(block)
+      }),
+  }
+}
+
+/** A part of a call as it comes; what it does not say is undefined or empty. */
+interface Part {
+  readonly index: unknown
+  readonly id: string | undefined
+  readonly name: string
+  readonly json: string
+}
+
+const partOf = ({ index, id, function: made }: Fields): Part => {
+  const { name, arguments: given } = isFields(made) ? made : ({} as Fields)
+  return {
+    index: index ?? undefined,
+    id: typeof id === 'string' && id !== '' ? id : undefined,
+    name: typeof name === 'string' ? name : '',
+    json: typeof given === 'string' ? given : given ? JSON.stringify(given) : '',
+  }
+}
+
+/** Whether a part begins another call than the one that has its place: with another id, or when nothing of that one is missing. */
+const begins = ({ id, name, json }: Part, known: Writing): boolean => {
+  if (name === '' || known.block === undefined) return false
+  if (id !== undefined && known.given !== undefined && id !== known.given) return true
+  // Some endpoints repeat the name in every part of a call.
+  return name === known.name ? json !== '' && isWhole(known.json) : known.json === '' || isWhole(known.json)
+}
+
+const isWhole = (json: string): boolean => {
+  // Most often, that is enough to know.
+  if (!json.trimEnd().endsWith('}')) return false
+  try {
+    return isFields(JSON.parse(json))
+  } catch {
+    return false
+  }
+}

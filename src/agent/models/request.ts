@@ -1,0 +1,16 @@
+import type { Rendered } from '../../projections/render/renderer.ts'
+import type { ModelRequest } from './model.ts'
+
+type Asked = Pick<ModelRequest, 'system' | 'tools' | 'messages'> & Pick<Rendered, 'tool_choice'>
+
+/** What was rendered as a whole request, with a model and parameters. */
+export const requestWith = (
+  { system, tools, tool_choice, messages }: Asked,
+  { model, parameters }: Pick<ModelRequest, 'model' | 'parameters'>,
+): ModelRequest => ({
+  model,
+  parameters: { ...parameters, ...(tool_choice && { tool_choice }) },
+  ...(system !== undefined && { system }),
+  ...(tools && { tools }),
+  messages,
+})

@@ -1,0 +1,99 @@
+import * as E from 'fp-ts/lib/Either.js'
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import type { Conversation } from '../../conversation/conversation.ts'
+import { caught, orThrow, task } from '../../result/steps.ts'
+import type { ConversationEvent } from '../../events/events.ts'
+import type { Effective } from '../../projections/effective.ts'
+import type { ReadError } from '../../store/errors.ts'
+import { callsIn, isUnproven, type ModelCall, numberedCalls } from './calls.ts'
+import { type Found, findingIn, problemIn, type ReceiptFinding } from './finding.ts'
+import { checkCall } from './made-again.ts'
+import { historyOf } from './passing.ts'
+import { fingerprintsIn } from './receipt-blocks.ts'
+
+export interface ReceiptsVerified {
+  readonly conversation: string
+  /** How many calls have a request that was made again, the same to the byte. */
+  readonly receipts: number
+  readonly findings: readonly ReceiptFinding[]
+}
+
+type Source = Pick<Conversation, 'id' | 'events' | 'context'>
+
+/** The calls of a model in a conversation. Iteration throws a `ReadError`. */
+export const modelCalls = (chat: Pick<Conversation, 'events'>): AsyncIterable<ModelCall> =>
+  callsIn(chat.events())
+
+/**
+ * Makes the request of every call again from the log and compares it with its receipt: on every branch, inherited calls of a fork and
+ * calls for summaries included. A difference is an answer, not an error.
+ *
+ * Memory: what is shown, and the fingerprints of the receipts.
+ */
+export const verifyReceipts = (chat: Source): TaskEither<ReadError, ReceiptsVerified> =>
+  TE.map(({ conversation, receipts, findings }: ReceiptsAudited) => ({ conversation, receipts, findings }))(
+    auditReceipts(chat),
+  )
+
+/** As `verifyReceipts`, and how many replies of models have no receipt. */
+export const auditReceipts = (chat: Source): TaskEither<ReadError, ReceiptsAudited> =>
+  task(() => caught(() => audited(chat)))
+
+interface ReceiptsAudited extends ReceiptsVerified {
+  readonly withoutReceipt: number
+}
+
+const audited = async (chat: Source): Promise<ReceiptsAudited> => {
+  const check = receiptsChecked((at) => orThrow(chat.context({ at })))
+  const findings: ReceiptFinding[] = []
+  let count = 0
+  let withoutReceipt = 0
+  for await (const event of chat.events()) {
+    for (const { call, found } of await check(event)) {
+      if (found) findings.push({ call: call.number, position: call.position, ...found })
+      count = call.number
+    }
+    if (isUnproven(event)) {
+      withoutReceipt++
+      if (count > 0) findings.push({ position: event.position, ...missing })
+    }
+  }
+  const wrong = findings.filter(({ call }) => call !== undefined).length
+  return { conversation: chat.id, receipts: count - wrong, findings, withoutReceipt }
+}
+
+/** A call, and why its request is not, or cannot be shown to be, the one that its receipt is of. */
+interface CheckedCall {
+  readonly call: ModelCall
+  readonly found: Found | undefined
+}
+
+/** Checks the receipts of a log, event by event from its first. @param contextAt loads the effective history at a position */
+export const receiptsChecked = (
+  contextAt: (position: number) => Promise<Effective>,
+): ((event: ConversationEvent) => Promise<readonly CheckedCall[]>) => {
+  const history = historyOf(contextAt)
+  const prints = new Map<number, string>()
+  const callsOf = numberedCalls()
+  return async (event) => {
+    const checked: CheckedCall[] = []
+    for (const call of callsOf(event)) {
+      const { position, receipt } = call
+      const own = fingerprintsIn(receipt, (base) => prints.get(base))
+      if (own !== undefined) prints.set(position, own)
+      const usable = checkCall(call)
+      const found = E.isRight(usable)
+        ? findingIn(call, await history.at(receipt.position), own)
+        : problemIn(usable.left)
+      checked.push({ call, found })
+    }
+    history.pass(event)
+    return checked
+  }
+}
+
+const missing = {
+  kind: 'missing',
+  message: 'this reply has no receipt of what the model was sent, and replies before it have one',
+} as const

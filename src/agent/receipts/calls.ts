@@ -1,0 +1,130 @@
+import type { ConversationEvent, Origin, Receipt } from '../../events/events.ts'
+import { receiptsOfSummary } from './summary-request.ts'
+
+/** A call of a model that has a receipt. */
+export interface ModelCall {
+  /** Counted from 1 in the order of the answers, those of abandoned branches and of inherited events included. */
+  readonly number: number
+  /** Position of the answer. */
+  readonly position: number
+  /** What was requested. */
+  readonly kind: 'reply' | 'summary'
+  readonly origin: Origin
+  readonly receipt: Receipt
+}
+
+/** A reply of a model, by its origin, that has no receipt: it has no number. */
+export interface UnprovenCall {
+  /** Position of the reply. */
+  readonly position: number
+  readonly kind: 'reply'
+  readonly origin: Origin
+  /** Calls before it have one. */
+  readonly isMissing: boolean
+}
+
+/** The calls that an event is the answer to, by its receipt: one, or all that a summary took. */
+const callsOf = (event: ConversationEvent, first: number): readonly ModelCall[] => {
+  if (event.type !== 'MessageAppended' && event.type !== 'Condensed') return []
+  const { origin } = event.data
+  const { position } = event
+  if (!origin?.context) return []
+  if (event.type === 'MessageAppended')
+    return [{ number: first, position, kind: 'reply', origin, receipt: origin.context }]
+  const receipts = receiptsOfSummary(origin.context)
+  return receipts.map((receipt, index) => {
+    // The usage of all of them is kept with the last one.
+    const { usage: _, ...own } = origin
+    const isLast = index === receipts.length - 1
+    return { number: first + index, position, kind: 'summary', origin: isLast ? origin : own, receipt }
+  })
+}
+
+/** A summary with a receipt. */
+export interface AnsweredSummary {
+  /** The same if it is recorded again. */
+  readonly answer: string
+  /** How many calls it took. */
+  readonly calls: number
+}
+
+const summaryOf = (calls: readonly ModelCall[]): AnsweredSummary | undefined => {
+  const [call] = calls
+  if (call?.kind !== 'summary') return undefined
+  const { origin, receipt } = call
+  return {
+    answer: JSON.stringify([receipt.position, receipt.digest, origin.requestId]),
+    calls: calls.length,
+  }
+}
+
+/** The summary that an event is, if it has a receipt. */
+export const answeredSummary = (event: ConversationEvent): AnsweredSummary | undefined =>
+  event.type === 'Condensed' ? summaryOf(callsOf(event, 1)) : undefined
+
+/** The calls that are passed. */
+export interface PassedCalls {
+  readonly calls: number
+  /** The answers that were recorded as summaries. */
+  readonly summaries: ReadonlySet<string>
+}
+const noneYet: PassedCalls = { calls: 0, summaries: new Set() }
+
+/**
+ * Numbers the calls that the events of a log are the answers to, event by event. A turn may record a summary again, before what was said
+ * since: that is no other call.
+ *
+ * @param passed those before these events
+ */
+export const numberedCalls = (passed = noneYet): ((event: ConversationEvent) => readonly ModelCall[]) => {
+  let first = passed.calls + 1
+  const summaries = new Set(passed.summaries)
+  return (event) => {
+    const calls = callsOf(event, first)
+    const summary = summaryOf(calls)
+    if (summary && summaries.has(summary.answer)) return []
+    if (summary) summaries.add(summary.answer)
+    first += calls.length
+    return calls
+  }
+}
+
+/** Every call of a model in these events, in order. */
+export async function* callsIn(events: AsyncIterable<ConversationEvent>): AsyncGenerator<ModelCall, void> {
+  const calls = numberedCalls()
+  for await (const event of events) yield* calls(event)
+}
+
+/** As `numberedCalls`, and the replies of models without a receipt. */
+export const everyCall = (
+  passed = noneYet,
+): ((event: ConversationEvent) => readonly (ModelCall | UnprovenCall)[]) => {
+  const calls = numberedCalls(passed)
+  let isMissing = passed.calls > 0
+  return (event) => {
+    if (isUnproven(event))
+      return [{ position: event.position, kind: 'reply', origin: event.data.origin, isMissing }]
+    const own = calls(event)
+    isMissing ||= own.length > 0
+    return own
+  }
+}
+
+/** Every call of a model in these events, in order, and the replies of models without a receipt. @param passed the calls before them */
+export async function* everyCallIn(
+  events: AsyncIterable<ConversationEvent>,
+  passed = noneYet,
+): AsyncGenerator<ModelCall | UnprovenCall, void> {
+  const calls = everyCall(passed)
+  for await (const event of events) yield* calls(event)
+}
+
+/** Whether an event is a reply of a model, by its origin, without a receipt. */
+export const isUnproven = (event: ConversationEvent): event is UnprovenReply => {
+  if (event.type !== 'MessageAppended' || event.data.role !== 'assistant') return false
+  const { model, requestId, usage, context } = event.data.origin ?? {}
+  return !context && (model !== undefined || requestId !== undefined || usage !== undefined)
+}
+export type UnprovenReply = ConversationEvent<'MessageAppended'> & {
+  readonly data: { readonly origin: Origin }
+}

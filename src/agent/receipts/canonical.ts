@@ -1,0 +1,83 @@
+import canonicalize from 'canonicalize'
+import type { Chat } from '../models/openai/chat/chat.ts'
+import type { Block } from '../../events/blocks.ts'
+import type { Fields } from '../../events/json.ts'
+import type { Rendered, RenderedMessage } from '../../projections/render/renderer.ts'
+import { memo } from '../../projections/memo.ts'
+import { listDigest } from './list-digest.ts'
+
+/** What a receipt is of: a request as it is sent, without model and parameters. */
+export interface Sent extends Pick<Rendered, 'tool_choice'> {
+  readonly system?: string | readonly Block[]
+  readonly tools?: readonly Fields[] | undefined
+  readonly messages: readonly RenderedMessage[]
+  /** In the form of Chat Completions, if that is the form it is sent in. */
+  readonly chat?: Chat
+}
+
+/** A block of a request, or a tool. */
+export type Part = { readonly [field: string]: unknown }
+
+/** Of more characters, a text is not remembered: those of all blocks are as long as the history, and each is asked for a few times only. */
+const mostRemembered = 8_192
+const briefText = memo((part: Part): string | undefined => {
+  const text = canonicalize(part) ?? ''
+  return text.length > mostRemembered ? undefined : text
+})
+
+/** The canonical JSON (RFC 8785) of a block. */
+export const textOf = (part: Part): string => briefText(part) ?? canonicalize(part) ?? ''
+
+/**
+ * SHA-256 (hex) of the canonical JSON (RFC 8785) of system, tools and messages as they are sent, omitting absent ones. Continues from what
+ * it has hashed of the conversation before, as long as that is the same.
+ */
+export const digestOf = ({ chat, messages, system, tools }: Sent): string => {
+  if (chat) return chatDigest(chat)
+  const contents = messages.map(({ content }) => content)
+  const others = [
+    ...(system === undefined
+      ? []
+      : [`"system":${typeof system === 'string' ? JSON.stringify(system) : listText(system)}`]),
+    ...(tools ? [`"tools":${listText(tools)}`] : []),
+  ]
+  return listDigest({
+    before: opening,
+    items: contents,
+    textAt: (index) => `{"content":${listText(contents[index] ?? [])},"role":"${messages[index]?.role}"}`,
+    after: `]${others.map((text) => `,${text}`).join('')}}`,
+    stable: stableIn(messages),
+  })
+}
+
+const opening = '{"messages":['
+
+/** The system prompt is made again for each request; the messages after it stay what they are. */
+const chatDigest = ({ messages, tools }: Chat): string => {
+  const [first] = messages
+  const isPrompt = first !== undefined && (first.role === 'system' || first.role === 'developer')
+  const said = isPrompt ? messages.slice(1) : messages
+  return listDigest({
+    before: `${opening}${isPrompt ? textOf(first) : ''}${isPrompt && said.length > 0 ? ',' : ''}`,
+    items: said,
+    textAt: (index) => textOf(said[index] ?? {}),
+    after: `]${tools ? `,"tools":${listText(tools)}` : ''}}`,
+    stable: Math.max(0, said.length - 1),
+  })
+}
+
+const listText = (parts: readonly Part[]): string => `[${parts.map((part) => textOf(part)).join()}]`
+
+const isMarked = ({ content }: Sent['messages'][number]): boolean =>
+  content.some((block) => 'cache_control' in block)
+
+/** How many messages the next request will probably begin with: the last two breakpoints move with the conversation. */
+const stableIn = (messages: Sent['messages']): number => {
+  let moving = 0
+  for (let index = messages.length - 1; index >= 0; index--) {
+    const message = messages[index]
+    if (message && isMarked(message)) moving++
+    if (moving === 2) return index
+  }
+  return moving > 0 ? messages.findLastIndex(isMarked) : Math.max(0, messages.length - 1)
+}

@@ -1,0 +1,53 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { Receipt } from '../../events/events.ts'
+import { digestOf, textOf } from './canonical.ts'
+import { fingerprintsOf, partsOf, type PlacedPart, withoutBreakpoint } from './fingerprints.ts'
+import { countsOf } from './receipt.ts'
+import { sharedBy } from './receipt-blocks.ts'
+import type { ReceiptOptions } from './receipt-options.ts'
+import type { Requested } from './request.ts'
+
+/** How a request that was made again differs from the one that a receipt is of. */
+export type Difference =
+  /** The place of the first block that differs, and what is there now: nothing, or a type and the beginning of its JSON. */
+  | { readonly kind: 'block'; readonly path: string; readonly now?: string }
+  /** The blocks are the same: cache breakpoints differ, or the digest is of something else. */
+  | { readonly kind: 'breakpoints' }
+  /** The receipt does not say where. */
+  | { readonly kind: 'digest' }
+  /** The request is the same, but was made with other numbers of repairs than these. */
+  | { readonly kind: 'repairs'; readonly repairs: ReceiptOptions['repairs'] }
+  /** The request is the same, but the newest container on the path is not the one that the receipt names. */
+  | { readonly kind: 'container'; readonly named: string | undefined; readonly newest: string | undefined }
+
+/** @param prints fingerprints of the receipt's request, if they are known */
+export const compareReceipt = (
+  rendered: Requested,
+  { digest }: Receipt,
+  { repairs }: ReceiptOptions,
+  prints: string | undefined,
+): Difference | undefined => {
+  if (digestOf(rendered) === digest) {
+    const now = countsOf(rendered)
+    return isDeepStrictEqual(now, repairs) ? undefined : { kind: 'repairs', repairs: now }
+  }
+  return prints === undefined ? { kind: 'digest' } : firstDifference(rendered, prints)
+}
+
+const excerptLength = 80
+
+const firstDifference = (rendered: Requested, prints: string): Difference => {
+  const now = fingerprintsOf(rendered)
+  if (now === prints) return { kind: 'breakpoints' }
+  const found = partsOf(rendered)[sharedBy(prints, now)]
+  if (!found) return { kind: 'block', path: `messages[${(rendered.chat ?? rendered).messages.length}]` }
+  const { path, part } = found
+  return { kind: 'block', path, now: excerptOf(part) }
+}
+
+const excerptOf = (part: PlacedPart['part']): string => {
+  const block = typeof part === 'string' ? { type: 'text', text: part } : withoutBreakpoint(part)
+  const type = [block['type'], block['role']].find((name) => typeof name === 'string') ?? 'tool'
+  const json = textOf(block)
+  return `${type} ${json.length > excerptLength ? `${json.slice(0, excerptLength).toWellFormed()}…` : json}`
+}

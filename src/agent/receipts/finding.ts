@@ -1,0 +1,95 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import type { Effective } from '../../projections/effective.ts'
+import type { ModelCall } from './calls.ts'
+import { digestOf } from './canonical.ts'
+import { containerFor } from './containers.ts'
+import { reasonOf, requestIn, type Unusable } from './made-again.ts'
+import { compareReceipt, type Difference } from './difference.ts'
+import { type ReceiptOptions, receiptOptionsIn } from './receipt-options.ts'
+import { requestOf } from './request.ts'
+
+/** A call whose request is not, or cannot be shown to be, the one that its receipt is of. */
+export interface ReceiptFinding {
+  /** Undefined for `missing`: only calls with a receipt are counted. */
+  readonly call?: number
+  /** Position of the answer. */
+  readonly position: number
+  /** As `Difference`; `receipt`: it cannot be used; `renderer`: a newer version made the request; `missing`: there is no receipt. */
+  readonly kind: Difference['kind'] | 'receipt' | 'renderer' | 'missing'
+  readonly message: string
+  /** With `block`: the place of the first difference, and type and beginning of what is there now, if anything. */
+  readonly path?: string
+  readonly now?: string
+}
+
+/** A finding without the call that it is about. */
+export type Found = Omit<ReceiptFinding, 'call' | 'position'>
+
+/** @param prints fingerprints of the receipt's request, if they are known */
+export const findingIn = (
+  call: ModelCall,
+  effective: Effective,
+  prints: string | undefined,
+): Found | undefined =>
+  pipe(
+    call.kind === 'summary' ? compareSummary(call, effective) : compareReply(call, effective, prints),
+    E.match(problemIn, (difference) => difference && differenceIn(difference)),
+  )
+
+type Compared = E.Either<Unusable, Difference | undefined>
+
+const compareSummary = (call: ModelCall, effective: Effective): Compared =>
+  pipe(
+    requestIn(call, effective),
+    E.map((made) => (digestOf(made) === call.receipt.digest ? undefined : { kind: 'digest' })),
+  )
+
+const compareReply = ({ receipt }: ModelCall, effective: Effective, prints: string | undefined): Compared =>
+  pipe(
+    receiptOptionsIn(receipt),
+    E.bindTo('options'),
+    E.bindW('rendered', ({ options }) => requestOf(effective, options)),
+    E.map(
+      ({ options, rendered }) =>
+        compareReceipt(rendered, receipt, options, prints) ?? compareContainer(effective, options),
+    ),
+  )
+
+export const problemIn = (error: Unusable): Found =>
+  error._tag === 'UnknownRenderer'
+    ? { kind: 'renderer', message: reasonOf(error) }
+    : { kind: 'receipt', message: `its receipt cannot be used: ${reasonOf(error)}` }
+
+const compareContainer = (
+  effective: Effective,
+  { container, form }: ReceiptOptions,
+): Difference | undefined => {
+  // Only the Messages API has containers.
+  if (form) return undefined
+  const newest = containerFor(effective)?.id
+  return newest === container?.id ? undefined : { kind: 'container', named: container?.id, newest }
+}
+
+const differenceIn = (difference: Difference): Found => {
+  const message = messageOf(difference)
+  if (difference.kind !== 'block') return { kind: difference.kind, message }
+  return { ...difference, message }
+}
+
+const messageOf = (difference: Difference): string => {
+  switch (difference.kind) {
+    case 'block':
+      return difference.now === undefined
+        ? `the request ended later: there is no ${difference.path} now`
+        : `${difference.path} is not what was sent; now it is ${difference.now}`
+    case 'breakpoints':
+      return 'its blocks are what was sent, but not their cache breakpoints, or the digest was changed'
+    case 'digest':
+      return 'the request is not what was sent; the receipt does not say where'
+    case 'container':
+      return `the receipt names ${difference.named === undefined ? 'no container' : `the container ${difference.named}`}; the newest on the path is ${difference.newest ?? 'none'}`
+    case 'repairs':
+      return `the request is what was sent, but was made with other repairs: ${JSON.stringify(difference.repairs)}`
+  }
+}

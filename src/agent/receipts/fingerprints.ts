@@ -1,0 +1,72 @@
+import { hash } from 'node:crypto'
+import type { Chat, ChatMessage } from '../models/openai/chat/chat.ts'
+import { mapped, memo } from '../../projections/memo.ts'
+import { type Part, type Sent, textOf } from './canonical.ts'
+
+/** A block of a request with its place: `messages[3].content[0]`, `system[0]`, `tools[2]`. */
+export interface PlacedPart {
+  readonly path: string
+  readonly part: Part | string
+}
+
+/** Characters of a block's fingerprint. */
+export const fingerprintLength = 6
+
+/** Every block of a request in the order that the model sees: tools, system prompt, messages. */
+export const partsOf = (sent: Sent): readonly PlacedPart[] => {
+  const { chat } = sent
+  if (!chat) return blocksOf(sent)
+  const placed = (name: string) => (part: Part, index: number) => ({ path: `${name}[${index}]`, part })
+  return [...(chat.tools ?? []).map(placed('tools')), ...chat.messages.map(placed('messages'))]
+}
+
+const blocksOf = ({ tools = [], system = [], messages }: Sent): readonly PlacedPart[] => [
+  ...tools.map((part, index) => ({ path: `tools[${index}]`, part })),
+  ...(typeof system === 'string'
+    ? [{ path: 'system', part: system }]
+    : system.map((part, index) => ({ path: `system[${index}]`, part }))),
+  ...messages.flatMap(({ content }, index) =>
+    content.map((part, at) => ({ path: `messages[${index}].content[${at}]`, part })),
+  ),
+]
+
+/**
+ * The fingerprints of a request's blocks, joined in the order of `partsOf`: the first 6 characters of the base64url SHA-256 of the block's
+ * role and canonical JSON, without its `cache_control`, which moves from request to request. In the form of Chat Completions, a message
+ * counts as a block.
+ */
+export const fingerprintsOf = ({ chat, tools = [], system = [], messages }: Sent): string => {
+  if (chat) return chatPrints(chat)
+  const prints = tools.map((tool) => fingerprint(tool, 'tool'))
+  if (typeof system === 'string') prints.push(hashed('system', JSON.stringify(system)))
+  else for (const block of system) prints.push(fingerprint(block, 'system'))
+  const contents = messages.map(({ content }) => content)
+  const said = printsOfContents(contents, (content, index) => {
+    const { role = '' } = messages[index] ?? {}
+    return content.map((block) => fingerprint(block, role)).join('')
+  })
+  return prints.join('') + said.join('')
+}
+
+const chatPrints = ({ tools = [], messages }: Chat): string =>
+  [
+    ...tools.map((tool) => fingerprint(tool, 'tool')),
+    // The system prompt is made again for each request.
+    ...messages.slice(0, 1).map((message) => fingerprint(message, message.role)),
+    ...printsOfMessages(messages.slice(1), (message) => fingerprint(message, message.role)),
+  ].join('')
+
+const printsOfMessages = mapped<ChatMessage, string>()
+
+const printsOfContents = mapped<readonly Part[], string>()
+
+const fingerprint = memo((part: Part, role) => hashed(role, textOf(withoutBreakpoint(part))))
+
+export const withoutBreakpoint = (part: Part): Part => {
+  if (!('cache_control' in part)) return part
+  const { cache_control: _, ...rest } = part
+  return rest
+}
+
+const hashed = (role: string, text: string): string =>
+  hash('sha256', `${role} ${text}`, 'base64url').slice(0, fingerprintLength)

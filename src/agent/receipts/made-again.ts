@@ -1,0 +1,55 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import { check } from '../../events/check.ts'
+import { type InvalidInput, invalidInput } from '../../events/errors.ts'
+import { isFields } from '../../events/json.ts'
+import { currentChat } from '../models/openai/chat/chat.ts'
+import type { Effective } from '../../projections/effective.ts'
+import type { ModelCall } from './calls.ts'
+import type { Sent } from './canonical.ts'
+import { unknownRenderer, type UnknownRenderer } from './errors.ts'
+import { receiptOptionsIn } from './receipt-options.ts'
+import { currentRenderer, requestOf } from './request.ts'
+import { currentSummarizer, requestOfSummary, summaryOptionsSchema } from './summary-request.ts'
+
+/** Why a receipt cannot be used. */
+export type Unusable = InvalidInput | UnknownRenderer
+
+/** Checks what can be checked without the log. The version first: a newer one has other options. */
+export const checkCall = (call: ModelCall): E.Either<Unusable, ModelCall> => {
+  const { kind, position, receipt } = call
+  const [what, newest] =
+    kind === 'summary'
+      ? (['summarizer', currentSummarizer] as const)
+      : (['renderer', currentRenderer] as const)
+  const version = receipt.options[what]
+  if (typeof version === 'number' && version > newest) {
+    const known = Array.from({ length: newest }, (_, index) => index + 1)
+    return E.left(unknownRenderer(version, known, what))
+  }
+  const form = formIn(receipt)
+  if (isFields(form) && typeof form['version'] === 'number' && form['version'] > currentChat)
+    return E.left(unknownRenderer(form['version'], [currentChat], 'form'))
+  return receipt.position < position
+    ? E.right(call)
+    : E.left(invalidInput('position', `${receipt.position} is not before the answer`))
+}
+
+/** The form that a receipt names, if it names one. */
+export const formIn = ({ options: { form, along } }: ModelCall['receipt']): unknown =>
+  form ?? (isFields(along) ? along['form'] : undefined)
+
+/** The request of a call, made again. */
+export const requestIn = ({ kind, receipt }: ModelCall, effective: Effective): E.Either<Unusable, Sent> =>
+  kind === 'summary'
+    ? pipe(
+        check(summaryOptionsSchema, receipt.options),
+        E.map((options) => requestOfSummary(effective, options)),
+      )
+    : pipe(
+        receiptOptionsIn(receipt),
+        E.flatMap((options) => requestOf(effective, options)),
+      )
+
+export const reasonOf = ({ _tag, message }: Unusable): string =>
+  _tag === 'UnknownRenderer' ? message : `it was changed, or another program wrote it (${message})`

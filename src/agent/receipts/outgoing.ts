@@ -1,0 +1,43 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { check } from '../../events/check.ts'
+import { configurationOf, type Effective } from '../../projections/effective.ts'
+import { wellFormed } from '../../projections/render/renderer.ts'
+import type { Sent } from './canonical.ts'
+import { type SentContainer, withContainer } from './containers.ts'
+import type { ModelCall } from './calls.ts'
+import type { ModelRequest } from '../models/model.ts'
+import { requestWith } from '../models/request.ts'
+import { receiptOptionsIn } from './receipt-options.ts'
+import { alongSummary, summaryOptionsSchema } from './summary-request.ts'
+
+interface Along {
+  readonly container?: SentContainer | undefined
+  /** The model, if none was configured. */
+  readonly named?: string | undefined
+}
+
+/** The whole request: what was rendered of a history, with its model and parameters. */
+export const outgoing = (now: Effective, sent: Sent, { container, named = '' }: Along): ModelRequest => {
+  const { model = named, parameters = {} } = configurationOf(now)
+  const along = wellFormed({ model, parameters })
+  return requestWith(sent, { ...along, parameters: withContainer(along.parameters, container) })
+}
+
+/** The whole request of a call, made again, and the beta features that were requested, as far as its receipt tells. */
+export const asSent = (
+  { kind, origin, receipt }: ModelCall,
+  now: Effective,
+  sent: Sent,
+): ModelRequest & { readonly betas?: readonly string[] } => {
+  if (kind === 'reply') {
+    const options = receiptOptionsIn(receipt)
+    const { betas, container } = E.isRight(options) ? options.right : {}
+    return { ...outgoing(now, sent, { container, named: origin.model }), ...(betas && { betas }) }
+  }
+  const { chat: _, ...rendered } = sent
+  const options = check(summaryOptionsSchema, receipt.options)
+  if (E.isLeft(options)) return { model: origin.model ?? '', parameters: {}, ...rendered }
+  const { betas } = options.right.along ?? {}
+  const { model, parameters } = alongSummary(sent, options.right)
+  return { model: model || (origin.model ?? ''), parameters, ...rendered, ...(betas && { betas }) }
+}

@@ -1,0 +1,77 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { Receipt } from '../../events/events.ts'
+import { beginnings, memo } from '../../projections/memo.ts'
+import type { Effective, Item } from '../../projections/effective.ts'
+import { fingerprintLength } from './fingerprints.ts'
+import { type ReceiptBlocks, receiptOptionsIn } from './receipt-options.ts'
+
+/** What a receipt keeps of the fingerprints of its request's blocks. */
+export const blocksOf = (effective: Effective, prints: string): ReceiptBlocks => {
+  const base = baseOf(effective)
+  if (!base) return { shared: 0, rest: prints }
+  const shared = sharedBy(base.prints, prints)
+  return { base: base.position, shared, rest: prints.slice(shared * fingerprintLength) }
+}
+
+/** How many fingerprints two lists have in common at their beginning. */
+export const sharedBy = (one: string, other: string): number => {
+  let [least, most] = [0, other.length / fingerprintLength]
+  while (least < most) {
+    const middle = Math.ceil((least + most) / 2)
+    if (one.startsWith(other.slice(0, middle * fingerprintLength))) least = middle
+    else most = middle - 1
+  }
+  return least
+}
+
+interface Base {
+  readonly position: number
+  readonly prints: string
+}
+
+/** The newest reply that is shown together with its receipt and every receipt that this one continues. */
+const baseOf = ({ items }: Effective): Base | undefined => {
+  const before = chains.of(items)
+  const isBeginning = before !== undefined && before.shared === before.made.length
+  const chain: Chain = isBeginning ? before.made : { length: 0, shown: new Map(), newest: undefined }
+  const printsAt = (position: number): string | undefined => chain.shown.get(position)
+  for (const item of items.slice(chain.length)) {
+    const receipt = item.kind === 'message' ? item.origin?.context : undefined
+    const prints = receipt && fingerprintsIn(receipt, printsAt)
+    if (prints === undefined) continue
+    chain.shown.set(item.position, prints)
+    chain.newest = { position: item.position, prints }
+  }
+  chain.length = items.length
+  chains.keep(items, chain)
+  return chain.newest
+}
+
+/** The receipts of a history's first `length` items. */
+interface Chain {
+  length: number
+  readonly shown: Map<number, string>
+  newest: Base | undefined
+}
+const chains = beginnings<Item, Chain>()
+
+/**
+ * The fingerprints of the blocks of a receipt's request; undefined if the receipt is malformed, or continues one that is not there.
+ *
+ * @param basePrints the fingerprints of the receipt at a position
+ */
+export const fingerprintsIn = (
+  receipt: Receipt,
+  basePrints: (position: number) => string | undefined,
+): string | undefined => {
+  const blocks = blocksIn(receipt)
+  const base = blocks?.base === undefined ? '' : basePrints(blocks.base)
+  return blocks && base !== undefined
+    ? base.slice(0, blocks.shared * fingerprintLength) + blocks.rest
+    : undefined
+}
+
+const blocksIn = memo((receipt: Receipt): ReceiptBlocks | undefined => {
+  const options = receiptOptionsIn(receipt)
+  return E.isRight(options) ? options.right.blocks : undefined
+})

@@ -1,0 +1,55 @@
+import type * as E from 'fp-ts/lib/Either.js'
+import { z } from 'zod'
+import { check } from '../../events/check.ts'
+import type { InvalidInput } from '../../events/errors.ts'
+import type { DeepReadonly, Receipt } from '../../events/events.ts'
+
+const count = z.int().min(0)
+
+/** `ChatForm`. */
+export const formSchema = z.strictObject({
+  name: z.literal('chat-completions'),
+  version: count,
+  system: z.literal('developer').exactOptional(),
+  limit: z.literal('max_tokens').exactOptional(),
+  usage: z.literal(false).exactOptional(),
+  bridge: z.literal(true).exactOptional(),
+  images: z.literal(false).exactOptional(),
+  files: z.literal(false).exactOptional(),
+  reasoning: z
+    .strictObject({
+      provider: z.string(),
+      field: z.enum(['reasoning_content', 'reasoning', 'reasoning_details']),
+    })
+    .exactOptional(),
+})
+
+const receiptOptionsSchema = z.strictObject({
+  renderer: count,
+  systemMessages: z.boolean().exactOptional(),
+  cache: z.enum(['5m', '1h']).exactOptional(),
+  /** The form of the request, if it is not that of the Messages API. */
+  form: formSchema.exactOptional(),
+  /** Beta features that were requested. */
+  betas: z.array(z.string()).exactOptional(),
+  /** The newest container on the path: sent, or `left` out because it had expired or was refused. */
+  container: z
+    .strictObject({ id: z.string(), left: z.enum(['expired', 'refused']).exactOptional() })
+    .exactOptional(),
+  /** How many repairs of each kind the request needed. */
+  repairs: z.record(z.string(), count),
+  /** The fingerprints of the request's blocks: the first `shared` ones of the request that `base` answers, then `rest`. */
+  blocks: z.strictObject({
+    /** Position of an earlier reply with a receipt. */
+    base: count.exactOptional(),
+    shared: count,
+    rest: z.string().regex(/^([\w-]{6})*$/, { error: 'is not a list of fingerprints' }),
+  }),
+})
+
+/** The options of a reply's receipt: how its request was made, and what an audit needs to say where another one differs. */
+export type ReceiptOptions = DeepReadonly<z.infer<typeof receiptOptionsSchema>>
+export type ReceiptBlocks = ReceiptOptions['blocks']
+
+export const receiptOptionsIn = ({ options }: Receipt): E.Either<InvalidInput, ReceiptOptions> =>
+  check(receiptOptionsSchema, options)

@@ -1,0 +1,64 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import type { ChatForm } from '../models/form.ts'
+import type { ModelRequest } from '../models/model.ts'
+import { chatBody } from '../models/openai/chat/chat.ts'
+import type { Effective } from '../../projections/effective.ts'
+import { render } from '../../projections/render/renderer.ts'
+import type { ModelCall, UnprovenCall } from './calls.ts'
+import type { Sent } from './canonical.ts'
+import { checkCall, formIn, requestIn, type Unusable } from './made-again.ts'
+import { asSent, outgoing } from './outgoing.ts'
+
+// The request of a call, made again from a history. It hashes nothing, so that it can be made wherever the events are.
+
+/** A request that is made again. */
+export interface RemadeCall {
+  /** In the form of the Messages API. */
+  readonly request: ModelRequest
+  /** The body that was sent, if it had another form. */
+  readonly body?: { readonly [field: string]: unknown }
+  /** Beta features that were requested with it. */
+  readonly betas?: readonly string[]
+}
+
+/** The request of a call as its receipt says, and what the receipt's digest is of. @param call that `checkCall` accepts @param effective at the receipt's position */
+export const remadeCall = (
+  call: ModelCall,
+  effective: Effective,
+): E.Either<Unusable, RemadeCall & { readonly made: Sent }> =>
+  pipe(
+    requestIn(call, effective),
+    E.map((made) => {
+      const { betas, ...request } = asSent(call, effective, made)
+      const form = formIn(call.receipt) as ChatForm | undefined
+      const body = form && chatBody(request, form)
+      return { made, request, ...(body && { body }), ...(betas && { betas }) }
+    }),
+  )
+
+/** The request of a call without a receipt, as it would be made today. @param effective right before the reply */
+export const requestToday = (
+  effective: Effective,
+  rendered: Sent,
+  model: string | undefined,
+): ModelRequest => ({
+  ...outgoing(effective, rendered, { named: model }),
+  ...(model !== undefined && { model }),
+})
+
+/** The request of a call; undefined if its receipt cannot be used. @param effectiveAt the history at a position */
+export const requestOfCall = (
+  call: ModelCall | UnprovenCall,
+  effectiveAt: (position: number) => Effective,
+): RemadeCall | undefined => {
+  if ('receipt' in call) {
+    if (E.isLeft(checkCall(call))) return undefined
+    const remade = remadeCall(call, effectiveAt(call.receipt.position))
+    if (E.isLeft(remade)) return undefined
+    const { made: _, ...its } = remade.right
+    return its
+  }
+  const now = effectiveAt(call.position - 1)
+  return { request: requestToday(now, render(now), call.origin.model) }
+}

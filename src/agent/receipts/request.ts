@@ -1,0 +1,53 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { ChatForm } from '../models/form.ts'
+import { type Chat, type ChatRepair, chatOf, currentChat, withReasoning } from '../models/openai/chat/chat.ts'
+import { configurationOf, type Effective } from '../../projections/effective.ts'
+import { render, type Rendered, type Repair } from '../../projections/render/renderer.ts'
+import { render as render1 } from '../../projections/renderers/1/renderer.ts'
+import { type UnknownRenderer, unknownRenderer } from './errors.ts'
+
+/** How a request is made from a history; with the history itself, all that decides the request's bytes. Receipts keep it. */
+export interface RequestOptions {
+  /** Version of the renderer. */
+  readonly renderer: number
+  /** The model accepts messages of role `system` between the others. Default false. */
+  readonly systemMessages?: boolean | undefined
+  /** Set cache breakpoints that live this long. Default: the stored ones. */
+  readonly cache?: '5m' | '1h' | undefined
+  /** The form that the rendered request is translated to. Default: that of the Messages API. */
+  readonly form?: ChatForm | undefined
+}
+
+/** A request as it is sent, and how it departs from what is stored. */
+export interface Requested extends Omit<Rendered, 'repairs'> {
+  readonly repairs: readonly (Repair | ChatRepair)[]
+  /** In the form of Chat Completions, if that is the form it is sent in. */
+  readonly chat?: Chat
+}
+
+type Renderer = (effective: Effective, options: Omit<RequestOptions, 'renderer' | 'form'>) => Rendered
+
+// A receipt is always checked with the renderer that made its request. So before `render` answers anything else, its folder is copied
+// as it is and registered here under its number, and `render` gets the next number; docs/adr/0011-receipts.md. Golden files hold each
+// number to its answers (test/golden/renderers).
+export const renderers = { 1: render1, 2: render } as const satisfies Readonly<Record<number, Renderer>>
+const byVersion = new Map<number, Renderer>(
+  Object.entries(renderers).map(([version, made]) => [Number(version), made]),
+)
+
+/** The renderer of new requests. */
+export const currentRenderer = 2
+
+/** The request that a version of the renderer makes from a history. */
+export const requestOf = (
+  effective: Effective,
+  { renderer, form, ...options }: RequestOptions,
+): E.Either<UnknownRenderer, Requested> => {
+  const made = byVersion.get(renderer)
+  if (!made) return E.left(unknownRenderer(renderer, [...byVersion.keys()]))
+  if (!form) return E.right(made(effective, options))
+  if (form.version !== currentChat) return E.left(unknownRenderer(form.version, [currentChat], 'form'))
+  const rendered = made(withReasoning(effective, form), options)
+  const { chat, repairs } = chatOf(effective, rendered, form, configurationOf(effective).parameters ?? {})
+  return E.right({ ...rendered, chat, repairs: [...rendered.repairs, ...repairs] })
+}

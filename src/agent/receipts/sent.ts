@@ -1,0 +1,107 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import type { Conversation } from '../../conversation/conversation.ts'
+import { invalidInput } from '../../events/errors.ts'
+import { isFields } from '../../events/json.ts'
+import type { ChatForm } from '../models/form.ts'
+import { calledBody } from '../models/anthropic/body.ts'
+import { calledChat } from '../models/openai/body.ts'
+import { caught, ok, type Steps, task } from '../../result/steps.ts'
+import type { ReadError } from '../../store/errors.ts'
+import { callsIn, type ModelCall } from './calls.ts'
+import { digestOf } from './canonical.ts'
+import { callOutOfRange, type CallOutOfRange, type UnknownRenderer } from './errors.ts'
+import { type Found, findingIn } from './finding.ts'
+import { checkCall, formIn, reasonOf, type Unusable } from './made-again.ts'
+import { fingerprintsIn } from './receipt-blocks.ts'
+import { type RemadeCall, remadeCall } from './remade.ts'
+
+/** A call with its request, made again from the log. */
+export interface SentCall extends ModelCall, RemadeCall {
+  /** Whether the request has the digest of the receipt. */
+  readonly isSame: boolean
+  /** What differs from the receipt, if anything does: other repairs or another container also with the same digest. */
+  readonly finding?: Found
+}
+
+/**
+ * A call of a model with its whole request, as it was sent.
+ *
+ * Errors: `CallOutOfRange`; `UnknownRenderer` and `InvalidInput` if the receipt cannot be used.
+ *
+ * @param call its number, from 1, or the call itself, as it was listed: then what came before it is not counted; the last one by default
+ */
+export const sentCall = (
+  chat: Source,
+  call?: number | ModelCall,
+): TaskEither<ReadError | CallOutOfRange | UnknownRenderer, SentCall> => task(() => sent(chat, call))
+
+type Source = Pick<Conversation, 'id' | 'events' | 'context'>
+
+async function* sent(
+  chat: Source,
+  asked: number | ModelCall | undefined,
+): Steps<ReadError | CallOutOfRange | UnknownRenderer, SentCall> {
+  if (asked !== undefined && typeof asked !== 'number' && !isCall(asked))
+    return yield invalidInput('call', 'is the number of a call, from 1, or a call')
+  const call = typeof asked === 'object' ? asked : yield* callOf(chat, asked)
+  const ofCall = unusableOf(call)
+  // Before anything is read: a receipt that cannot be used may name no position.
+  yield* ok(ofCall(checkCall(call)))
+  const effective = yield* ok(chat.context({ at: call.receipt.position }))
+  const { made, ...remade } = yield* ok(ofCall(remadeCall(call, effective)))
+  const isSame = digestOf(made) === call.receipt.digest
+  const prints = isSame ? undefined : printsOf(yield* callsOf(chat), call)
+  const finding = findingIn(call, effective, prints)
+  return {
+    ...call,
+    ...remade,
+    isSame,
+    ...(finding && { finding }),
+  }
+}
+
+async function* callOf(
+  chat: Source,
+  number: number | undefined,
+): Steps<ReadError | CallOutOfRange, ModelCall> {
+  const calls = yield* callsOf(chat)
+  return calls[(number ?? calls.length) - 1] ?? (yield callOutOfRange(chat.id, number, calls.length))
+}
+
+/** Whether somebody who writes JavaScript gives a call. */
+const isCall = (call: unknown): boolean =>
+  isFields(call) &&
+  typeof call['number'] === 'number' &&
+  isFields(call['receipt']) &&
+  isFields(call['receipt']['options'])
+
+/** The body of a call as the adapters of this library send it, as JSON; of a call without a receipt as the Messages API takes it. */
+export const bodySent = ({ request, receipt }: Pick<SentCall, 'request'> & Partial<ModelCall>): string => {
+  const form = receipt && (formIn(receipt) as ChatForm | undefined)
+  return JSON.stringify(form ? calledChat(request, form) : calledBody(request))
+}
+
+/** The fingerprints of a call's request, if the receipts that it continues are there. */
+const printsOf = (calls: readonly ModelCall[], { number, receipt }: ModelCall): string | undefined => {
+  const prints = new Map<number, string>()
+  for (const call of calls.slice(0, number - 1)) {
+    const own = fingerprintsIn(call.receipt, (base) => prints.get(base))
+    if (own !== undefined) prints.set(call.position, own)
+  }
+  return fingerprintsIn(receipt, (base) => prints.get(base))
+}
+
+const callsOf = (chat: Source): Steps<ReadError, readonly ModelCall[]> =>
+  caught(async () => {
+    const calls: ModelCall[] = []
+    for await (const call of callsIn(chat.events())) calls.push(call)
+    return calls
+  })
+
+/** Names the call whose receipt cannot be used. */
+const unusableOf = ({ number, position }: ModelCall) =>
+  E.mapLeft((error: Unusable): Unusable => ({
+    ...error,
+    message: `the receipt of call ${number} (answered at position ${position}) cannot be used: ${reasonOf(error)}; verify --receipts lists every call like it`,
+  }))

@@ -1,0 +1,124 @@
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { tryCatch } from 'fp-ts/lib/TaskEither.js'
+import { z } from 'zod'
+import { check } from '../../events/check.ts'
+import type { InvalidInput } from '../../events/errors.ts'
+import { type Fields, isFields } from '../../events/json.ts'
+import { errorText } from '../models/error-text.ts'
+import { ok, type Steps, task } from '../../result/steps.ts'
+import { longestTimer } from '../../result/timers.ts'
+import { withoutUnions } from './input-schema.ts'
+import { callMcp, type McpClient, type McpPage, type McpProgress, type McpTool } from './mcp-client.ts'
+import { type McpNaming, namedTools, type ToolNameTaken } from './mcp-names.ts'
+import { settingsShape, type ToolSettings } from './settings.ts'
+import type { Tool, ToolDefinition } from './tool.ts'
+
+/** How the tools of an MCP server become tools of a turn. */
+export interface McpOptions extends McpNaming, Pick<ToolSettings, 'timeout'> {
+  /**
+   * Believes what the server says of its tools: one with `readOnlyHint` has the effect `none` and needs no approval, one with
+   * `idempotentHint` has the effect `idempotent`. Default false: every effect is `unsafe`.
+   */
+  readonly trustHints?: boolean | undefined
+  /** Whether somebody has to approve a call. Default: of tools that the server calls destructive (`destructiveHint: true`). */
+  readonly approve?: ToolSettings['approve']
+}
+
+/** The server's tools could not be listed. */
+export interface McpFailed {
+  readonly _tag: 'McpFailed'
+  readonly message: string
+  readonly cause?: unknown
+}
+
+export type McpError = InvalidInput | McpFailed | ToolNameTaken
+
+const optionsSchema = z.strictObject({
+  prefix: z.string().optional(),
+  rename: z.custom((value) => typeof value === 'function', { error: 'is a function of a name' }).optional(),
+  trustHints: z.boolean().optional(),
+  approve: settingsShape.approve,
+  timeout: settingsShape.timeout,
+})
+
+/**
+ * The tools of an MCP server, as it lists them now. The client stays the caller's: connect it before, close it after the turns.
+ *
+ * Errors: `McpFailed`, `ToolNameTaken`, `InvalidInput`.
+ */
+export const mcpTools = (
+  client: McpClient,
+  options: McpOptions = {},
+): TaskEither<McpError, readonly Tool[]> => task(() => toolsOf(client, options))
+
+async function* toolsOf(client: McpClient, options: McpOptions): Steps<McpError, readonly Tool[]> {
+  yield* ok(check(optionsSchema, options))
+  const listed = yield* list(client)
+  const named = yield* ok(namedTools(listed, options))
+  return [...named].map(([name, tool]) => ({
+    ...settingsOf(tool, options),
+    definition: definitionOf(name, tool),
+    run: (input, { signal, progress }) =>
+      callMcp(
+        client,
+        { name: tool.name, arguments: input as { [field: string]: unknown } },
+        // The turn's own limit counts.
+        { signal, timeout: longestTimer, onprogress: (told) => progress(progressText(told)) },
+      ).then(resultOf),
+  }))
+}
+
+/** All pages. */
+async function* list(client: McpClient): Steps<McpFailed, readonly McpTool[]> {
+  const tools: McpTool[] = []
+  const seen = new Set<string>()
+  for (let cursor: string | undefined; ;) {
+    const page: McpPage = yield* ok(
+      tryCatch(
+        () => client.listTools(cursor === undefined ? undefined : { cursor }),
+        (cause) => mcpFailed(errorText(cause), cause),
+      ),
+    )
+    tools.push(...page.tools)
+    cursor = page.nextCursor
+    if (!cursor) return tools
+    if (seen.has(cursor)) return yield mcpFailed('it gives the same page again and again')
+    seen.add(cursor)
+  }
+}
+
+const definitionOf = (name: string, { description, inputSchema }: McpTool): ToolDefinition => ({
+  name,
+  ...(description?.trim() && { description }),
+  input_schema: withoutUnions(inputSchema),
+})
+
+const settingsOf = (
+  { annotations = {} }: McpTool,
+  { trustHints = false, approve, timeout }: McpOptions,
+): Omit<ToolSettings, 'run'> => {
+  const { readOnlyHint, destructiveHint, idempotentHint } = annotations
+  const isReading = trustHints && readOnlyHint === true
+  const isRepeatable = trustHints && idempotentHint === true
+  return {
+    effect: isReading ? 'none' : isRepeatable ? 'idempotent' : 'unsafe',
+    approve: approve ?? (destructiveHint === true && !isReading),
+    ...(timeout !== undefined && { timeout }),
+  }
+}
+
+const progressText = ({ progress, total, message }: McpProgress): string =>
+  message ?? (total === undefined ? `${progress}` : `${progress} of ${total}`)
+
+/** What a turn reads of a result; a server of the first protocol answers with `toolResult` alone. */
+const resultOf = (result: unknown): unknown => {
+  if (!isFields(result)) return result
+  const { content, isError, structuredContent, toolResult }: Fields = result
+  return content === undefined ? toolResult : { content, isError, structuredContent }
+}
+
+const mcpFailed = (problem: string, cause?: unknown): McpFailed => ({
+  _tag: 'McpFailed',
+  message: `the tools of the MCP server cannot be listed (${problem}): connect the client first, and ask again`,
+  ...(cause !== undefined && { cause }),
+})

@@ -1,0 +1,58 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { type InvalidInput, invalidInput } from '../../events/errors.ts'
+import { type Fields, isFields } from '../../events/json.ts'
+import type { ToolFunction, ToolSettings, Tools } from './settings.ts'
+
+/** The tools of a turn. */
+interface Given {
+  readonly tools?: readonly object[]
+  readonly run?: Tools
+}
+
+/**
+ * Options with the tools in `tools` as what they are made of: definitions in `tools`, functions in `run`. Nothing else is checked.
+ *
+ * Errors: `InvalidInput`, if a tool has the name of another.
+ */
+export const separate = <G extends Given>(options: G): E.Either<InvalidInput, G> => {
+  if (!Array.isArray(options?.tools)) return E.right(options)
+  const { tools, own } = taken(options.tools)
+  if (own.length === 0) return E.right(options)
+  const names = tools.map((each) => (isFields(each) ? each['name'] : undefined))
+  const run: unknown = options.run === undefined ? {} : options.run
+  for (const [name] of own) {
+    const last = names.lastIndexOf(name)
+    if (names.indexOf(name) < last)
+      return E.left(invalidInput(`tools[${last}]`, `is another tool named ${name}: rename one of them`))
+    if (isFields(run) && Object.hasOwn(run, name))
+      return E.left(invalidInput(`run.${name}`, 'belongs to a tool in tools already: leave it out here'))
+  }
+  return E.right({ ...options, tools, run: isFields(run) ? { ...Object.fromEntries(own), ...run } : run })
+}
+
+/** Ends after what is no object: an array may have four thousand million holes. */
+const taken = (given: readonly object[]) => {
+  const tools: object[] = []
+  const own: (readonly [string, ToolFunction | ToolSettings])[] = []
+  for (const each of given) {
+    const isOwn = isFields(each) && isTool(each)
+    tools.push(isOwn ? each.definition : each)
+    if (isOwn) own.push([String(each.definition['name']), settingsOf(each)])
+    if (!isFields(each)) break
+  }
+  return { tools, own }
+}
+
+/** A tool with its settings, or with these in `run`. */
+interface Whole {
+  readonly definition: Fields
+  readonly run: ToolFunction | ToolSettings
+}
+
+const isTool = (value: Fields): value is Fields & Whole => isFields(value['definition']) && 'run' in value
+
+const settingsOf = (tool: Whole): ToolFunction | ToolSettings => {
+  if (typeof tool.run !== 'function') return tool.run
+  const { definition: _, ...settings } = { ...tool, run: tool.run }
+  return settings
+}

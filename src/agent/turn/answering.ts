@@ -1,0 +1,193 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { staleContext } from '../../commands/rejections.ts'
+import type { Conversation } from '../../conversation/conversation.ts'
+import type { TurnsEnd } from '../../conversation/beside/turn-log.ts'
+import type { Block } from '../../events/blocks.ts'
+import { abortedBy, isLeftToOthers } from '../models/aborted.ts'
+import type { ModelAborted } from '../models/model.ts'
+import { configurationOf, type Effective, type Item } from '../../projections/effective.ts'
+import { run, type Steps } from '../../result/steps.ts'
+import type { ReadError, WriteError } from '../../store/errors.ts'
+import { type CallStates, isWithdrawn, noStates, statesOf } from './calls/call-states.ts'
+import { rewindsAfter, saidSince } from './calls/calls-now.ts'
+import { applying, type Circumstances, factsOf, type Planned, taskFor, waitingCall } from './calls/calls.ts'
+import type { WaitingCall } from './stream/turn-event.ts'
+import { watched } from './results/watched-call.ts'
+import { restFor } from '../context/policy/result-limit.ts'
+import type { Holding } from './claims/holding.ts'
+import type { Held } from './calls/held.ts'
+import type { Landing } from './landing.ts'
+import type { OpenCall } from './calls/open-calls.ts'
+import type { Watched } from './options.ts'
+import { toolNames } from './results/tool-own-blocks.ts'
+import { isCutOff, resultOf } from './results/tools.ts'
+
+/** The calls of a reply that are left when nothing more can be done about them now. */
+export interface Left {
+  /** They wait for an approval. */
+  readonly waiting: readonly WaitingCall[]
+  /** They have no function here: somebody else has to bring their results. */
+  readonly pending: readonly WaitingCall[]
+}
+
+/** The open calls of a history, and what the user has said after them. */
+export interface Unanswered {
+  readonly open: readonly OpenCall[]
+  readonly held?: Held | undefined
+}
+
+/** How often what to do is decided again because somebody has written to the log of turns. */
+const maxTries = 10
+
+/** Does what there is to do about the calls of replies: runs them, answers them, or lets them wait. */
+export const answering = (chat: Conversation, landing: Landing, current: () => Watched, hold: Holding) => {
+  const log = chat.turnLog
+  /** The last reply of this turn, and where the log of turns ended when it was recorded. */
+  let own: { readonly reply: number; readonly end: TurnsEnd } | undefined
+
+  /** The name of the stream that records which calls are started, for the origin of a reply that makes some. */
+  async function* begun(at: number): Steps<WriteError, TurnsEnd> {
+    const end = yield* log.end()
+    if (end.begun !== undefined) return end
+    const first = await run(log.append([{ type: 'TurnsBegun', data: { at } }], end.revision))
+    if (E.isRight(first)) return first.right
+    return first.left._tag === 'Conflict' ? yield* begun(at) : yield first.left
+  }
+
+  async function* circumstances(
+    now: Effective,
+    { open, held }: Unanswered,
+    states: CallStates,
+  ): Steps<ReadError, Omit<Circumstances, 'signal' | 'applied'>> {
+    const names = toolNames(configurationOf(now).tools)
+    const starts = new Map(now.items.map((item) => [item.position, startsOf(item)]))
+    const since = open.flatMap(({ use, call }) => states.of(use, call.id).wait?.data.at ?? [])
+    const rewinds = since.length === 0 ? [] : yield* rewindsAfter(chat, Math.min(...since))
+    const { run: tools, waiting: { expires } = {} } = current()
+    const time = Date.now()
+    return {
+      tools,
+      isDefined: (name) => names?.has(name) ?? false,
+      recordsStarts: (reply) => states.begun.has(starts.get(reply) ?? ''),
+      isRepeated: (reply, id) => open.filter(({ use, call }) => use === reply && call.id === id).length > 1,
+      isWithdrawn: (state) => isWithdrawn(state, rewinds, time),
+      said: held ? saidSince(now, held.before) : Infinity,
+      now: time,
+      expires,
+    }
+  }
+
+  /** Decides what to do, and records it before any of it is done. */
+  async function* plan(
+    now: Effective,
+    unanswered: Unanswered,
+  ): Steps<WriteError | ReadError, readonly Planned[]> {
+    const { open } = unanswered
+    const { waiting: waits = {}, signal, watch } = current()
+    let mayBeElsewhere = false
+    const lost = () => staleContext(chat.id, now.at, now.at)
+    const applied = applying()
+    for (let tries = 1; ; tries++) {
+      const states =
+        own && open.every(({ use }) => use === own?.reply) ? noStates(own.end) : yield* statesOf(log, open)
+      own = undefined
+      // Somebody else has started them since: their results will come.
+      const isStartedHere = ({ use, call }: OpenCall): boolean =>
+        states.of(use, call.id).started !== undefined
+      if (mayBeElsewhere && open.some(isStartedHere)) return yield lost()
+      const known = yield* circumstances(now, unanswered, states)
+      const planAll = (ends: AbortSignal): Promise<readonly Planned[]> =>
+        Promise.all(
+          open.map(async (each) => ({
+            ...each,
+            task: await taskFor(each, states.of(each.use, each.call.id), { ...known, applied, signal: ends }),
+          })),
+        )
+      // The tool's own function is asked whether a call needs an approval: it may take long.
+      const { result: planned } = await watch.during(
+        { context: now.at, seen: now.at, endedBy: ['lost'] },
+        planAll,
+      )
+      const planFacts = factsOf(planned, waits.keep === true, now.at)
+      // Somebody else has taken the conversation over: the calls are for them to answer.
+      if (hold.isLost()) return yield lost()
+      if (planFacts.length === 0 || signal?.aborted) return planned
+      const facts = [...(yield* hold.along(now.at, states.end.revision)), ...planFacts]
+      if (hold.isLost()) return yield lost()
+      const written = await run(log.append(facts, states.end.revision))
+      if (E.isRight(written)) {
+        hold.recorded(facts, written.right)
+        return planned
+      }
+      if (written.left._tag !== 'Conflict' || tries === maxTries) return yield written.left
+      if (hold.isTakenIn(yield* log.after(states.end.revision))) return yield lost()
+      mayBeElsewhere = planned.some(({ task }) => task.type === 'run' && !task.isAgain)
+    }
+  }
+
+  /** @returns what is left, or undefined if something was recorded: then there may be more to do */
+  async function* answer(
+    now: Effective,
+    unanswered: Unanswered,
+  ): Steps<WriteError | ReadError | ModelAborted, Left | undefined> {
+    const planned = yield* plan(now, unanswered)
+    const { run: tools, maxResult, emit, onEvent, toolTimeout: timeout, watch } = current()
+    const named = toolNames(configurationOf(now).tools)
+    const limits = { timeout, maxResult, named, rest: restFor(tools), onEvent, emit }
+    const finished = async ({ call, use, task }: Planned, signal: AbortSignal): Promise<readonly Block[]> => {
+      if (task.type === 'wait') return []
+      const work = async () => {
+        if (task.type === 'answer') return task.result
+        const permitted = task.onWait === undefined ? '' : `/${task.onWait}`
+        const key = `${task.startedIn ?? chat.id}/${use}/${call.id}${permitted}`
+        return resultOf(call, { ...task, key }, { ...limits, signal })
+      }
+      return [await watched(call, limits, work)]
+    }
+    const context = Math.max(...planned.map(({ use }) => use))
+    const { result } = await watch.during({ context, seen: now.at, endedBy: ['rewind', 'lost'] }, (signal) =>
+      Promise.all(planned.map((each) => finished(each, signal))),
+    )
+    // Nobody knows what became of calls that were aborted: whoever has the conversation now answers them.
+    if (hold.isLost()) return yield staleContext(chat.id, now.at, now.at)
+    const { signal } = current()
+    // Who continues runs it again, or says that its outcome is not known.
+    const isLeft = isLeftToOthers(signal)
+    const content = result.flat().filter((block) => !(isLeft && isCutOff(block)))
+    if (signal && isLeft && content.length === 0) return yield abortedBy(signal)
+    if (content.length > 0) {
+      yield* landing.record(now, content, unanswered.held)
+      return undefined
+    }
+    const left = (why: string): readonly WaitingCall[] =>
+      planned.flatMap(({ call, task }) =>
+        task.type === 'wait' && task.why === why ? [waitingCall(call, task.until, task.input)] : [],
+      )
+    return { waiting: left('approval'), pending: left('handed-back') }
+  }
+
+  /** Whether any of these calls was recorded as waiting, here or where a fork has them from. */
+  async function* haveWaited(open: readonly OpenCall[]): Steps<ReadError, boolean> {
+    if (open.length === 0) return false
+    const states = yield* statesOf(log, open)
+    return open.some(({ use, call }) => {
+      const { wait, above } = states.of(use, call.id)
+      return (wait ?? above?.wait) !== undefined
+    })
+  }
+
+  return {
+    begun,
+    answer,
+    haveWaited,
+    /** A reply of this turn was recorded: nothing is known of its calls after `end` of the log of turns. */
+    landed: (reply: number, end: TurnsEnd): void => {
+      own = { reply, end }
+    },
+  }
+}
+
+export type Answering = ReturnType<typeof answering>
+
+const startsOf = (item: Item): string | undefined =>
+  item.kind === 'message' ? item.origin?.starts : undefined

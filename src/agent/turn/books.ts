@@ -1,0 +1,50 @@
+import type * as E from 'fp-ts/lib/Either.js'
+import type { Conversation } from '../../conversation/conversation.ts'
+import type { FailedCall } from '../models/model.ts'
+import type { Effective } from '../../projections/effective.ts'
+import type { Steps } from '../../result/steps.ts'
+import type { ReadError } from '../../store/errors.ts'
+import { type Account, emptyAccount, entriesOf, type Entry, withEntry } from './spending/account.ts'
+import { type BudgetSpent, type PriceMissing, withinBudget } from './spending/budget.ts'
+import type { Settled } from './options.ts'
+import { sinceUserMessage } from './spending/since.ts'
+
+/** Keeps the account of a turn. */
+export interface Books {
+  /** Takes in what the log says of the turn: whoever gave it before. */
+  readonly open: (now: Effective) => Steps<ReadError, void>
+  readonly add: (entry: Entry) => void
+  /** The account, with calls that failed and are not recorded yet. */
+  readonly account: () => Account
+  /** Whether another call of the model may begin, after these that failed. */
+  readonly within: (failed?: readonly FailedCall[]) => E.Either<BudgetSpent | PriceMissing, void>
+}
+
+/**
+ * @param settings those of the next call
+ * @param unrecorded the calls that failed and are not recorded yet
+ */
+export const books = (
+  chat: Conversation,
+  settings: () => Settled,
+  unrecorded: () => readonly FailedCall[],
+): Books => {
+  let kept = emptyAccount
+  const withMore = (entry: Entry): Account => {
+    const { prices, wanted } = settings()
+    return withEntry(kept, entry, { prices, model: wanted.model ?? '' })
+  }
+  const add = (entry: Entry): void => {
+    kept = withMore(entry)
+  }
+  const withFailed = (more: readonly FailedCall[]): Account =>
+    withMore({ type: 'failed', calls: [...unrecorded(), ...more] })
+  return {
+    open: async function* (now): Steps<ReadError, void> {
+      for (const entry of entriesOf(yield* sinceUserMessage(chat, now))) add(entry)
+    },
+    add,
+    account: () => withFailed([]),
+    within: (failed = []) => withinBudget(chat.id, settings().budget, withFailed(failed).usage),
+  }
+}

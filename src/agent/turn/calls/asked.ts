@@ -1,0 +1,60 @@
+import type { Conversation } from '../../../conversation/conversation.ts'
+import { type ConversationEvent, START } from '../../../events/events.ts'
+import { isFinal } from '../../../projections/final.ts'
+import { caught, type Steps } from '../../../result/steps.ts'
+import type { ReadError } from '../../../store/errors.ts'
+
+/** What the log of a conversation says of its turns: whether workers are asked for one, and which have ended. */
+export interface Asked {
+  /** Position of the last reply with which a model has finished, on whichever branch; START if there is none. */
+  readonly final: number
+  /** Something that was recorded since asks for an answer. */
+  readonly isAsked: boolean
+  /** The command that brought that reply: what else it brings belongs to the same turn. */
+  readonly overBy?: string | undefined
+}
+
+export const nothingAsked: Asked = { final: START, isAsked: false }
+
+/** After something of another command, which asks for nothing. */
+export const afterOther = ({ final, isAsked, overBy }: Asked): Asked => ({
+  final,
+  isAsked: isAsked && overBy === undefined,
+})
+
+export const askedAfter = (before: Asked, event: ConversationEvent): Asked => {
+  const { commandId, answer } = event.metadata
+  // What was asked of the parent is not asked of its fork.
+  if (event.type === 'Forked') return { final: event.position, isAsked: answer !== undefined }
+  const isOver = before.overBy !== undefined && before.overBy !== commandId
+  const isAsked = answer !== undefined || (before.isAsked && !isOver)
+  if (isFinal(event)) return { final: event.position, isAsked, overBy: commandId }
+  // What the same command says after the reply is still to be answered.
+  const isOpen = isOver || (event.type === 'MessageAppended' && event.data.role === 'user')
+  return { final: before.final, isAsked, ...(!isOpen && { overBy: before.overBy }) }
+}
+
+/** How many events are read first, from the end; then twice as many, and so on. */
+const firstPage = 32
+
+/** What was asked up to a position. Reads back to the last reply with which a model has finished. */
+export async function* askedUpTo(chat: Pick<Conversation, 'events'>, at: number): Steps<ReadError, Asked> {
+  let events: readonly ConversationEvent[] = []
+  for (let size = firstPage, from = at + 1; from > START + 1; size *= 2) {
+    const to = from - 1
+    from = Math.max(0, to - size + 1)
+    events = [...(yield* eventsIn(chat, { from, to })), ...events]
+    if (events.some((event) => event.type === 'Forked' || isFinal(event))) break
+  }
+  return events.reduce(askedAfter, nothingAsked)
+}
+
+const eventsIn = (
+  chat: Pick<Conversation, 'events'>,
+  range: { readonly from: number; readonly to: number },
+): Steps<ReadError, readonly ConversationEvent[]> =>
+  caught(async () => {
+    const events: ConversationEvent[] = []
+    for await (const event of chat.events(range)) events.push(event)
+    return events
+  })

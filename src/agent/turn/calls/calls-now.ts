@@ -1,0 +1,51 @@
+import type { Conversation } from '../../../conversation/conversation.ts'
+import type { Effective } from '../../../projections/effective.ts'
+import type { Steps } from '../../../result/steps.ts'
+import type { ReadError } from '../../../store/errors.ts'
+import type { Rewind } from './call-states.ts'
+import { type Held, isSaid, overtakenSince, saidLast } from './held.ts'
+import { type OpenCall, openCalls } from './open-calls.ts'
+import { unansweredIn } from './said-results.ts'
+
+/** The calls without a result at the end of a history, and what has happened since they were made. */
+export interface CallsNow {
+  readonly open: readonly OpenCall[]
+  /** What the user has said after them. */
+  readonly held?: Held | undefined
+  /** Position of the first of that; Infinity if it is nothing. */
+  readonly said: number
+  /** Where the conversation was rewound after the position given, through that of the history. */
+  readonly rewinds: readonly Rewind[]
+}
+
+/** @param since the position after which rewinds matter */
+export async function* callsNow(
+  chat: Conversation,
+  now: Effective,
+  since = now.at,
+): Steps<ReadError, CallsNow> {
+  const rewinds = (yield* rewindsAfter(chat, since)).filter(({ position }) => position <= now.at)
+  const position = overtakenSince(now)
+  if (position === undefined) return { open: openCalls(now), said: Infinity, rewinds }
+  const held = saidLast(now, yield* chat.later(position), position)
+  return held
+    ? { open: unansweredIn(held), held, said: saidSince(now, held.before), rewinds }
+    : { open: [], said: Infinity, rewinds }
+}
+
+export async function* rewindsAfter(chat: Conversation, at: number): Steps<ReadError, readonly Rewind[]> {
+  const events = yield* chat.later(at)
+  return events.flatMap((event, index) => {
+    if (event.type !== 'Rewound') return []
+    const isAlone = [events[index - 1], events[index + 1]].every(
+      (other) => other?.metadata.commandId !== event.metadata.commandId,
+    )
+    return [{ position: event.position, to: event.data.to, isAlone }]
+  })
+}
+
+/** Position of the first thing that the user says in a history and not in the one before; Infinity if there is none. */
+export const saidSince = (now: Effective, { items }: Effective): number => {
+  const before = new Set(items.map(({ position }) => position))
+  return now.items.find((item) => !before.has(item.position) && isSaid(item))?.position ?? Infinity
+}

@@ -1,0 +1,280 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { Block } from '../../../events/blocks.ts'
+import type { TurnFact } from '../../../events/turn-events.ts'
+import type { InvalidInput } from '../../../events/errors.ts'
+import { copyJson, type Fields, isFields } from '../../../events/json.ts'
+import { orAborted } from '../../models/aborted.ts'
+import { errorText } from '../../models/error-text.ts'
+import { effectOf, needsApproval, type Tools, type ToolSettings } from '../../tools/settings.ts'
+import { type CallState, isOver, startOf } from './call-states.ts'
+import type { OpenCall } from './open-calls.ts'
+import type { WaitingCall } from '../stream/turn-event.ts'
+import { toError } from '../../../result/typed.ts'
+import { type Edited, editNote, failed, type Made, notBegun, toolOf, type ToolUse } from '../results/tools.ts'
+
+/** What is to be done about a call without a result. */
+export type Task =
+  | {
+      readonly type: 'run'
+      readonly tool: ToolSettings
+      readonly edited?: Edited
+      /** What the tool is given, if its schema has made that. */
+      readonly made?: Made
+      /** It was started before, on the same approval if it needs one. */
+      readonly isAgain: boolean
+      /** Its start is recorded although the tool has no effect: an approval can be withdrawn until then. */
+      readonly isApproved?: true
+      /** The conversation that this one was forked from, where it was started. */
+      readonly startedIn?: string
+      /** It was started before its approval: the revision of the wait tells the two apart. */
+      readonly onWait?: number
+    }
+  | { readonly type: 'answer'; readonly result: Block }
+  | {
+      readonly type: 'wait'
+      readonly why: 'approval' | 'handed-back'
+      readonly isNew: boolean
+      readonly until?: string | undefined
+      /** What the tool will be given, where that is not what the model gave. */
+      readonly input?: Fields | undefined
+    }
+
+/** What is known when it is decided what to do. */
+export interface Circumstances {
+  readonly tools: Tools
+  /** Whether the request defines a client tool of this name. */
+  readonly isDefined: (name: string) => boolean
+  /** Whether the writer of the reply at this position records which of its calls were started. */
+  readonly recordsStarts: (reply: number) => boolean
+  /** Whether the reply at this position makes several open calls of this id. */
+  readonly isRepeated: (reply: number, call: string) => boolean
+  /** Whether a rewind has withdrawn the wait for a call. */
+  readonly isWithdrawn: (state: CallState) => boolean
+  /** Position of what the user has said after the calls; Infinity if nothing. */
+  readonly said: number
+  /** Milliseconds since 1970. */
+  readonly now: number
+  /** Milliseconds after which an approval comes too late. */
+  readonly expires: number | undefined
+  /** Applies the schema of a tool to an input: once, however often it is asked. */
+  readonly applied: Applied
+  /** Ends the asking whether a call needs an approval. */
+  readonly signal: AbortSignal
+}
+
+const interrupted = 'This call was interrupted: whether it took effect is not known.'
+const notHere = 'This call was not carried out here; it waits in the conversation this was forked from.'
+const startedBefore = ' It had been started before that: whether it took effect then is not known.'
+
+/** A run of a tool. */
+type Run = Extract<Task, { readonly type: 'run' }>
+
+/** Decides what to do about an open call. */
+export const taskFor = async (
+  { call, use }: OpenCall,
+  state: CallState,
+  circumstances: Circumstances,
+): Promise<Task> => {
+  const { tools, isDefined, recordsStarts, isRepeated, isWithdrawn, said, now, expires, applied, signal } =
+    circumstances
+  const answer = (text: string): Task => ({ type: 'answer', result: failed(call, text) })
+  const denied = (how: string): Task =>
+    answer(`This call was denied${how}${startOf(state) || state.above?.started ? startedBefore : ''}`)
+  const tool = toolOf(tools, call.name)
+  const { above } = state
+  const isLeft = isWithdrawn(state)
+  const wait = isLeft ? undefined : state.wait?.data
+  /** It was started on what permits it now. */
+  const isStarted = !isLeft && state.started !== undefined
+  // Too late for what the user has said before it, unless that is no denial.
+  const decided = wait && state.decision?.data
+  const decision = decided && (wait.keep || decided.at < said) ? decided : undefined
+  const isUnsafe = tool !== undefined && effectOf(tool) === 'unsafe'
+  if (isStarted && (isUnsafe || !tool)) return answer(interrupted)
+  const isApproved = decision?.decision === 'approved'
+  if (decision?.decision === 'denied')
+    return denied(` by ${decision.by}${decision.reason ? `: ${decision.reason}` : '.'}`)
+  /** Whether the log knows that nobody has begun it. */
+  const isUntouched = !startOf(state) && !above?.started && recordsStarts(use)
+  if (said < Infinity && !wait?.keep && !isApproved) {
+    if (wait?.why === 'approval') return denied(': the user said something else.')
+    if (!wait && above && isUntouched) return answer(notHere)
+    return answer(
+      'This call has no result: the user said something else. Whether it took effect is not known.',
+    )
+  }
+  // Whoever it was handed back to may be at work on it.
+  if (wait?.why === 'handed-back') return { type: 'wait', why: wait.why, isNew: false }
+  if (state.wait?.data.why === 'handed-back') return { type: 'wait', why: 'handed-back', isNew: true }
+  if (!wait && above?.wait?.data.why === 'handed-back' && !above.started) return answer(notHere)
+  if (!tool && !isDefined(call.name)) return answer(`There is no tool ${call.name}.`)
+  if (!isFields(call.input))
+    return answer(
+      'The input is not a JSON object: it was cut off, or is malformed. Call again with all of it.',
+    )
+  if (!tool && !wait && above?.started) return answer(interrupted)
+  if (!tool && !wait && above && isUntouched) return answer(notHere)
+  if (!tool) return { type: 'wait', why: 'handed-back', isNew: true }
+  const run: Run = { type: 'run', tool, isAgain: isStarted }
+  const recorded = state.wait?.data.inputs?.[call.id]
+  /** Runs it with an input that the schema has been applied to, or says why not. */
+  const ready = async (how: Run): Promise<Task> => {
+    const made = await applied(tool, how.edited?.input ?? call.input, signal)
+    if (made && E.isLeft(made))
+      return answer(`${how.edited ? `${editNote(how.edited)}\n\n` : ''}${made.left}`)
+    return made ? { ...how, made: { value: made.right } } : how
+  }
+  // One that has waited is asked about again once that wait was withdrawn.
+  if (isStarted && !state.wait) return await ready(run)
+  if (isApproved) {
+    const { by, input, wait: revision } = decision
+    const onWait = state.earlier && { onWait: revision }
+    const approved: Run = { ...run, isApproved: true, ...onWait, ...(input && { edited: { by, input } }) }
+    // What was shown when it was approved.
+    return recorded && !input
+      ? { ...approved, made: { value: structuredClone(recorded) } }
+      : await ready(approved)
+  }
+  if (wait)
+    return isOver(wait, now)
+      ? denied(': nobody approved it in time.')
+      : { type: 'wait', why: 'approval', isNew: false, until: wait.until, input: recorded }
+  // Of an import, or of a reply from before starts were recorded.
+  if (isUnsafe && !recordsStarts(use) && !state.wait && !above?.wait && !above?.started)
+    return answer(interrupted)
+  const made = await applied(tool, call.input, signal)
+  // A call that would be refused needs nobody's approval.
+  if (made && E.isLeft(made)) return answer(made.left)
+  const asked = await isAsked(tool, call, made && { value: made.right }, signal)
+  if (E.isLeft(asked)) return answer(asked.left)
+  if (!asked.right) {
+    if (isUnsafe && (startOf(state) || above?.started)) return answer(interrupted)
+    if (isUnsafe && above) return answer(notHere)
+    // Under the key under which it was started.
+    const how = made ? { ...run, made: { value: made.right } } : run
+    return above?.started ? { ...how, isAgain: true, startedIn: above.conversation } : how
+  }
+  // Nobody could approve one of them, or change its input, without the others.
+  if (isRepeated(use, call.id))
+    return answer(
+      'Several calls of this reply have the same id, so nobody can approve one of them. Call again.',
+    )
+  const until = expires === undefined ? undefined : new Date(now + expires).toISOString()
+  return { type: 'wait', why: 'approval', isNew: true, until, input: made && shownOf(made.right, call) }
+}
+
+/** What a schema makes of an input, or why it does not fit; undefined if the tool has no schema. */
+export type Applied = (
+  tool: ToolSettings,
+  input: unknown,
+  signal: AbortSignal,
+) => Promise<E.Either<string, unknown> | undefined>
+
+/** Applies the schemas of tools, to each input once. */
+export const applying = (): Applied => {
+  const known = new Map<unknown, ReturnType<Applied>>()
+  const apply: Applied = async ({ check }, input, signal) => {
+    if (!check) return undefined
+    try {
+      // A copy: a schema may pass on parts of what it is given, and the tool may change them.
+      const made = await orAborted(check(structuredClone(input)), signal)
+      return E.mapLeft((error: InvalidInput) => errorText(toError(error)))(made)
+    } catch (error) {
+      return E.left(signal.aborted ? notBegun : errorText(error))
+    }
+  }
+  return (tool, input, signal) => {
+    const made = known.get(input) ?? apply(tool, input, signal)
+    known.set(input, made)
+    return made
+  }
+}
+
+/** The most characters of an input, as JSON, that are recorded a second time. */
+const longestInput = 1_048_576
+
+/** What is recorded of an input that a schema has made: nothing if that is what the model gave, or no JSON. */
+const shownOf = (made: unknown, { input }: ToolUse): Fields | undefined => {
+  const copied = copyJson(made)
+  if (E.isLeft(copied) || !isFields(copied.right)) return undefined
+  const text = JSON.stringify(copied.right)
+  return text === JSON.stringify(input) || text.length > longestInput ? undefined : copied.right
+}
+
+/** Whether the call needs an approval; left what the tool's own function has thrown: then the call is not run. */
+const isAsked = async (
+  tool: ToolSettings,
+  { id, name, input }: ToolUse,
+  made: Made | undefined,
+  signal: AbortSignal,
+): Promise<E.Either<string, boolean>> => {
+  try {
+    const given = made ? { input: made.value, checked: made.value } : { input: structuredClone(input) }
+    const asked = needsApproval(tool, { id, name, ...given })
+    return E.right(await orAborted(asked, signal))
+  } catch (error) {
+    if (signal.aborted) return E.left(notBegun)
+    return E.left(errorText(error))
+  }
+}
+
+/** A call with what is to be done about it. */
+export interface Planned extends OpenCall {
+  readonly task: Task
+}
+
+/** How calls wait. */
+export interface WaitOptions {
+  /** Milliseconds after which an approval comes too late, and the call is denied. Default: never. */
+  readonly expires?: number | undefined
+  /** Whether calls still wait after the user has said something. Default false: that denies them. */
+  readonly keep?: boolean | undefined
+}
+
+/** What has to be in the log of turns before any of it is done. */
+export const factsOf = (planned: readonly Planned[], keep: boolean, at: number): readonly TurnFact[] => {
+  const started = planned.flatMap(({ call, use, task }): readonly TurnFact[] => {
+    if (task.type !== 'run' || task.isAgain) return []
+    const given = effectOf(task.tool)
+    if (given === 'none' && !task.isApproved) return []
+    const effect = given === 'none' ? 'idempotent' : given
+    return [{ type: 'ToolStarted', data: { reply: use, call: call.id, tool: call.name, effect, at } }]
+  })
+  const waits = planned.filter(({ task }) => task.type === 'wait' && task.isNew)
+  const places = Map.groupBy(waits, ({ use, task }) => `${use} ${task.type === 'wait' && task.why}`)
+  const waiting = [...places.values()].flatMap((calls): readonly TurnFact[] => {
+    const [first] = calls
+    if (first?.task.type !== 'wait') return []
+    const { use: reply, task } = first
+    const { why, until } = task
+    const ids = calls.map(({ call }) => call.id)
+    const inputs = Object.fromEntries(
+      calls.flatMap(({ call, task: each }) =>
+        each.type === 'wait' && each.input ? [[call.id, each.input]] : [],
+      ),
+    )
+    return [
+      {
+        type: 'CallsWaiting',
+        data: {
+          reply,
+          calls: ids,
+          why,
+          ...(until && { until }),
+          ...(keep && { keep }),
+          ...(Object.keys(inputs).length > 0 && { inputs }),
+          at,
+        },
+      },
+    ]
+  })
+  return [...started, ...waiting]
+}
+
+/** A call as it is told to whoever decides. */
+export const waitingCall = ({ id, name, input }: ToolUse, until?: string, made?: Fields): WaitingCall => ({
+  call: id,
+  tool: name,
+  input: made ?? input,
+  ...(until !== undefined && { until }),
+})

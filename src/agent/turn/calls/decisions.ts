@@ -1,0 +1,267 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { z } from 'zod'
+import type { Conversation } from '../../../conversation/conversation.ts'
+import { objectOf } from '../../../conversation/writing/envelope.ts'
+import type { At } from '../../../conversation/reading/reading.ts'
+import { checkJson } from '../../../events/check.ts'
+import type { EventTooLarge, InvalidInput } from '../../../events/errors.ts'
+import type { Answer, Way } from '../../../result/answer.ts'
+import { configurationOf, type Effective } from '../../../projections/effective.ts'
+import { editedInput } from '../../tools/edited-input.ts'
+import { ok, run, type Steps, task } from '../../../result/steps.ts'
+import type { ReadError } from '../../../store/errors.ts'
+import { type CallState, isOver, isWithdrawn, lastWaiting, startOf, statesOf } from './call-states.ts'
+import { type CallsNow, callsNow } from './calls-now.ts'
+import { waitingCall } from './calls.ts'
+import type { WaitingCall } from '../stream/turn-event.ts'
+import {
+  alreadyDecided,
+  type AlreadyDecided,
+  type NotWaiting,
+  notWaiting,
+  type NotWithdrawn,
+  notWithdrawn,
+} from './errors.ts'
+
+/** Who approves a call, and with what. */
+export interface Approval {
+  /** Who decides: for the log, and for the model where it is told of the decision. */
+  readonly by: string
+  /** For those who look later. */
+  readonly note?: string | undefined
+  /** What the tool is given in place of the model's input. The result says so; the call stays as the model made it. */
+  readonly input?: { readonly [field: string]: unknown } | undefined
+}
+/** Who denies a call, and why. */
+export interface Denial {
+  readonly by: string
+  /** The model is told. */
+  readonly reason?: string | undefined
+}
+
+/** Who withdraws an approval, and why. */
+export interface Withdrawal {
+  readonly by: string
+  /** For those who look later. */
+  readonly reason?: string | undefined
+}
+
+/** A decision as it was recorded. */
+export interface Decided {
+  readonly conversation: string
+  readonly call: string
+  readonly decision: 'approved' | 'denied' | 'withdrawn'
+  readonly by: string
+}
+
+/** A call that waits, as it is shown to whoever decides or answers. */
+export interface Awaited extends WaitingCall {
+  readonly why: 'approval' | 'handed-back'
+  /** Position of the reply that makes it. */
+  readonly reply: number
+  /** ISO 8601, UTC. */
+  readonly since: string
+  /** When it was started before, if it was: ahead of a rewind, or in the conversation that this one was forked from. It may have taken effect. */
+  readonly started?: string
+}
+
+export type WithdrawalError = ReadError | EventTooLarge | NotWithdrawn
+export type DecisionError = ReadError | EventTooLarge | AlreadyDecided | NotWaiting
+
+/** People who decide about calls. */
+export interface Deciding<W extends Way = 'task'> {
+  /**
+   * Lets a call run that waits for an approval; the next turn runs it. `input` takes the place of the model's. The first decision counts.
+   * Errors: `AlreadyDecided`, `NotWaiting`, a `ReadError`.
+   *
+   * @example
+   * const { waiting } = await chat.turn({ client, model: 'claude-opus-5-5' })
+   * for (const { call } of waiting) await chat.approve(call, { by: 'ann' })
+   */
+  readonly approve: (call: string, approval: Approval) => Answer<W, DecisionError, Decided>
+  /**
+   * The call is not run, and the model is told why. Errors as for `approve`.
+   *
+   * @example
+   * for (const { call } of await chat.waiting()) await chat.deny(call, { by: 'ann', reason: 'Not on a Friday.' })
+   */
+  readonly deny: (call: string, denial: Denial) => Answer<W, DecisionError, Decided>
+  /**
+   * Withdraws the approval of a call, as long as its tool has not started: the call waits again. Errors: `NotWithdrawn`, a `ReadError`.
+   *
+   * @example
+   * for (const { call } of await chat.waiting()) {
+   *   await chat.approve(call, { by: 'ann' })
+   *   await chat.withdraw(call, { by: 'ann', reason: 'wrong account' })
+   * }
+   */
+  readonly withdraw: (call: string, withdrawal: Withdrawal) => Answer<W, WithdrawalError, Decided>
+  /**
+   * The calls that wait for an approval, or for a result from outside, in the order in which the model made them; with `at`, by what was
+   * written and decided while the conversation ended at that position or before it; none if it has not begun. Errors: a `ReadError`.
+   *
+   * @example
+   * for (const { call, tool, input, why } of await chat.waiting()) console.log(call, tool, input, why)
+   */
+  readonly waiting: (options?: At) => Answer<W, ReadError, readonly Awaited[]>
+}
+
+const by = z.string().min(1, { error: 'say who decides' })
+const callId = z.string().min(1, { error: 'is the id of a call that waits' })
+const approvalSchema = z.strictObject({
+  call: callId,
+  by,
+  note: z.string().optional(),
+  input: z.record(z.string(), z.unknown()).optional(),
+})
+const withdrawalSchema = z.strictObject({ call: callId, by, reason: z.string().optional() })
+const denialSchema = z.strictObject({ call: callId, by, reason: z.string().optional() })
+
+/** How often a decision is tried again while others write. */
+const maxTries = 100
+
+/** Why nothing can be decided about a call that has waited; undefined if something can. */
+const problemWith = (
+  call: string,
+  state: CallState,
+  { open, said, rewinds }: CallsNow,
+  now: number,
+): string | undefined => {
+  const { reply, why, keep, until } = state.wait?.data ?? {}
+  if (!open.some(({ use, call: { id } }) => use === reply && id === call))
+    return 'it has a result by now, or the conversation has gone back to before it'
+  if (why === 'handed-back') return 'it waits for its result, not for an approval: append that'
+  if (isWithdrawn(state, rewinds, now))
+    return 'the conversation was rewound past it: the next turn asks again'
+  if (said < Infinity && !keep) return `what the user has said at position ${said} has denied it`
+  return isOver({ until }, now) ? `its time was over at ${until}` : undefined
+}
+
+/** Why an approval cannot be withdrawn; undefined if it can. */
+const problemWithWithdrawing = (
+  call: string,
+  state: CallState,
+  { open, rewinds }: CallsNow,
+): string | undefined => {
+  const { wait, decision, started } = state
+  if (!wait || !open.some(({ use, call: { id } }) => use === wait.data.reply && id === call))
+    return 'it has a result by now, or the conversation has gone back to before it'
+  if (isWithdrawn(state, rewinds, Date.now()))
+    return 'the conversation was rewound past it: the next turn asks again'
+  if (!decision) return 'nobody has decided about it'
+  const { by: who, decision: how } = decision.data
+  if (how === 'denied') return `${who} has denied it: rewind to its reply, or fork there, to decide again`
+  return started && `its tool was started at ${started.metadata.time}`
+}
+
+/** What people decide about the calls of a conversation. */
+export const deciding = (chat: Conversation): Deciding => {
+  const log = chat.turnLog
+
+  async function* decide(
+    decision: 'approved' | 'denied',
+    { call, ...given }: { readonly call: string } & Approval & Denial,
+  ): Steps<DecisionError, Decided> {
+    for (let tries = 1; ; tries++) {
+      const found = yield* lastWaiting(log, call)
+      const { revision } = yield* log.end()
+      const now = yield* ok(chat.context())
+      const calls = yield* callsNow(chat, now, found?.wait?.data.at)
+      const time = Date.now()
+      const problem = found && problemWith(call, found, calls, time)
+      // A rewind withdraws a decision with its wait.
+      if (found?.decision && !isWithdrawn(found, calls.rewinds, time))
+        return yield alreadyDecided(chat.id, found.decision)
+      if (!found?.wait || problem !== undefined)
+        return yield notWaiting(
+          chat.id,
+          call,
+          problem,
+          (yield* awaitedIn(now)).map((each) => each.call),
+        )
+      const { reply } = found.wait.data
+      const use = calls.open.find((each) => each.use === reply && each.call.id === call)
+      if (use && given.input)
+        yield* ok(editedInput(configurationOf(now).tools ?? [], use.call.name, given.input))
+      const data = {
+        reply,
+        call,
+        wait: found.wait.revision,
+        decision,
+        ...given,
+        at: now.at,
+      }
+      const written = await run(log.append([{ type: 'CallDecided', data }], revision))
+      if (E.isRight(written)) return { conversation: chat.id, call, decision, by: given.by }
+      if (written.left._tag !== 'Conflict' || tries === maxTries) return yield written.left
+    }
+  }
+
+  async function* withdraw({
+    call,
+    ...withdrawn
+  }: { readonly call: string } & Withdrawal): Steps<WithdrawalError, Decided> {
+    for (let tries = 1; ; tries++) {
+      const found = yield* lastWaiting(log, call)
+      const { revision } = yield* log.end()
+      const now = yield* ok(chat.context())
+      const calls = yield* callsNow(chat, now, found?.wait?.data.at)
+      const problem = found ? problemWithWithdrawing(call, found, calls) : 'it has not waited'
+      if (!found?.wait || problem !== undefined)
+        return yield notWithdrawn(chat.id, call, problem ?? '', found?.started?.metadata.time)
+      // Whoever starts the tool does so at a revision, too: of the two, one comes first.
+      const data = { ...found.wait.data, calls: [call], withdrawn, at: now.at }
+      const written = await run(log.append([{ type: 'CallsWaiting', data }], revision))
+      if (E.isRight(written)) return { conversation: chat.id, call, decision: 'withdrawn', by: withdrawn.by }
+      if (written.left._tag !== 'Conflict' || tries === maxTries) return yield written.left
+    }
+  }
+
+  async function* awaited(options?: At): Steps<ReadError, readonly Awaited[]> {
+    const now = yield* chat.begun(options)
+    return now ? yield* awaitedIn(now) : []
+  }
+
+  async function* awaitedIn(now: Effective): Steps<ReadError, readonly Awaited[]> {
+    const { open } = yield* callsNow(chat, now)
+    if (open.length === 0) return []
+    const states = yield* statesOf(log, open, now.at)
+    const all: Awaited[] = []
+    for (const { call, use } of open) {
+      const state = states.of(use, call.id)
+      const { wait, decision, above } = state
+      if (!wait || decision) continue
+      const calls = yield* callsNow(chat, now, wait.data.at)
+      const { why, until } = wait.data
+      if (why === 'approval' && problemWith(call.id, state, calls, Date.now()) !== undefined) continue
+      const started = (startOf(state) ?? above?.started)?.metadata.time
+      all.push({
+        ...waitingCall(call, until, wait.data.inputs?.[call.id]),
+        why,
+        reply: use,
+        since: wait.metadata.time,
+        ...(started !== undefined && { started }),
+      })
+    }
+    return all
+  }
+
+  const checked = <S extends z.ZodType, Err>(
+    schema: S,
+    call: string,
+    given: object,
+    then: (input: z.infer<S>) => Steps<Err, Decided>,
+  ) =>
+    task(async function* (): Steps<Err | InvalidInput, Decided> {
+      const fields = yield* ok(objectOf(given))
+      return yield* then(yield* ok(checkJson(schema, { ...fields, call })))
+    })
+
+  return {
+    approve: (call, approval) =>
+      checked(approvalSchema, call, approval, (input) => decide('approved', input)),
+    deny: (call, denial) => checked(denialSchema, call, denial, (input) => decide('denied', input)),
+    withdraw: (call, withdrawal) => checked(withdrawalSchema, call, withdrawal, withdraw),
+    waiting: (options) => task(() => awaited(options)),
+  }
+}

@@ -1,0 +1,72 @@
+import type { RecordedTurnFact } from '../../../events/turn-events.ts'
+
+/** Somebody has decided about the call before. The first decision counts. */
+export interface AlreadyDecided {
+  readonly _tag: 'AlreadyDecided'
+  readonly message: string
+  readonly conversation: string
+  readonly call: string
+  readonly decision: 'approved' | 'denied'
+  readonly by: string
+  /** ISO 8601, UTC. */
+  readonly time: string
+}
+
+/** Nothing can be decided about the call: it does not wait for an approval, or no longer. */
+export interface NotWaiting {
+  readonly _tag: 'NotWaiting'
+  readonly message: string
+  readonly conversation: string
+  readonly call: string
+  /** The calls that do wait. */
+  readonly waiting: readonly string[]
+}
+
+/** The approval stands: the tool has started, or there is no approval that could be withdrawn. */
+export interface NotWithdrawn {
+  readonly _tag: 'NotWithdrawn'
+  readonly message: string
+  readonly conversation: string
+  readonly call: string
+  /** When the tool was started, if that is why: ISO 8601, UTC. */
+  readonly started?: string
+}
+
+export const notWithdrawn = (
+  conversation: string,
+  call: string,
+  problem: string,
+  started?: string,
+): NotWithdrawn => ({
+  _tag: 'NotWithdrawn',
+  message: `no approval of call ${call} of ${conversation} was withdrawn: ${problem}`,
+  conversation,
+  call,
+  ...(started !== undefined && { started }),
+})
+
+export const alreadyDecided = (
+  conversation: string,
+  { data: { call, decision, by }, metadata: { time } }: RecordedTurnFact<'CallDecided'>,
+): AlreadyDecided => ({
+  _tag: 'AlreadyDecided',
+  message: `call ${call} of ${conversation} was ${decision} by ${by} at ${time}: the first decision counts`,
+  conversation,
+  call,
+  decision,
+  by,
+  time,
+})
+
+export const notWaiting = (
+  conversation: string,
+  call: string,
+  problem: string | undefined,
+  waiting: readonly string[],
+): NotWaiting => ({
+  _tag: 'NotWaiting',
+  message: `call ${call} of ${conversation} does not wait for an approval${problem ? ` (${problem})` : ''}; ${waiting.length > 0 ? `these calls wait: ${waiting.join(', ')}` : 'no call waits'}`,
+  conversation,
+  call,
+  waiting,
+})

@@ -1,0 +1,209 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { NewMessage } from '../../../commands/command.ts'
+import { beginsTurn, isTurn } from '../../../commands/state.ts'
+import {
+  contentOf,
+  type ConversationEvent,
+  type Covers,
+  type Event,
+  isMarker,
+  type Message,
+  START,
+} from '../../../events/events.ts'
+import {
+  type Effective,
+  isReply,
+  type Item,
+  itemOf,
+  messageIn,
+  messagesOf,
+} from '../../../projections/effective.ts'
+import { parent, resolve } from '../../../projections/path.ts'
+import { isServerResult, isServerUse, type RenderedMessage } from '../../../projections/render/renderer.ts'
+import { requestOf, type RequestOptions } from '../../receipts/request.ts'
+import { isCall, openCalls } from './open-calls.ts'
+
+type Marker = 'Condensed' | 'Truncated'
+type Carried = Marker | 'Restored' | 'Configured'
+
+/** A history whose last messages may have to wait, and what it is without them. */
+export interface Held {
+  /** If `again` is empty, the log has this history at `before.at`. */
+  readonly before: Effective
+  readonly said: readonly NewMessage[]
+  /** What else has happened since the first of them: recorded again after `before.at`, it makes the history `before`. */
+  readonly again: readonly Event<Carried>[]
+}
+
+/**
+ * Whether what the user has said last has to wait for the next reply: it comes after the results of client tools that were called beside
+ * a server tool, whose result comes with the next reply, and only if nothing is said before that.
+ */
+export const isHeldBack = ({ before }: Held, options: RequestOptions): boolean =>
+  isResults(before.items.at(-1)) && waitsForServer(before, options)
+
+/** Whether a server tool is still to answer, which it does in a reply to results and nothing else. */
+export const waitsForServer = (before: Effective, options: RequestOptions): boolean => {
+  const rendered = requestOf(before, options)
+  return E.isRight(rendered) && hasOpenUse(rendered.right.messages)
+}
+
+/** The position after which to look for what the user has said after results; undefined if there is nothing. */
+export const heldSince = ({ items }: Effective): number | undefined => {
+  const last = items.findLastIndex((item) => !isSaid(item))
+  return last < items.length - 1 && isResults(items[last]) ? endOf(items.slice(0, last + 1)) : undefined
+}
+
+/** The position after which to look for what the user has said after calls without a result; undefined if there is nothing. */
+export const overtakenSince = (now: Effective): number | undefined => {
+  const { items } = now
+  const reply = items.findLastIndex((item) => messageIn(item)?.role !== 'user' && !isSystem(messageIn(item)))
+  const said = items.findIndex((item, index) => index > reply && speaks(messageIn(item)))
+  const last = items[said - 1]
+  if (said < 0 || !(isResults(last) || (isReply(last) && last.content.some(isCall)))) return undefined
+  const before = items.slice(0, said)
+  return openCalls({ ...now, items: before }).length > 0 ? endOf(before) : undefined
+}
+
+/** An edit may be newer than what was said after the edited item. */
+const endOf = (items: readonly Item[]): number =>
+  items.findLast(({ kind }) => kind === 'message')?.position ?? START
+
+/**
+ * What the user has said last, each message as it was said and with what is shown in its place, despite markers, restores and
+ * configurations in between.
+ *
+ * @param since the events after `position`, through `now.at` at least
+ * @returns undefined if that is nothing, or if something else has happened since, before which nothing can be moved
+ */
+export const saidLast = (
+  now: Effective,
+  since: readonly ConversationEvent[],
+  position: number,
+): Held | undefined => {
+  const path = pathAfter(since, position, now.at)
+  if (!path) return undefined
+  const from = path.findLastIndex((event) => !mayWait(event) && !comesBetween(event)) + 1
+  const first = path.findIndex(
+    (event, index) => index >= from && comesBetween(event) && contentOf(event).some(speaks),
+  )
+  const taken = first < 0 ? undefined : taking(path.slice(first), now.at + 2)
+  if (!taken || !now.items.slice(-taken.said.length).every(({ position: at }) => taken.shown.has(at)))
+    return undefined
+  const { shown, ...held } = taken
+  return { ...held, before: without(now, shown, path[first - 1]?.position ?? position) }
+}
+
+/** The events after a position that are on the path at `at`; undefined if the path has left that position. */
+export const pathAfter = (
+  since: readonly ConversationEvent[],
+  position: number,
+  at: number,
+): readonly ConversationEvent[] | undefined => {
+  const log: ConversationEvent[] = []
+  for (const event of since) log[event.position] = event
+  const path: ConversationEvent[] = []
+  let place = resolve(log, at)
+  for (let event = log[place]; event; event = log[place]) {
+    path.push(event)
+    place = parent(log, place)
+  }
+  return place === position ? path.toReversed() : undefined
+}
+
+/** Whether a reply that was computed before the event may come after it, or before it. */
+export const mayWait = (event: ConversationEvent): boolean =>
+  event.type === 'Configured' || event.type === 'Restored' || isMarker(event) || beginsTurn(event)
+
+/** Whether it is a message that no model has given: after calls it may stand between them and their results. */
+const comesBetween = ({ type, data }: ConversationEvent): boolean =>
+  type === 'MessageAppended' && data.role !== 'assistant'
+
+const isSystem = (message: Message | undefined): boolean => message?.role === 'system'
+
+/** Whether a message is more than results, which ends the wait for results. */
+const speaks = (message: Message | undefined): boolean =>
+  message !== undefined && (isSystem(message) ? message.content.length > 0 : isTurn(message))
+
+interface Taken extends Pick<Held, 'said' | 'again'> {
+  /** Positions of the messages, and of the edits of them. */
+  readonly shown: ReadonlySet<number>
+}
+
+/** Separates messages from what came between them. Undefined if a marker covers such a message together with something else. */
+const taking = (events: readonly ConversationEvent[], next: number): Taken | undefined => {
+  const said: NewMessage[] = []
+  const again: Event<Carried>[] = []
+  const placeOf = new Map<number, number>()
+  const movedTo = new Map<number, number>()
+  const moved = (position: number): number => movedTo.get(position) ?? position
+  const restored = new Set(events.map((event) => (event.type === 'Restored' ? event.data.marker : undefined)))
+  const from = events[0]?.position ?? Infinity
+  for (const event of events) {
+    const { type, position } = event
+    // A marker among these that was restored has changed nothing.
+    if (isMarker(event) && restored.has(position)) continue
+    if (type === 'Restored') {
+      const { marker } = event.data
+      if (marker < from) again.push({ type, data: { marker } })
+    } else if (type === 'MessageAppended') placeOf.set(position, said.push(event.data) - 1)
+    else if (type === 'Configured') again.push({ type, data: event.data })
+    else if (isMarker(event)) {
+      const { first, last } = event.data.covers
+      const place = placeOf.get(first)
+      const shown = first === last ? shownBy(event) : undefined
+      if (place !== undefined && shown) {
+        said[place] = { ...(said[place] as NewMessage), shown }
+        placeOf.set(position, place)
+      } else if (placeOf.has(first) || placeOf.has(last)) return undefined
+      else {
+        movedTo.set(position, next + again.length)
+        again.push(markerFor(event, { first: moved(first), last: moved(last) }))
+      }
+    }
+  }
+  return { said, again, shown: new Set(placeOf.keys()) }
+}
+
+/** The same marker without its view, which depends on its place. */
+const markerFor = (event: ConversationEvent<Marker>, covers: Covers): Event<Marker> => {
+  if (event.type === 'Condensed') {
+    const { view: _, ...data } = event.data
+    return { type: event.type, data: { ...data, covers } }
+  }
+  const { view: _, ...data } = event.data
+  return { type: event.type, data: { ...data, covers } }
+}
+
+/** What an edit in place shows for its message. */
+const shownBy = (event: ConversationEvent<Marker>): NewMessage['shown'] => {
+  const item = itemOf(event)
+  const content = item && messageIn(item)?.content
+  const { policy } = event.data
+  return content && { content, ...(policy && { policy }) }
+}
+
+const without = (now: Effective, shown: ReadonlySet<number>, at: number): Effective => {
+  const isLeft = ({ position }: { readonly position: number }): boolean => !shown.has(position)
+  const outline = { ...now.outline, slots: now.outline.slots.filter(isLeft) }
+  return { at, head: at, items: now.items.filter(isLeft), outline }
+}
+
+/** Whether the user says something in an item. */
+export const isSaid = (item: Item): boolean => {
+  const message = messageIn(item)
+  return message !== undefined && isTurn(message)
+}
+
+const isResults = (item: Item | undefined): boolean =>
+  item !== undefined &&
+  messagesOf(item).length > 0 &&
+  messagesOf(item).every(
+    ({ role, content }) => role === 'user' && content.every(({ type }) => type === 'tool_result'),
+  )
+
+const hasOpenUse = (messages: readonly RenderedMessage[]): boolean => {
+  const blocks = messages.flatMap(({ content }) => content)
+  const served = new Set(blocks.filter(isServerResult).map((block) => block['tool_use_id']))
+  return blocks.some((block) => isServerUse(block) && !served.has(block['id']))
+}

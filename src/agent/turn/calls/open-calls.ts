@@ -1,0 +1,33 @@
+import { type Block, isBlock } from '../../../events/blocks.ts'
+import { type Effective, isReply } from '../../../projections/effective.ts'
+import { toolCalls } from '../../../projections/pairs.ts'
+import { render } from '../../../projections/render/renderer.ts'
+import type { ToolUse } from '../results/tools.ts'
+
+/** A call without a result. */
+export interface OpenCall {
+  readonly call: ToolUse
+  /** The position of the reply that makes it. */
+  readonly use: number
+}
+
+/** The calls at the end of the history that have no result. */
+export const openCalls = (effective: Effective): readonly OpenCall[] => {
+  const { items } = effective
+  const lastReply = items.findLastIndex(isReply)
+  const start = items.findLastIndex((item, index) => index < lastReply && !isReply(item)) + 1
+  const round = items.slice(start)
+  return toolCalls({ ...effective, items: round }).flatMap(({ id, use, result }, index, all) => {
+    const item = result === undefined ? round.find(({ position }) => position === use) : undefined
+    const content = item?.kind === 'message' ? item.content : []
+    // One reply may have several calls of the same id: the results are those of the first.
+    const nth = all.slice(0, index).filter((other) => other.id === id && other.use === use).length
+    const call = content.filter(isCall).filter((block) => block.id === id)[nth]
+    return call ? [{ call, use }] : []
+  })
+}
+
+/** Whether a reply or results are still to come. */
+export const isToDo = (now: Effective): boolean => openCalls(now).length > 0 || render(now).awaits === 'model'
+
+export const isCall = (block: Block): block is ToolUse => isBlock(block, 'tool_use')

@@ -1,0 +1,260 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { staleContext } from '../../../commands/rejections.ts'
+import { randomUUID } from 'node:crypto'
+import type { Conversation } from '../../../conversation/conversation.ts'
+import { START } from '../../../events/events.ts'
+import type { TurnFact } from '../../../events/turn-events.ts'
+import type { TurnsEnd } from '../../../conversation/beside/turn-log.ts'
+import type { Effective } from '../../../projections/effective.ts'
+import type { ModelAborted } from '../../models/model.ts'
+import { ok, run, type Steps } from '../../../result/steps.ts'
+import type { ReadError, StoreError, WriteError } from '../../../store/errors.ts'
+import type { LiveHistory } from '../calls/live.ts'
+import { isToDo, openCalls } from '../calls/open-calls.ts'
+import type { Claiming, Watch } from '../say/watch.ts'
+import { turnHeld, type TurnHeld } from './errors.ts'
+import { letGo } from './letting-go.ts'
+import { type Claim, type Standing, standingOf } from './standing.ts'
+import { untilFree } from './until-free.ts'
+
+/** What a turn knows of who gives turns to its conversation, and what it says of that itself (ADR 29). */
+export interface Holding extends Claiming {
+  /**
+   * Begins a turn, or continues one: waits while somebody else gives one, and claims the conversation where others may be about to.
+   *
+   * @returns the history to continue with: another one if it has waited
+   */
+  readonly enter: (now: Effective, phase: Phase) => Steps<HoldError, Effective>
+  /** What has to be recorded along with the next facts, at that revision. The turn is lost if the conversation is another's by now. */
+  readonly along: (at: number, revision: number) => Steps<StoreError, readonly TurnFact[]>
+  /** These facts were recorded. */
+  readonly recorded: (facts: readonly TurnFact[], end: TurnsEnd) => void
+  /** Whether the turn has claimed the conversation, lost or not. */
+  readonly hasClaimed: () => boolean
+  /**
+   * The turn has ended: lets go of the conversation, unless its last reply says so.
+   *
+   * @param final the position of that reply, if the model has finished with it
+   */
+  readonly leave: (final: number | undefined, reason: Reason) => Promise<void>
+}
+
+/** What a turn leaves: nothing to do, calls that wait for somebody, or something for whoever is free. */
+type Reason = 'done' | 'waiting' | 'free'
+
+export type HoldError = WriteError | ReadError | ModelAborted | TurnHeld
+
+export interface HoldOptions {
+  readonly whileHeld: 'wait' | 'fail' | 'take'
+  readonly ttl: number
+  /** Somebody else is waited for. */
+  readonly onHeld: (by: string) => void
+}
+
+interface Phase {
+  readonly watch: Watch
+  readonly isFirst: boolean
+  /** The model has finished, and is called again for what was said meanwhile. */
+  readonly hasFinished: boolean
+}
+
+/** What the turns of one handle know of the claims in the log, so that none reads them again. */
+export interface Remembered {
+  standing?: Standing
+}
+
+interface Own {
+  readonly revision: number
+  readonly at: number
+}
+
+export const holding = (
+  chat: Conversation,
+  history: LiveHistory,
+  remembered: Remembered,
+  { whileHeld, ttl, onHeld }: HoldOptions,
+): Holding => {
+  const { party, turnLog: log } = chat
+  let own: Own | undefined
+  let isLost = false
+  /** Of the last reply with which a model has finished. */
+  let final = -1
+  /** The conversation's last position when the turn last looked at what there is to do. */
+  let seen = final
+  /** A claim that this turn takes over. */
+  let overtaken: number | undefined
+  let announcing: Promise<unknown> = Promise.resolve()
+  let stopBeating: (() => void) | undefined
+
+  /** Of this turn's claims, in place of the name of a step: known before the answer to their append is. */
+  const name = `turn-${randomUUID()}`
+  const isMine = ({ data: { worker, step } }: Claim): boolean =>
+    party.isWorker ? worker === party.id : nameIn(step) === name
+  /** A claim that stands, of somebody else. A claim of this program's that none of its turns holds is over. */
+  const otherIn = ({ claim: newest }: Standing): Claim | undefined => {
+    if (!newest || newest.data.at < final || isMine(newest) || newest.revision === overtaken) return undefined
+    const isOver = newest.data.worker === party.id && !party.holds.has(nameIn(newest.data.step))
+    return isOver ? undefined : newest
+  }
+
+  async function* look(
+    end: () => Steps<StoreError, Pick<TurnsEnd, 'revision'>> = log.now,
+  ): Steps<StoreError, Standing> {
+    const { revision } = yield* end()
+    const before = remembered.standing
+    const standing =
+      revision < 0
+        ? { revision, at: START }
+        : before?.revision === revision
+          ? before
+          : yield* standingOf(log, final)
+    remembered.standing = standing
+    return standing
+  }
+
+  const claimAt = (at: number): TurnFact => {
+    party.holds.add(name)
+    const data = { step: `${name}@${at}`, worker: party.id, attempt: 1, isTurn: true as const, at }
+    return { type: 'TurnClaimed', data }
+  }
+  const withBegun = (facts: readonly TurnFact[], at: number, revision: number): readonly TurnFact[] =>
+    revision < 0 ? [{ type: 'TurnsBegun', data: { at } }, ...facts] : facts
+
+  const recorded = (facts: readonly TurnFact[], { revision }: TurnsEnd): void => {
+    const index = facts.findIndex(({ type }) => type === 'TurnClaimed')
+    const claimed = facts[index]
+    if (!claimed) return
+    own = { revision: revision - (facts.length - 1 - index), at: claimed.data.at }
+    stopBeating ??= party.live(ttl)
+  }
+
+  /** @returns whether the conversation was claimed; if not, somebody has written to the log of turns */
+  async function* claim(at: number, { revision }: Standing): Steps<WriteError, boolean> {
+    const facts = withBegun([claimAt(at)], at, revision)
+    const written = await run(log.append(facts, revision))
+    if (E.isRight(written)) {
+      recorded(facts, written.right)
+      return true
+    }
+    return written.left._tag === 'Conflict' ? false : yield written.left
+  }
+
+  /** Waits until somebody else's claim is over, or its holder dead. */
+  async function* wait(other: Claim, now: Effective, watch: Watch): Steps<HoldError, void> {
+    if (whileHeld === 'fail') return yield turnHeld(chat.id, other.data.worker)
+    onHeld(other.data.worker)
+    const stands = async function* (): Steps<ReadError | WriteError, boolean> {
+      yield* history()
+      ;({ final } = yield* history.asked())
+      return otherIn(yield* look())?.revision === other.revision
+    }
+    const work = { context: now.at, seen: now.at, endedBy: [], isWaiting: true }
+    const { result } = await watch.during(work, (signal) =>
+      run(untilFree(chat, other, { ttl, signal, stands })),
+    )
+    if (yield* ok(result)) overtaken = other.revision
+  }
+
+  /** Claims the conversation if somebody else might. */
+  async function* enterAsProgram(given: Effective, { watch, isFirst }: Phase): Steps<HoldError, Effective> {
+    await announcing
+    let now = given
+    let hasWaited = false
+    for (let looks = 0; ; looks++) {
+      const asked = yield* history.asked()
+      ;({ final } = asked)
+      if (own && own.at >= final) return now
+      if (!isFirst && !asked.isAsked && !own) return now
+      const standing = yield* look(isFirst && looks === 0 ? log.end : log.now)
+      const other = otherIn(standing)
+      const isRequested = standing.requestedAt !== undefined && standing.requestedAt >= final
+      const matters = own || other || hasWaited || asked.isAsked || isRequested || openCalls(now).length > 0
+      if (!matters || !isToDo(now)) return now
+      if (other && !isFirst) {
+        // What this turn knows of its steps is no longer so.
+        isLost = true
+        return yield staleContext(chat.id, now.at, now.at)
+      }
+      if (other && whileHeld !== 'take') {
+        yield* wait(other, now, watch)
+        hasWaited = true
+        now = yield* history()
+        continue
+      }
+      if (yield* claim(now.at, standing)) return now
+    }
+  }
+
+  /** A worker has claimed what it gives turns to. What comes after a final reply, it claims again: to others, that reply ends the claim. */
+  async function* enterAsWorker({ at }: Effective, { hasFinished }: Phase): Steps<HoldError, void> {
+    if (!hasFinished) return
+    ;({ final } = yield* history.asked())
+    while (!own || own.at < final) {
+      const standing = yield* look()
+      if (otherIn(standing)) {
+        isLost = true
+        return yield staleContext(chat.id, at, at)
+      }
+      yield* claim(at, standing)
+    }
+  }
+
+  async function* announced(at: number): Steps<WriteError, void> {
+    while (!own && !isLost) {
+      const standing = yield* look()
+      isLost ||= otherIn(standing) !== undefined
+      if (!isLost) yield* claim(at, standing)
+    }
+  }
+
+  async function* release(revision: number, wanted: Reason): Steps<ReadError | WriteError, void> {
+    // Something may have been said since the turn looked last: somebody has to look again.
+    const isNew = wanted !== 'free' && (yield* history()).at !== seen
+    yield* letGo(log, revision, (since) => {
+      if (since.some(({ type }) => type === 'TurnClaimed')) return undefined
+      const reason = isNew || since.some(({ type }) => type === 'CallDecided') ? 'free' : wanted
+      return { type: 'TurnReleased', data: { step: `${name}@${seen}`, worker: party.id, reason, at: seen } }
+    })
+  }
+
+  return {
+    enter: async function* (now, phase): Steps<HoldError, Effective> {
+      if (party.isWorker) yield* enterAsWorker(now, phase)
+      const entered = party.isWorker ? now : yield* enterAsProgram(now, phase)
+      seen = entered.at
+      return entered
+    },
+    along: async function* (at, revision): Steps<StoreError, readonly TurnFact[]> {
+      await announcing
+      if (own || party.isWorker) return []
+      if (remembered.standing?.revision !== revision) isLost ||= otherIn(yield* look()) !== undefined
+      return withBegun([claimAt(at)], at, revision)
+    },
+    recorded,
+    announce: async (at) => {
+      if (own || party.isWorker || isLost) return
+      announcing = run(announced(at))
+      await announcing
+    },
+    isTakenIn: (facts) => {
+      const newest = facts.findLast((fact): fact is Claim => fact.type === 'TurnClaimed')
+      isLost ||= newest !== undefined && !isMine(newest)
+      return isLost
+    },
+    isLost: () => isLost,
+    hasClaimed: () => own !== undefined,
+    leave: async (lastFinal, reason) => {
+      await announcing
+      stopBeating?.()
+      party.holds.delete(name)
+      if (!own) return
+      const { revision, at } = own
+      // A final reply ends the claims before it: not one that came after it, to look whether there is more to do.
+      if (party.isWorker || isLost || (lastFinal !== undefined && at < lastFinal)) return
+      // What cannot be recorded, others conclude from the silence.
+      await run(release(revision, reason))
+    },
+  }
+}
+
+const nameIn = (step: string): string => step.slice(0, step.lastIndexOf('@'))

@@ -1,0 +1,28 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { RecordedTurnFact, TurnFact } from '../../../events/turn-events.ts'
+import type { TurnLog } from '../../../conversation/beside/turn-log.ts'
+import { run, type Steps } from '../../../result/steps.ts'
+import type { StoreError, WriteError } from '../../../store/errors.ts'
+
+type Facts = readonly RecordedTurnFact[]
+
+/**
+ * Lets go of a conversation, unless it is another's by now.
+ *
+ * @param claimed the revision of the claim
+ * @param how what is recorded, given the facts that came after the claim; undefined if there is nothing left to let go of
+ */
+export async function* letGo(
+  log: TurnLog,
+  claimed: number,
+  how: (since: Facts) => TurnFact<'TurnReleased' | 'TurnParked'> | undefined,
+): Steps<StoreError | WriteError, void> {
+  for (;;) {
+    const since = yield* log.after(claimed)
+    const fact = how(since)
+    if (!fact) return
+    const written = await run(log.append([fact], since.at(-1)?.revision ?? claimed))
+    if (E.isRight(written)) return
+    if (written.left._tag !== 'Conflict') return yield written.left
+  }
+}

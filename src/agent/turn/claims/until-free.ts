@@ -1,0 +1,63 @@
+import { workerStreamOf } from '../../../events/ids.ts'
+import type { Conversation } from '../../../conversation/conversation.ts'
+import { abortedBy } from '../../models/aborted.ts'
+import type { ModelAborted } from '../../models/model.ts'
+import type { Steps } from '../../../result/steps.ts'
+import type { ReadError, WriteError } from '../../../store/errors.ts'
+import type { RecordedEvent } from '../../../store/port.ts'
+import type { Claim } from './standing.ts'
+
+interface Waiting {
+  /** After so many milliseconds of silence, the holder is taken for dead. */
+  readonly ttl: number
+  readonly signal: AbortSignal
+  /** Whether the claim still stands. */
+  readonly stands: () => Steps<ReadError | WriteError, boolean>
+}
+
+/**
+ * Waits until a claim is over, or whoever holds it is known to have ended, or nothing was received from it for so long that it is taken for dead.
+ *
+ * @returns whether the claim still stands
+ */
+export async function* untilFree(
+  chat: Conversation,
+  { data: { worker } }: Claim,
+  { ttl, signal, stands }: Waiting,
+): Steps<ReadError | WriteError | ModelAborted, boolean> {
+  const { clock, isGone, lookEvery } = chat.party
+  const own = workerStreamOf(worker)
+  const over = new AbortController()
+  let heardAt = clock.now()
+  let wake = (): void => {}
+  let isNew = false
+  const seen = ({ stream }: RecordedEvent): void => {
+    if (stream === own) heardAt = clock.now()
+    isNew = true
+    wake()
+  }
+  const next = (): Promise<void> =>
+    new Promise((resolve) => {
+      const left = Math.max(0, heardAt + ttl - clock.now())
+      const cancel = clock.after(Math.min(left, lookEvery), () => wake())
+      wake = () => {
+        cancel()
+        signal.removeEventListener('abort', wake)
+        resolve()
+      }
+      signal.addEventListener('abort', wake)
+      if (isNew || signal.aborted) wake()
+    })
+  try {
+    await chat.changes(seen, over.signal, [own])
+    for (;;) {
+      isNew = false
+      if (!(yield* stands())) return false
+      if (clock.now() - heardAt >= ttl || (yield* isGone(worker))) return true
+      await next()
+      if (signal.aborted) return yield abortedBy(signal)
+    }
+  } finally {
+    over.abort()
+  }
+}

@@ -1,0 +1,47 @@
+import { inspect } from 'node:util'
+import * as E from 'fp-ts/lib/Either.js'
+import { withoutEchoes } from '../../events/secrets.ts'
+import { errorText } from '../models/error-text.ts'
+import type { ModelError, Reply } from '../models/model.ts'
+
+type Secrets = ReadonlyMap<string, string>
+
+/**
+ * The answer to a call without the secrets of its request: an API quotes what it refuses, and errors are recorded and logged. What the
+ * model said stays verbatim.
+ */
+export const toldOf = (reply: E.Either<ModelError, Reply>, secrets: Secrets): E.Either<ModelError, Reply> => {
+  if (secrets.size === 0) return reply
+  return E.isRight(reply) ? E.right(replyOf(reply.right, secrets)) : E.left(toldError(reply.left, secrets))
+}
+
+const replyOf = ({ content, origin }: Reply, secrets: Secrets): Reply => ({
+  content,
+  origin: withoutEchoes(origin, secrets),
+})
+
+export const toldError = <A extends ModelError>(error: A, secrets: Secrets): A => {
+  if (secrets.size === 0) return error
+  const { _tag, cause, partial, ...facts } = error
+  return {
+    ...error,
+    ...withoutEchoes(facts, secrets),
+    ...(partial && { partial: replyOf(partial, secrets) }),
+    ...(cause !== undefined && { cause: causeOf(cause, secrets) }),
+  }
+}
+
+/** The client's error holds the answer in many places: if one of them repeats a secret, only the error's text is kept. */
+const causeOf = (cause: unknown, secrets: Secrets): unknown => {
+  const told = shownOf(cause)
+  const text = errorText(cause)
+  return withoutEchoes(told, secrets) === told ? cause : new Error(withoutEchoes(text, secrets))
+}
+
+const shownOf = (cause: unknown): string => {
+  try {
+    return inspect(cause, { depth: 8, showHidden: false, maxStringLength: null, maxArrayLength: null })
+  } catch {
+    return errorText(cause)
+  }
+}

@@ -1,0 +1,143 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { type ContextTooLarge, refusedTooLarge } from '../context/policy/errors.ts'
+import { type Circumstances, manageContext, type Plan } from '../context/policy/policy.ts'
+import { refusalOf } from '../context/policy/refusal.ts'
+import type { ResultLimit } from '../context/policy/result-limit.ts'
+import type { ContextSettings } from '../context/policy/settings.ts'
+import { shortResults, type Shortening } from '../context/policy/shortening.ts'
+import { type CondenseError, condenseWith } from '../context/summary/condense.ts'
+import type { Summarizer } from '../context/summary/summarizer.ts'
+import type { Conversation } from '../../conversation/conversation.ts'
+import type { InvalidInput } from '../../events/errors.ts'
+import type { Covers, Origin, Policy } from '../../events/events.ts'
+import type { ContextExceeded, ModelAborted } from '../models/model.ts'
+import type { Effective } from '../../projections/effective.ts'
+import { ok, type Steps } from '../../result/steps.ts'
+import type { WriteError } from '../../store/errors.ts'
+
+/** What was done to make a context fit. */
+export type Fitted =
+  | { readonly type: 'fits' | 'condensed' | 'truncated' | 'shortened' }
+  /** Nothing was written: the next attempt should truncate. */
+  | { readonly type: 'not-condensed'; readonly error: CondenseError }
+
+export type FitError = InvalidInput | ContextTooLarge | WriteError | ModelAborted
+
+/** A marker that was written, and the calls that a summary took. */
+export interface WrittenMarker {
+  readonly type: 'condensed' | 'truncated'
+  readonly position: number
+  readonly covers: Covers
+  readonly origin?: Origin | undefined
+}
+
+interface Means {
+  readonly settings: ContextSettings
+  readonly summarizer: Summarizer | undefined
+  /** Why the summarizer is no longer used, if it has failed. */
+  readonly failed?: CondenseError | undefined
+  /** How the API has refused the request that the history makes, if it has. */
+  readonly refused?: ContextExceeded | undefined
+  /** How the model can get at what is cut from a result. */
+  readonly rest: ResultLimit['rest']
+  /** Is told of the markers that were written, but for the edits of results. */
+  readonly onMarker: (marker: WrittenMarker) => void
+  readonly signal?: AbortSignal | undefined
+}
+
+/** One step towards a context that fits: carries out what the policy says. */
+export async function* fit(chat: Conversation, now: Effective, means: Means): Steps<FitError, Fitted> {
+  const { settings, summarizer, refused, signal } = means
+  const options = {
+    canCondense: summarizer !== undefined,
+    ...(refused && { refused: refusalOf(refused) }),
+  }
+  const planned = manageContext(now, settings, options)
+  if (refused && E.isLeft(planned) && planned.left._tag === 'ContextTooLarge')
+    return yield refusedTooLarge(planned.left, refused)
+  const plan = yield* ok(planned)
+  if (plan.type === 'nothing') return { type: 'fits' }
+  const policy = policyOf(now, plan, { settings, options })
+  if (plan.type === 'shorten') return yield* shorten(chat, now, plan.edits, { policy, rest: means.rest })
+  if (plan.type === 'truncate') return yield* truncate(chat, now, plan.covers, policy, means)
+  let origin: Origin | undefined
+  const condensed = await condenseWith({
+    effective: now,
+    covers: plan.covers,
+    summarizer: summarizer as Summarizer,
+    condense: (input) => {
+      ;({ origin } = input)
+      return chat.condense({ ...input, policy })
+    },
+    context: chat.context,
+    ...(signal && { signal }),
+  })
+  if (E.isRight(condensed)) {
+    means.onMarker({ type: 'condensed', position: condensed.right.position, covers: plan.covers, origin })
+    return { type: 'condensed' }
+  }
+  const error = condensed.left
+  // A summarizer that has missed its deadline was not aborted by the caller.
+  const isEnd = error._tag === 'StaleContext' || (error._tag === 'ModelAborted' && signal?.aborted)
+  return isEnd ? yield error : { type: 'not-condensed', error }
+}
+
+/** What a marker records of its plan: `manageContext` makes it again of the history at `position`, the settings and the options. */
+const policyOf = (
+  { at }: Effective,
+  { used, allowed, said, learned }: Plan,
+  { settings, options }: { readonly settings: ContextSettings; readonly options: Circumstances },
+): Policy => ({
+  of: 'context',
+  used,
+  allowed,
+  position: at,
+  settings: { ...settings },
+  options: { ...options },
+  ...(said !== undefined && { said }),
+  ...(learned && { learned }),
+})
+
+/** Results stay whole in the log, and are shown in part from here on. */
+async function* shorten(
+  chat: Conversation,
+  { at, items }: Effective,
+  edits: readonly Shortening[],
+  { policy, rest }: { readonly policy: Policy; readonly rest: ResultLimit['rest'] },
+): Steps<WriteError, Fitted> {
+  let after = at
+  for (const { covers, bytes } of edits) {
+    const item = items.find(({ position }) => position === covers.first)
+    const content = item && shortResults(item, { bytes, rest })
+    if (!content) continue
+    const summary = [{ role: 'user' as const, content }]
+    const written = yield* ok(chat.condense({ covers, summary, method: 'client', policy, after }))
+    after = written.position
+  }
+  return { type: 'shortened' }
+}
+
+async function* truncate(
+  chat: Conversation,
+  { at }: Effective,
+  slices: Extract<Plan, { type: 'truncate' }>['covers'],
+  { learned, ...policy }: Policy,
+  { refused, failed, onMarker }: Means,
+): Steps<WriteError, Fitted> {
+  const reason = refused
+    ? `the API found the context too long, ${policy.used} tokens by our count`
+    : `the context was ${policy.used} tokens, and ${policy.allowed} are allowed`
+  let after = at
+  for (const [index, covers] of slices.entries()) {
+    const why = {
+      ...policy,
+      ...(failed && { failed: failed._tag }),
+      // A lesson counts once.
+      ...(index === 0 && learned && { learned }),
+    }
+    const written = yield* ok(chat.truncate({ covers, reason, policy: why, after }))
+    after = written.position
+    onMarker({ type: 'truncated', position: after, covers })
+  }
+  return { type: 'truncated' }
+}

@@ -1,0 +1,66 @@
+import { restFor } from '../context/policy/result-limit.ts'
+import type { CondenseError } from '../context/summary/condense.ts'
+import type { Conversation } from '../../conversation/conversation.ts'
+import type { ContextExceeded } from '../models/model.ts'
+import type { Effective } from '../../projections/effective.ts'
+import type { Steps } from '../../result/steps.ts'
+import { fit, type FitError, type WrittenMarker } from './fit.ts'
+import type { Settled } from './options.ts'
+
+/** Makes the contexts of one turn fit, and knows which request the API has refused as too long. */
+export interface Fitting {
+  /** Whether the context fits; if not, it is now one step closer. */
+  readonly step: (now: Effective) => Steps<FitError, boolean>
+  /** The API has refused the request with that digest. Returns false if the turn ends with that: without `automatic`, nothing is condensed. */
+  readonly refuse: (error: ContextExceeded, digest: string) => boolean
+  /** Whether that request was refused: it is not sent again, and the context becomes smaller once more. */
+  readonly isRefused: (digest: string) => boolean
+  readonly accept: () => void
+}
+
+interface Told {
+  /** A condense has failed. */
+  readonly onFailed: (error: CondenseError) => void
+  readonly onMarker: (marker: WrittenMarker) => void
+}
+
+/** @param current the settings of the next call */
+export const fitting = (
+  chat: Conversation,
+  current: () => Settled,
+  { onFailed, onMarker }: Told,
+): Fitting => {
+  let failed: CondenseError | undefined
+  let refusal: { readonly error: ContextExceeded; readonly digest: string } | undefined
+  let isTooLong = false
+
+  return {
+    step: async function* (now): Steps<FitError, boolean> {
+      const { context: settings, run, signal } = current()
+      // One that has failed is not used again.
+      const summarizer = failed ? undefined : current().summarizer
+      const refused = isTooLong ? refusal?.error : undefined
+      const rest = restFor(run)
+      const means = { settings, summarizer, failed, refused, rest, signal, onMarker }
+      const fitted = yield* fit(chat, now, means)
+      if (fitted.type === 'not-condensed') {
+        failed = fitted.error
+        onFailed(failed)
+      } else isTooLong = false
+      return fitted.type === 'fits'
+    },
+    refuse: (error, digest) => {
+      refusal = { error, digest }
+      isTooLong = true
+      return current().context.automatic !== false
+    },
+    isRefused: (digest) => {
+      isTooLong = digest === refusal?.digest
+      return isTooLong
+    },
+    accept: () => {
+      refusal = undefined
+      isTooLong = false
+    },
+  }
+}

@@ -1,0 +1,132 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { type Block, isBlock } from '../../events/blocks.ts'
+import type { NewMessage } from '../../commands/command.ts'
+import { isStale } from '../../commands/rejections.ts'
+import { beginsTurn } from '../../commands/state.ts'
+import { recordableMessage, restFor, resultMessage } from '../context/policy/result-limit.ts'
+import type { Conversation } from '../../conversation/conversation.ts'
+import type { Written } from '../../conversation/writing/encode.ts'
+import type { Effective } from '../../projections/effective.ts'
+import { ok, type Steps } from '../../result/steps.ts'
+import type { ReadError, WriteError } from '../../store/errors.ts'
+import { type Held, mayWait, pathAfter, saidLast } from './calls/held.ts'
+import type { LiveHistory } from './calls/live.ts'
+import { openCalls } from './calls/open-calls.ts'
+import type { Settled } from './options.ts'
+
+/** How often recording results is tried again because something has happened meanwhile. */
+const maxStale = 10
+
+/** What was written, and whether something that the user said comes after it. */
+interface Landed extends Written {
+  readonly isHolding: boolean
+}
+
+/** Whether the calls that these results are for are all open. */
+const areOpen = (results: readonly Block[], now: Effective): boolean => {
+  const open = new Set(openCalls(now).map(({ call }) => call.id))
+  return results.every((block) => isBlock(block, 'tool_result') && open.has(block.tool_use_id))
+}
+
+/** Records the messages of a turn, whatever has happened since the history was read. */
+export const landing = (
+  chat: Conversation,
+  history: LiveHistory,
+  current: () => Pick<Settled, 'keepLate' | 'maxResult' | 'run'>,
+) => {
+  /**
+   * Records messages right after `now`, before what is held back and what the user has said since. If something else has happened, fails
+   * with `StaleContext`; with `keepLate`, the messages are then kept on an abandoned branch.
+   */
+  async function* land(
+    now: Effective,
+    messages: readonly NewMessage[],
+    held?: Held,
+  ): Steps<WriteError | ReadError, Landed> {
+    const landed = yield* landAfter(now.at, messages, held)
+    if (isStale(landed) && current().keepLate)
+      yield* ok(chat.record(messages, { branchAt: (held?.before ?? now).at }))
+    return yield* ok(landed)
+  }
+
+  /**
+   * Records messages after a position, before what is held back. Markers, restores and configurations that came since are no reason to
+   * refuse, nor is what was taken back again; what the user has said since comes after the messages.
+   */
+  async function* landAfter(
+    after: number,
+    messages: readonly NewMessage[],
+    held: Held | undefined,
+  ): Steps<ReadError, E.Either<WriteError, Landed>> {
+    const written = await (
+      held ? moveBack(held, after, ...messages) : chat.record(messages, { after, tolerate: 'markers' })
+    )()
+    const landed = E.map((done: Written): Landed => ({ ...done, isHolding: held !== undefined }))(written)
+    if (!isStale(landed)) return landed
+    const later = yield* history()
+    const from = held?.before.at ?? after
+    const since = yield* chat.later(from)
+    const path = pathAfter(since, from, later.at)
+    if (!path?.every(mayWait)) return landed
+    const said = saidLast(later, since, from)
+    return said || !path.some(beginsTurn) ? yield* landAfter(later.at, messages, said) : landed
+  }
+
+  /** What the user has said last, since a position. */
+  async function* saidSince(now: Effective, position: number): Steps<ReadError, Held | undefined> {
+    return saidLast(now, yield* chat.later(position), position)
+  }
+
+  /** Moves what the user has said to after these messages, and after what else has happened since. */
+  const moveBack = (
+    { before, said, again }: Held,
+    after: number,
+    ...messages: readonly NewMessage[]
+  ): TaskEither<WriteError, Written> =>
+    chat.record([...messages, ...said], { rewindTo: before.at, again, after })
+
+  /**
+   * Records the results of calls that were open at `now`, before what the user has said since.
+   *
+   * @param held what the user had said before the calls were looked at
+   */
+  async function* record(
+    now: Effective,
+    content: readonly Block[],
+    held?: Held,
+  ): Steps<WriteError | ReadError, Written> {
+    const { maxResult, run: tools } = current()
+    const whole = resultMessage(content, { bytes: maxResult, rest: restFor(tools) })
+    let results = whole
+    let before = now
+    let said = held
+    for (let stale = 0; ; stale++) {
+      const written = await (
+        said
+          ? moveBack(said, before.at, results)
+          : chat.record(results, { after: before.at, tolerate: 'markers' })
+      )()
+      if (E.isLeft(written) && written.left._tag === 'EventTooLarge' && results === whole) {
+        results = recordableMessage(content, maxResult)
+        continue
+      }
+      if (!isStale(written) || stale > maxStale) return yield* ok(written)
+      const later = yield* history()
+      // A configuration changes nothing for the calls, nor does a result of another one.
+      if (!said && areOpen(content, later)) {
+        before = later
+        continue
+      }
+      // What was said while the tools ran comes after their results: otherwise the model would be told that the calls have no results.
+      const since = yield* saidSince(later, said?.before.at ?? before.at)
+      if (!since || !areOpen(content, since.before)) return yield* land(before, [results])
+      said = since
+      before = later
+    }
+  }
+
+  return { land, saidSince, moveBack, record }
+}
+
+export type Landing = ReturnType<typeof landing>

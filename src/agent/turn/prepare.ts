@@ -1,0 +1,62 @@
+import canonicalize from 'canonicalize'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import type { Configuration } from '../../events/events.ts'
+import { configurationOf, type Effective, isReply, type Item } from '../../projections/effective.ts'
+import { isCompaction, wellFormed } from '../../projections/render/renderer.ts'
+import type { Conversation } from '../../conversation/conversation.ts'
+import type { WriteError } from '../../store/errors.ts'
+import type { Written } from '../../conversation/writing/encode.ts'
+
+type Write = TaskEither<WriteError, Written>
+
+/**
+ * The write that has to come before anything else, if any: of a new configuration, or of a compaction that the API made.
+ *
+ * @param wanted undefined while it is not known
+ */
+export const prepare = (
+  chat: Conversation,
+  now: Effective,
+  wanted: Configuration | undefined,
+): Write | undefined => {
+  if (wanted && !isConfigured(now, wanted)) return chat.configure({ ...wanted, after: now.at })
+  return recordCompaction(chat, now)
+}
+
+/** Whether the wanted configuration is in force. */
+export const isConfigured = (now: Effective, wanted: Configuration): boolean => {
+  const inForce = configurationOf(now)
+  const fields = Object.keys(wanted) as (keyof Configuration)[]
+  return fields.every((field) => isSame(wanted[field], inForce[field]))
+}
+
+/** Most often, the texts are the same. What was configured may hold lone surrogates, which are not sent. */
+const isSame = (one: unknown, other: unknown): boolean =>
+  JSON.stringify(one) === JSON.stringify(other) ||
+  canonicalize(wellFormed(one)) === canonicalize(wellFormed(other))
+
+/**
+ * The API ignores everything before a compaction that it made in the middle of a reply: the reply's compaction block becomes the summary
+ * of that. Undefined if there is no compaction, or it was recorded before.
+ */
+const recordCompaction = (chat: Conversation, { items, at }: Effective): Write | undefined => {
+  const index = items.findLastIndex(holdsCompaction)
+  const reply = items[index]
+  const [first] = items
+  const before = items[index - 1]
+  if (reply?.kind !== 'message' || !first || !before) return undefined
+  // A single item before the reply that is newer than it has hidden the rest since: the summary, or what replaced it.
+  if (index === 1 && before.kind !== 'message' && before.position > reply.position) return undefined
+  const content = reply.content.filter(isCompaction).slice(-1)
+  // The call belongs to the reply, which keeps its receipt.
+  const { context: _, ...origin } = reply.origin ?? {}
+  return chat.condense({
+    covers: { first: first.position, last: before.position },
+    summary: [{ role: 'assistant', content }],
+    method: 'provider',
+    ...(reply.origin && { origin }),
+    after: at,
+  })
+}
+
+const holdsCompaction = (item: Item): boolean => isReply(item) && item.content.some(isCompaction)

@@ -1,0 +1,107 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { beginningOf } from '../../context/policy/cut-text.ts'
+import { readerName, resultBytes, shownIn, textIn } from '../../context/policy/result-limit.ts'
+import type { Conversation } from '../../../conversation/conversation.ts'
+import { type Block, isBlock, type KnownBlock, textBlock } from '../../../events/blocks.ts'
+import { contentOf } from '../../../events/events.ts'
+import { toError } from '../../../result/typed.ts'
+import type { ToolContext, ToolSettings } from '../../tools/settings.ts'
+
+/** A tool for `turn`: add it to `tools`. */
+export interface ResultReader {
+  readonly definition: { readonly name: string; readonly [field: string]: unknown }
+  readonly run: ToolSettings
+}
+
+const definition = {
+  name: readerName,
+  description:
+    'Reads a part of an earlier tool result that was too large to be shown whole. Answers with as many characters as fit, and where the next part begins.',
+  input_schema: {
+    type: 'object',
+    properties: {
+      call_id: { type: 'string', description: 'The id of the call, as the note in its result says it.' },
+      from: { type: 'integer', minimum: 0, description: 'The first character, counted from 0. Default 0.' },
+      length: { type: 'integer', minimum: 1, description: 'How many characters. Default: as many as fit.' },
+      block: { type: 'integer', minimum: 0, description: 'The block to read, where the note names one.' },
+    },
+    required: ['call_id'],
+  },
+}
+
+/**
+ * A tool that reads what `maxResult` has left out of the results of a conversation, even if they are hidden now. Its own results keep
+ * within the limit.
+ */
+export const resultReader = (chat: Pick<Conversation, 'events' | 'position'>): ResultReader => ({
+  definition,
+  run: {
+    idempotent: true,
+    run: async (input, { maxResult }: ToolContext) => {
+      const { call_id: id, from = 0, length = Infinity, block } = input as Input
+      // A model may leave out what its schema requires.
+      if (typeof id !== 'string' || id === '')
+        throw new Error('call_id is missing: give the id of the call that the note in its result names')
+      const result = await resultOf(chat, id)
+      if (!result) throw new Error(`there is no result of a call ${JSON.stringify(id)} in this conversation`)
+      const { content = '' } = result
+      const blocks = typeof content === 'string' ? [textBlock(content)] : shownIn(content)
+      const chosen = block === undefined ? undefined : blocks[block]
+      if (chosen && !isBlock(chosen, 'text')) return whole(chosen, maxResult)
+      const text = chosen ? textIn([chosen]) : textIn(blocks)
+      return partOf(text, { from, length, bytes: maxResult })
+    },
+  },
+})
+
+interface Input {
+  readonly call_id?: unknown
+  readonly from?: number
+  readonly length?: number
+  readonly block?: number
+}
+
+/** A picture or a document cannot be read in parts. */
+const whole = (block: Block, bytes: number): readonly Block[] => {
+  const size = resultBytes({ type: 'tool_result', tool_use_id: '', content: [block] })
+  if (size > bytes)
+    throw new Error(`the ${block.type} is too large to be shown, about ${size} bytes of ${bytes}`)
+  return [block]
+}
+
+/** Bytes for the line that says which part it is. */
+const headBytes = 100
+
+const partOf = (
+  text: string,
+  { from, length, bytes }: { readonly from: number; readonly length: number; readonly bytes: number },
+): string => {
+  const wanted = text.slice(from, Math.min(text.length, from + length))
+  const part = beginningOf(wanted, Math.max(1, bytes - headBytes)) || wanted.slice(0, 2)
+  const to = Math.min(text.length, from + part.length)
+  const next = to < text.length ? `, the next part from ${to}` : ''
+  return `[Characters ${from} to ${to} of ${text.length}${next}]\n${part}`
+}
+
+/** How many events are searched first, from the end; then twice as many, and so on. */
+const firstPage = 256
+
+/** The newest result of a call. */
+const resultOf = async (
+  chat: Pick<Conversation, 'events' | 'position'>,
+  id: string,
+): Promise<KnownBlock<'tool_result'> | undefined> => {
+  const last = await chat.position()()
+  if (E.isLeft(last)) throw toError(last.left)
+  for (let to = last.right, size = firstPage; to >= 0; to -= size, size *= 2) {
+    let found: KnownBlock<'tool_result'> | undefined
+    for await (const event of chat.events({ from: Math.max(0, to - size + 1), to })) {
+      if (event.type !== 'MessageAppended') continue
+      for (const { content } of contentOf(event))
+        for (const block of content)
+          if (isBlock(block, 'tool_result') && block.tool_use_id === id) found = block
+    }
+    if (found) return found
+  }
+  return undefined
+}

@@ -1,0 +1,38 @@
+import { type Block, type AnyBlock, textBlock, unknownBlock } from '../../../events/blocks.ts'
+import { ownBlocks, type ToolNames } from './tool-own-blocks.ts'
+import { type Fields, isFields } from '../../../events/json.ts'
+import { mediaTypeOf, named, noteOn, pictureBlocks, shownBlock, utf8Of } from '../../context/policy/media.ts'
+
+/**
+ * A block that a tool returned, as it may be in a tool result: a block of the API as the API accepts it, one of an MCP client in the API's
+ * form, any other as JSON. What no model can be shown stays too, after a text that says what it is: rendering leaves it out.
+ */
+export const resultBlocks = (given: AnyBlock, tools?: ToolNames): readonly Block[] => {
+  const { type, data, mimeType, resource } = given
+  const block = unknownBlock(given)
+  if (type === 'image' && typeof data === 'string') return foreignPicture(block, data)
+  if (type === 'audio' && typeof data === 'string') return [noteOn('audio', [mimeType], data), block]
+  if (type === 'resource_link') return [textBlock(linkText(block))]
+  if (type === 'resource' && isFields(resource)) return resourceBlocks(block, resource)
+  return ownBlocks(block, tools) ?? [textBlock(JSON.stringify(block))]
+}
+
+/** What cannot be shown is recorded as it was given. */
+const foreignPicture = (block: Block, data: string): readonly Block[] =>
+  pictureBlocks(data, block['mimeType']).map((made) => ('data' in made ? block : made))
+
+const resourceBlocks = (block: Block, resource: Fields): readonly Block[] => {
+  const { uri, mimeType, text, blob } = resource
+  if (typeof text === 'string') return [textBlock(`[${named('resource', [uri, mimeType])}]\n${text}`)]
+  if (typeof blob !== 'string') return [textBlock(JSON.stringify(block))]
+  const bytes = Buffer.from(blob, 'base64')
+  const shown = shownBlock(mediaTypeOf(bytes), blob)
+  if (shown) return [textBlock(`[${named('resource', [uri, mimeType])}]`), shown]
+  const said = utf8Of(bytes)
+  return said === undefined
+    ? [noteOn('resource', [uri, mimeType], blob), block]
+    : [textBlock(`[${named('resource', [uri, mimeType])}]\n${said}`)]
+}
+
+const linkText = ({ title, name, uri, mimeType, description }: Block): string =>
+  `[${named('resource_link', [title ?? name, uri, mimeType, description])}]`

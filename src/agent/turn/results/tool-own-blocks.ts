@@ -1,0 +1,131 @@
+import { type AnyBlock, type Block, isWellShaped, textBlock, unknownBlock } from '../../../events/blocks.ts'
+import { type Fields, isFields } from '../../../events/json.ts'
+import { base64In, mediaTypeOf, named, noteOn, pictureBlocks, utf8Of } from '../../context/policy/media.ts'
+
+/** The tools that a block may refer to; undefined if not all of their names are known. */
+export type ToolNames = ReadonlySet<string> | undefined
+
+/** The names of the tools of a request. The tools of an MCP server are named by the server. */
+export const toolNames = (tools: readonly Fields[] = []): ToolNames =>
+  tools.every(({ name }) => typeof name === 'string')
+    ? new Set(tools.map(({ name }) => String(name)))
+    : undefined
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== ''
+
+/** What the API accepts in optional fields. */
+const optional: { readonly [field: string]: (value: unknown) => boolean } = {
+  cache_control: (value) => isFields(value) && value['type'] === 'ephemeral',
+  citations: (value) => typeof value === 'object' && value !== null,
+  context: isText,
+}
+
+/** The block with only the fields that the API accepts: it refuses a request with any other. */
+const only = (block: Block, fields: readonly string[]): Block => {
+  const known = Object.entries(block).filter(
+    ([field, value]) =>
+      ['type', 'cache_control', ...fields].includes(field) && (optional[field]?.(value) ?? true),
+  )
+  return Object.fromEntries(known) as Block
+}
+
+/**
+ * A block in the API's own form, as the API accepts it: a conversation with a block that the API refuses would be refused for good.
+ * Undefined if it is not a block of the API, or lacks what cannot be supplied.
+ */
+export const ownBlocks = (block: Block, tools: ToolNames): readonly Block[] | undefined => {
+  const { type }: AnyBlock = block
+  switch (type) {
+    case 'text':
+      return typeof block['text'] === 'string' ? [only(block, ['text', 'citations'])] : undefined
+    case 'image':
+      return imageBlocks(only(block, ['source']))
+    case 'document':
+      return documentBlocks(only(block, ['source', 'title', 'context', 'citations']))
+    case 'search_result':
+      return searchResult(only(block, ['source', 'title', 'content', 'citations']))
+    case 'tool_reference':
+      return reference(only(block, ['tool_name']), tools)
+    default:
+      return undefined
+  }
+}
+
+const imageBlocks = (block: Block): readonly Block[] | undefined => {
+  const { source, ...rest } = block
+  if (!isFields(source)) return undefined
+  const { type, data, url, media_type: media } = source
+  if (type === 'base64' && typeof data === 'string') return withRest(pictureBlocks(data, media), rest)
+  // The API does not fetch data URLs.
+  if (type === 'url' && typeof url === 'string' && base64In(url) !== url)
+    return withRest(pictureBlocks(url, media), rest)
+  return isElsewhere(source) ? [block] : undefined
+}
+
+/** The other fields stay with the block that is shown. */
+const withRest = (made: readonly Block[], rest: Fields): readonly Block[] =>
+  made.map((block) => ('source' in block ? { ...rest, ...block } : block))
+
+const isElsewhere = ({ type, url, file_id: file }: Fields): boolean =>
+  (type === 'url' && isText(url)) || (type === 'file' && isText(file))
+
+const documentBlocks = ({ title, ...untitled }: Block): readonly Block[] | undefined => {
+  const block: Block = { ...untitled, ...(isText(title) && { title }) }
+  const { source } = block
+  if (!isFields(source)) return undefined
+  const { type, data, content } = source
+  const empty = [textBlock(`[${named('document', [title])}, empty]`)]
+  if (type === 'base64' && typeof data === 'string') return fileBlocks(block, source, data)
+  if (type === 'text' && typeof data === 'string') return isText(data) ? [plain(block, data)] : empty
+  if (type === 'content' && typeof content === 'string') return isText(content) ? [block] : empty
+  if (type === 'content' && Array.isArray(content)) {
+    const shown = innerBlocks(content, ['text', 'image'])
+    return shown.length > 0 ? [{ ...block, source: { type, content: shown } }] : empty
+  }
+  return isElsewhere(source) ? [block] : undefined
+}
+
+const plain = (block: Block, data: string): Block => ({
+  ...block,
+  source: { type: 'text', media_type: 'text/plain', data },
+})
+
+const fileBlocks = (block: Block, source: Fields, given: string): readonly Block[] => {
+  const data = base64In(given)
+  const bytes = Buffer.from(data, 'base64')
+  const mediaType = mediaTypeOf(bytes)
+  if (mediaType?.startsWith('image/')) return pictureBlocks(data, mediaType)
+  // Its signature may come after other bytes.
+  if (mediaType || bytes.subarray(0, 1_024).includes('%PDF-'))
+    return [{ ...block, source: { type: 'base64', media_type: 'application/pdf', data } }]
+  const said = utf8Of(bytes)
+  if (isText(said)) return [plain(block, said)]
+  const { media_type: mimeType } = source
+  return [
+    noteOn('document', [block['title'], mimeType], data),
+    unknownBlock({ type: 'document', data, mimeType }),
+  ]
+}
+
+const innerBlocks = (content: readonly unknown[], types: readonly string[]): readonly Block[] =>
+  content
+    .filter((inner) => isWellShaped(inner))
+    .flatMap((inner) => ownBlocks(inner, undefined) ?? [])
+    .filter((inner) => isWellShaped(inner) && types.includes(inner.type))
+    .filter(({ type, text }) => type !== 'text' || isText(text))
+
+const searchResult = (block: Block): readonly Block[] | undefined => {
+  const { source, title, content } = block
+  if (!isText(source) || !Array.isArray(content)) return undefined
+  const shown = innerBlocks(content, ['text'])
+  const called = isText(title) ? title : source
+  return shown.length > 0
+    ? [{ ...block, title: called, content: shown }]
+    : [textBlock(`[${named('search_result', [title, source])}, empty]`)]
+}
+
+const reference = (block: Block, tools: ToolNames): readonly Block[] | undefined => {
+  const { tool_name: name } = block
+  if (!isText(name)) return undefined
+  return tools && !tools.has(name) ? [textBlock(`[tool_reference, ${name}: there is no such tool]`)] : [block]
+}

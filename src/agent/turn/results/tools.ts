@@ -1,0 +1,136 @@
+import { type Block, type KnownBlock, textBlock } from '../../../events/blocks.ts'
+import { orAborted } from '../../models/aborted.ts'
+import type { CallOptions } from '../../models/model.ts'
+import type { ResultLimit } from '../../context/policy/result-limit.ts'
+import { effectOf, type ToolSettings, type Tools } from '../../tools/settings.ts'
+import { answerOf, type ToolAnswer } from './tool-output.ts'
+import type { Emit } from '../stream/turn-event.ts'
+import { errorText } from '../../models/error-text.ts'
+import { errorName } from '../../telemetry/error-name.ts'
+import type { ToolNames } from './tool-own-blocks.ts'
+import { type Ran, tracedTool } from './traced-tool.ts'
+
+export type ToolUse = KnownBlock<'tool_use'>
+
+export interface Limits {
+  readonly signal: AbortSignal | undefined
+  /** Milliseconds. */
+  readonly timeout: number
+  /** Bytes. */
+  readonly maxResult: number
+  readonly named: ToolNames
+  /** How the model can get at what is cut from a result. */
+  readonly rest: ResultLimit['rest']
+  /** Is told how far a call is. */
+  readonly onEvent: CallOptions['onEvent']
+  readonly emit: Emit
+}
+
+export const toolOf = (tools: Tools, name: string): ToolSettings | undefined => {
+  const tool = Object.hasOwn(tools, name) ? tools[name] : undefined
+  return typeof tool === 'function' ? { run: tool } : tool
+}
+
+/** Tells the model that an abort came before the tool was called. */
+export const notBegun = 'The call was interrupted by the user before it began: it was not carried out.'
+const ended = 'The call was interrupted by the user.'
+const unknownEffect = 'It was cut off; whether it took effect is not known.'
+
+/** Tells the model how a call ended early. What it may have done until then is as unknown as after a crash. */
+const cutOff = (tool: ToolSettings, how: string): string =>
+  effectOf(tool) === 'none' ? how : `${how} ${unknownEffect}`
+
+const endings = [notBegun, ended, `${ended} ${unknownEffect}`]
+
+/** Whether an abort has ended a call, so that nothing else is known of it. */
+export const isCutOff = ({ content }: Block): boolean =>
+  typeof content === 'string' && endings.some((text) => content === text || content.endsWith(`\n\n${text}`))
+
+/** The result of a call that was not begun. */
+export const notRun = (call: ToolUse): Block =>
+  failed(call, 'This call was not run: the reply was interrupted.')
+
+const result = ({ id }: ToolUse, answer: ToolAnswer): Block => ({
+  type: 'tool_result',
+  tool_use_id: id,
+  ...answer,
+})
+/** The result of a call that did not succeed. */
+export const failed = (call: ToolUse, content: string): Block => result(call, { is_error: true, content })
+
+/** Somebody has put an input in place of the model's. */
+export interface Edited {
+  readonly by: string
+  readonly input: object
+}
+
+/** What a schema has made of an input. */
+export interface Made {
+  readonly value: unknown
+}
+
+export const editNote = ({ by, input }: Edited): string =>
+  `${by} has changed the input. The tool was run with ${JSON.stringify(input)}`
+
+/** The model's own call stays as it is: the result says what was done in its place. */
+const withInput = ({ content, ...answer }: ToolAnswer, edited: Edited): ToolAnswer => {
+  const note = editNote(edited)
+  if (content === undefined) return { ...answer, content: note }
+  return {
+    ...answer,
+    content: typeof content === 'string' ? `${note}\n\n${content}` : [textBlock(note), ...content],
+  }
+}
+
+/** What is to be run. */
+interface Running {
+  readonly tool: ToolSettings
+  readonly edited?: Edited
+  readonly made?: Made
+  /** The same for each attempt at this call, and for no other call. */
+  readonly key: string
+}
+
+/** Runs a tool. */
+export const resultOf = (call: ToolUse, running: Running, limits: Limits): Promise<Block> =>
+  tracedTool(call, (running.edited ?? call).input, () => ran(call, running, limits))
+
+const ran = async (
+  call: ToolUse,
+  { tool, edited, made, key }: Running,
+  { signal, timeout, maxResult, named, onEvent, emit }: Limits,
+): Promise<Ran> => {
+  const { id, name } = call
+  const { input } = edited ?? call
+  const failing = (text: string): Block => failed(call, edited ? `${editNote(edited)}\n\n${text}` : text)
+  const limit = tool.timeout ?? timeout
+  const time = new AbortController()
+  const timer = setTimeout(() => time.abort(`It took longer than ${limit} ms and was given up.`), limit)
+  const ends = AbortSignal.any([time.signal, ...(signal ? [signal] : [])])
+  let isBegun = false
+  try {
+    ends.throwIfAborted()
+    const progress = (text: string): void => {
+      emit({ type: 'tool-progress', call: id, tool: name, text })
+      onEvent?.({ type: 'tool_progress', id, name, text })
+    }
+    emit({ type: 'tool-started', call: id, tool: name, input })
+    const context = { id, name, key, maxResult, signal: ends, progress }
+    isBegun = true
+    // A copy: the tool may change what it is given.
+    const running = made
+      ? tool.run(made.value, { ...context, checked: made.value })
+      : tool.run(structuredClone(input), context)
+    const output = await orAborted(running, ends)
+    const answer = await answerOf(output, { signal: ends, tools: named })
+    return { block: result(call, edited ? withInput(answer, edited) : answer) }
+  } catch (error) {
+    if (signal?.aborted) return { block: failing(isBegun ? cutOff(tool, ended) : notBegun), why: 'aborted' }
+    // A tool that heeds its signal fails with an error of its own.
+    if (time.signal.aborted)
+      return { block: failing(cutOff(tool, String(time.signal.reason))), why: 'timeout' }
+    return { block: failing(errorText(error)), why: errorName(error) }
+  } finally {
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,58 @@
+import { isTurn } from '../../../commands/state.ts'
+import type { Conversation } from '../../../conversation/conversation.ts'
+import type { Queued } from '../../../conversation/beside/inbox.ts'
+import { type Effective, isReply, type Item } from '../../../projections/effective.ts'
+import type { Entry } from '../../../projections/full.ts'
+import { render } from '../../../projections/render/renderer.ts'
+import { ok, type Steps } from '../../../result/steps.ts'
+import type { ReadError } from '../../../store/errors.ts'
+import { deciding } from '../calls/decisions.ts'
+import { isCall, type OpenCall, openCalls } from '../calls/open-calls.ts'
+import { unansweredIn } from '../calls/said-results.ts'
+
+/**
+ * Whether a reply or results are still to come: the conversation awaits the model, or has open calls. Known from the log alone. Not while
+ * all open calls wait for somebody's approval.
+ */
+export async function* isBusy(chat: Conversation, now: Effective): Steps<ReadError, boolean> {
+  const open = openCalls(now)
+  return open.length > 0 ? !(yield* waitForApproval(chat, open)) : render(now).awaits === 'model'
+}
+
+async function* waitForApproval(chat: Conversation, open: readonly OpenCall[]): Steps<ReadError, boolean> {
+  const waiting = yield* ok(deciding(chat).waiting())
+  return open.every(({ use, call: { id } }) =>
+    waiting.some(({ why, reply, call }) => why === 'approval' && reply === use && call === id),
+  )
+}
+
+const isPaused = (item: Item | undefined): boolean =>
+  isReply(item) && item.origin?.stopReason === 'pause_turn'
+
+/**
+ * Whether what the user says may come at the end of the history: no call waits for its result, unless it is among what is said, and no
+ * paused reply for its rest.
+ */
+export const isPlaceToSpeak = (now: Effective, mail: readonly Queued[]): boolean =>
+  unansweredIn({ before: now, said: mail.flatMap(({ data }) => data.messages) }).length === 0 &&
+  !isPaused(now.items.at(-1))
+
+/** Whether calls wait for their results, and all of these are in the inbox. */
+export const areAnswered = (now: Effective, mail: readonly Queued[]): boolean =>
+  openCalls(now).length > 0 && isPlaceToSpeak(now, mail)
+
+/** How many of the newest entries are searched first. */
+const firstPage = 100
+
+/** The position of the user message that began the turn at the conversation's end; undefined if there is none. */
+export async function* turnStart(chat: Conversation, at: number): Steps<ReadError, number | undefined> {
+  for (let last = firstPage; ; last *= 4) {
+    const entries = yield* ok(chat.full({ at, last }))
+    const end = entries.findLastIndex(isEnd)
+    if (end >= 0 || entries.length < last)
+      return entries.slice(end + 1).find((entry) => entry.kind === 'message' && isTurn(entry))?.position
+  }
+}
+
+/** Whether the model had nothing more to say after this. */
+const isEnd = (entry: Entry): boolean => isReply(entry) && !isPaused(entry) && !entry.content.some(isCall)

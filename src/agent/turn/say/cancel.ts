@@ -1,0 +1,26 @@
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { z } from 'zod'
+import type { Conversation } from '../../../conversation/conversation.ts'
+import { checkJson } from '../../../events/check.ts'
+import { ok, type Steps, task } from '../../../result/steps.ts'
+import type { NoteError, ReadError } from '../../../store/errors.ts'
+import { recordFact } from './record-fact.ts'
+
+/** Who cancels a turn, and why. */
+export interface CancelOptions {
+  readonly by?: string | undefined
+  readonly reason?: string | undefined
+}
+export type CancelError = NoteError | ReadError
+
+const optionsSchema = z.strictObject({ by: z.string().min(1).optional(), reason: z.string().optional() })
+
+/** Ends the turn that is being given to a conversation, in whichever process, if there is one. Cancels nothing that begins later. */
+export const cancelling =
+  (chat: Conversation) =>
+  (options: CancelOptions = {}): TaskEither<CancelError, void> =>
+    task(async function* (): Steps<CancelError, void> {
+      const given = yield* ok(checkJson(optionsSchema, options))
+      if (!(yield* ok(chat.exists()))) return
+      yield* recordFact(chat, (at) => ({ type: 'TurnCancelled', data: { ...given, at } }))
+    })

@@ -1,0 +1,34 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { Conversation } from '../../../conversation/conversation.ts'
+import type { TurnFact } from '../../../events/turn-events.ts'
+import type { Envelope } from '../../../conversation/writing/encode.ts'
+import { caught, ok, run, type Steps } from '../../../result/steps.ts'
+import type { NoteError, ReadError, StoreError } from '../../../store/errors.ts'
+
+/** How often it is recorded again while others write to the same stream. */
+const maxTries = 100
+
+/** Whether a command has recorded a fact before. */
+const isRecorded = ({ turnLog }: Conversation, commandId: string): Steps<StoreError, boolean> =>
+  caught(async () => {
+    for await (const { metadata } of turnLog.newest()) if (metadata.commandId === commandId) return true
+    return false
+  })
+
+/** Records beside an existing conversation what is true whatever else its turns do. Repeated under its `commandId`, it records nothing. */
+export async function* recordFact(
+  chat: Conversation,
+  factAt: (position: number) => TurnFact,
+  envelope: Pick<Envelope, 'commandId' | 'actor'> = {},
+): Steps<NoteError | ReadError, void> {
+  const at = yield* ok(chat.position())
+  const { commandId } = envelope
+  for (let tries = 1; ; tries++) {
+    const { revision } = yield* chat.turnLog.now()
+    if (commandId !== undefined && (yield* isRecorded(chat, commandId))) return
+    const begun: readonly TurnFact[] = revision < 0 ? [{ type: 'TurnsBegun', data: { at } }] : []
+    const written = await run(chat.turnLog.append([...begun, factAt(at)], revision, envelope))
+    if (E.isRight(written)) return
+    if (written.left._tag !== 'Conflict' || tries === maxTries) return yield written.left
+  }
+}

@@ -1,0 +1,179 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { z } from 'zod'
+import { isStale } from '../../../commands/rejections.ts'
+import { isTurn } from '../../../commands/state.ts'
+import { blocksOf } from '../../../commands/append.ts'
+import type { Conversation } from '../../../conversation/conversation.ts'
+import { withoutOversized } from '../../../conversation/writing/writing.ts'
+import { objectOf, splitEnvelope } from '../../../conversation/writing/envelope.ts'
+import type { MessageInput } from '../../../conversation/writing/inputs.ts'
+import type { At } from '../../../conversation/reading/reading.ts'
+import { check, checkJson } from '../../../events/check.ts'
+import { type InvalidInput, invalidInput } from '../../../events/errors.ts'
+import { newMessage, type NewMessage } from '../../../events/new-message.ts'
+import { START } from '../../../events/events.ts'
+import type { Envelope, Written } from '../../../conversation/writing/encode.ts'
+import type { Queued } from '../../../conversation/beside/inbox.ts'
+import { ok, run, type Steps, task } from '../../../result/steps.ts'
+import type { ReadError, StoreError, WriteError } from '../../../store/errors.ts'
+import { checkedOptions, kinds } from '../../../store/options.ts'
+import { areAnswered, isBusy, turnStart } from './busy.ts'
+import { busy, type Busy } from './errors.ts'
+import { moveIn } from './inbox-moves.ts'
+
+const policies = ['enqueue', 'interrupt', 'rollback', 'reject'] as const
+
+type Policy = (typeof policies)[number]
+
+export interface SayOptions extends Omit<Envelope, 'interrupts'> {
+  /**
+   * What to do while the conversation awaits the model, or results of its calls.
+   * - `enqueue`: hold the message, and append it after the reply, or after the results of the reply's calls.
+   * - `interrupt`: append it at once; a turn drops the reply that the model is giving, and answers both.
+   * - `rollback`: rewind to before the user message that began the turn, and append this instead.
+   * - `reject`: write nothing (`Busy`).
+   *
+   * Default `enqueue`.
+   */
+  readonly whileBusy?: Policy | undefined
+}
+
+/** What became of a message: it is in the conversation, or waits in its inbox. */
+export type Said =
+  | { readonly status: 'recorded'; readonly conversation: string; readonly position: number }
+  | { readonly status: 'queued'; readonly conversation: string; readonly id: string }
+export type SayError = WriteError | ReadError | Busy
+
+/** Something that waits to be moved into a conversation. */
+export interface QueuedMessages {
+  readonly id: string
+  /** ISO 8601. */
+  readonly time: string
+  readonly messages: readonly NewMessage[]
+}
+
+type Says<A> = Steps<SayError, A>
+
+/** How often it is decided again because something has happened meanwhile. */
+const maxStale = 100
+
+/** Records what the user says, at any time: now, or where it comes after what the model is about to say. */
+export const saying = (chat: Conversation) => {
+  const recorded = ({ position }: Written): Said => ({ status: 'recorded', conversation: chat.id, position })
+
+  /** What became of queued messages. Looks after they were written, as a turn looks into the inbox after it has recorded its reply. */
+  async function* queued({ id, data, metadata }: Queued): Says<Said> {
+    const now = yield* chat.begun()
+    if (now && (yield* isBusy(chat, now))) {
+      const pending = yield* chat.inbox.pending()
+      const isQueued = pending.some((other) => other.id === id)
+      if (isQueued && areAnswered(now, pending)) yield* moveIn(chat, pending)
+      else if (isQueued) return { status: 'queued', conversation: chat.id, id }
+    } else yield* moveIn(chat)
+    return recorded(yield* ok(chat.record(data.messages, { commandId: metadata.commandId })))
+  }
+
+  async function* rollback(messages: readonly NewMessage[], envelope: Envelope): Says<Written> {
+    const { at } = yield* ok(chat.context())
+    const start = yield* turnStart(chat, at)
+    const options = start === undefined ? {} : { rewindTo: start - 1, after: at }
+    return yield* ok(chat.record(messages, { ...envelope, ...options }))
+  }
+
+  /** Looks at the history, and does not keep it: what comes next may read all of it again. */
+  async function* busyNow(): Says<{ readonly at: number; readonly isNow: boolean }> {
+    const now = yield* chat.begun()
+    return { at: now?.at ?? START, isNow: now !== undefined && (yield* isBusy(chat, now)) }
+  }
+
+  async function* once({ messages, whileBusy, envelope }: Checked): Says<Said> {
+    const { commandId } = envelope
+    if (commandId !== undefined) {
+      if (yield* chat.inbox.isSaid(commandId)) return recorded(yield* ok(chat.record(messages, envelope)))
+      const earlier = yield* chat.inbox.find(commandId)
+      if (earlier) return yield* queued(earlier)
+    }
+    const { at, isNow } = yield* busyNow()
+    if (isNow && whileBusy === 'reject') return yield busy(chat.id)
+    if (isNow && whileBusy === 'enqueue')
+      return yield* queued(yield* chat.inbox.queue(messages, at, envelope))
+    // What was said before comes before.
+    const isMoved = yield* moveIn(chat)
+    if (isMoved && whileBusy === 'reject') return yield busy(chat.id)
+    if (isNow && whileBusy === 'rollback') return recorded(yield* rollback(messages, envelope))
+    const fence = whileBusy === 'reject' && { after: at }
+    const interrupts = isNow && { interrupts: true as const }
+    return recorded(yield* ok(chat.record(messages, { ...envelope, ...fence, ...interrupts })))
+  }
+
+  async function* said(checked: Checked): Says<Said> {
+    for (let stale = 0; ; stale++) {
+      const done = await run(once(checked))
+      if (!isStale(done) || stale === maxStale) return yield* ok(done)
+    }
+  }
+
+  /** What was said before; never rejects. */
+  let before: Promise<unknown> = Promise.resolve()
+
+  return (
+    message: MessageInput | readonly MessageInput[],
+    options: SayOptions = {},
+  ): TaskEither<SayError, Said> =>
+    task(async function* (): Says<Said> {
+      const checked = yield* ok(checkedSay(message, options))
+      // In the order in which it was said, as appends; so a process does not compete with itself for the inbox either.
+      const mine = before.then(() => run(said(checked)))
+      before = mine.catch(() => undefined)
+      return yield* ok(mine)
+    })
+}
+
+/** What waits in a conversation's inbox, in the order in which it was said. */
+export const queuedIn =
+  (chat: Conversation) =>
+  (options?: At): TaskEither<StoreError | InvalidInput, readonly QueuedMessages[]> =>
+    task(async function* (): Steps<StoreError | InvalidInput, readonly QueuedMessages[]> {
+      const { at } = yield* ok(checkedOptions(options, { at: kinds.position }))
+      const pending = yield* chat.inbox.pending(at)
+      return pending.map(({ id, data, metadata }) => ({ id, time: metadata.time, messages: data.messages }))
+    })
+
+interface Checked {
+  readonly messages: readonly NewMessage[]
+  readonly whileBusy: Policy
+  readonly envelope: Envelope
+}
+
+const optionsSchema = z.strictObject({
+  whileBusy: z.enum(policies, { error: `is one of ${policies.join(', ')}` }).optional(),
+})
+
+/** What is said, checked and copied at once: the caller's objects may change meanwhile. */
+const checkedSay = (message: unknown, options: unknown): E.Either<InvalidInput, Checked> =>
+  pipe(
+    E.Do,
+    E.bind('messages', () =>
+      E.mapLeft(({ path, message: problem }: InvalidInput) => invalidInput(`messages${path}`, problem))(
+        checkJson(spoken, Array.isArray(message) ? message : [message]),
+      ),
+    ),
+    E.tap(({ messages }) => withoutOversized(messages)),
+    E.bind('split', () => E.flatMap(splitEnvelope)(objectOf(options))),
+    E.bind('own', ({ split }) => check(optionsSchema, split.input)),
+    E.map(({ messages, split, own }) => ({
+      messages,
+      whileBusy: own.whileBusy ?? 'enqueue',
+      envelope: split.envelope,
+    })),
+  )
+
+const spoken = z
+  .array(
+    newMessage.refine((message) => isTurn({ ...message, content: blocksOf(message.content) }), {
+      error: 'is something that the user says: for replies and results of tools use append',
+    }),
+  )
+  .min(1)

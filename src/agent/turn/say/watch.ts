@@ -1,0 +1,165 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { type StaleContext, staleContext } from '../../../commands/rejections.ts'
+import type { Conversation } from '../../../conversation/conversation.ts'
+import type { RecordedTurnFact, TurnEventData } from '../../../events/turn-events.ts'
+import { ok, run, type Steps } from '../../../result/steps.ts'
+import type { ReadError, StoreError } from '../../../store/errors.ts'
+import type { RecordedEvent } from '../../../store/port.ts'
+import { pathAfter } from '../calls/held.ts'
+
+/** Work of a turn that is of no use any more once the conversation has left what it was begun for. */
+interface Work {
+  /** The position that the path has to lead through: of the call, or of what the request is made of. */
+  readonly context: number
+  /** The conversation's last position that the turn knows of. */
+  readonly seen: number
+  /** What ends it: a message that interrupts (never a tool), a rewind past the context, somebody else's claim (neither if a late reply is to be kept). */
+  readonly endedBy: readonly Why[]
+  /** It only waits for somebody else's turn. */
+  readonly isWaiting?: boolean
+}
+
+type Why = 'interrupt' | 'rewind' | 'lost'
+/** Why work was ended: by what was said or rewound, or because somebody else has claimed the conversation. */
+type Ended = { readonly why: 'interrupt' | 'lost' } | { readonly why: 'rewind'; readonly error: StaleContext }
+
+/** Who gives turns to the conversation, and what the turn says of that itself. */
+export interface Claiming {
+  /** Work takes long: claims the conversation, beside it. @param at the conversation's last position that the turn knows of */
+  readonly announce: (at: number) => Promise<void>
+  /** Whether somebody else has claimed the conversation, as the newest of these facts say. The turn is then lost. */
+  readonly isTakenIn: (facts: readonly RecordedTurnFact[]) => boolean
+  /** The conversation is another's: nothing may be recorded of what this turn has not ended. */
+  readonly isLost: () => boolean
+}
+
+/** Looks at what others do to a conversation while a turn waits for its model or tools. */
+export interface Watch {
+  /** Aborts when somebody cancels the turn, or its caller aborts it. */
+  readonly signal: AbortSignal
+  /** Does work whose signal aborts when it is of no use any more, and says why it did. */
+  readonly during: <A>(
+    work: Work,
+    run: (signal: AbortSignal) => Promise<A>,
+  ) => Promise<{ readonly result: A; readonly ended: Ended | undefined }>
+  /** Who has cancelled the turn, and why, if somebody has. */
+  readonly cancelled: () => Cancelled | undefined
+  readonly end: () => void
+}
+
+type Cancelled = TurnEventData['TurnCancelled']
+interface Working extends Work {
+  readonly ends: AbortController
+  ended?: Ended
+}
+
+/** Work that is done sooner is not worth following the conversation, in milliseconds. */
+const patience = 5
+
+/** Whether an event may concern the work of a turn. */
+const mayConcern = ({ type, metadata }: RecordedEvent): boolean =>
+  type === 'Rewound' ||
+  type === 'TurnCancelled' ||
+  type === 'TurnClaimed' ||
+  metadata.includes('"interrupts":true')
+
+/**
+ * Follows the conversation from the first work on. What it is told only makes it look: what counts is in the log.
+ *
+ * @param since the last revision of the turns' stream when the turn began: it heeds what was recorded later
+ * @param caller the caller's signal
+ */
+export const watchOf = (
+  chat: Conversation,
+  since: number,
+  caller: AbortSignal | undefined,
+  { announce, isTakenIn, isLost }: Claiming,
+): Watch => {
+  const over = new AbortController()
+  const cancelling = new AbortController()
+  const signal = caller ? AbortSignal.any([caller, cancelling.signal]) : cancelling.signal
+  let following: Promise<void> | undefined
+  let working: Working | undefined
+  let cancelled: Cancelled | undefined
+  let isSuspect = true
+  let isLooking = false
+
+  async function* lookAt(work: Working): Steps<ReadError | StoreError, void> {
+    // At once: on a server, each is a round trip.
+    const [told, came] = await Promise.all([
+      run(chat.turnLog.after(since)),
+      work.isWaiting ? E.right([]) : run(chat.later(work.context)),
+    ])
+    const facts = yield* ok(told)
+    cancelled ??= facts.find((fact) => fact.type === 'TurnCancelled')?.data
+    if (cancelled) cancelling.abort(cancelled)
+    if (work.isWaiting) return
+    if (isTakenIn(facts)) return lose(work)
+    const later = yield* ok(came)
+    const last = later.at(-1)?.position ?? work.context
+    const path = pathAfter(later, work.context, last)
+    const isInterrupted = path?.some(({ position, metadata }) => position > work.seen && metadata.interrupts)
+    const why = isInterrupted ? 'interrupt' : 'rewind'
+    if ((path && !isInterrupted) || !work.endedBy.includes(why)) return
+    end(
+      work,
+      isInterrupted
+        ? { why: 'interrupt' }
+        : { why: 'rewind', error: staleContext(chat.id, work.context, last) },
+    )
+  }
+
+  const end = (work: Working, ended: Ended): void => {
+    work.ended = ended
+    work.ends.abort(ended)
+  }
+
+  const lose = (work: Working): void => {
+    if (work.endedBy.includes('lost')) end(work, { why: 'lost' })
+  }
+
+  const look = async (): Promise<void> => {
+    if (isLooking) return
+    isLooking = true
+    while (isSuspect && working) {
+      isSuspect = false
+      // What cannot be read, the turn finds out when it reads.
+      await run(lookAt(working))
+    }
+    isLooking = false
+  }
+
+  const begin = (): void => {
+    following ??= chat.changes(seen, over.signal)
+    void following.then(look)
+    if (working && !working.isWaiting) void announced(working)
+  }
+  const announced = async (work: Working): Promise<void> => {
+    await announce(work.seen)
+    if (isLost()) lose(work)
+  }
+  const seen = (event: RecordedEvent): void => {
+    if (!mayConcern(event)) return
+    isSuspect = true
+    void look()
+  }
+
+  return {
+    signal,
+    during: async (work, start) => {
+      const current: Working = { ...work, ends: new AbortController() }
+      working = current
+      const result = start(AbortSignal.any([signal, current.ends.signal]))
+      // Beside the work, which need not wait for it.
+      const timer = setTimeout(begin, following ? 0 : patience)
+      try {
+        return { result: await result, ended: current.ended }
+      } finally {
+        clearTimeout(timer)
+        working = undefined
+      }
+    },
+    cancelled: () => (caller?.aborted ? undefined : cancelled),
+    end: () => over.abort('the turn has ended'),
+  }
+}

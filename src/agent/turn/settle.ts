@@ -1,0 +1,168 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { limitsOf } from '../context/policy/settings.ts'
+import { summaryLimitsOf } from '../context/summary/settings.ts'
+import { type Summarizer, summarizer } from '../context/summary/summarizer.ts'
+import { modelOf } from '../context/tokens/count.ts'
+import { check, checkJson } from '../../events/check.ts'
+import { type InvalidInput, invalidInput } from '../../events/errors.ts'
+import { dataSchemas } from '../../events/events.ts'
+import { copyJson } from '../../events/json.ts'
+import { referencesIn, secretsIn, withoutSecrets } from '../../events/secrets.ts'
+import type { Model } from '../models/model.ts'
+import { wellFormed } from '../../projections/render/renderer.ts'
+import { separate } from '../tools/separate.ts'
+import type { Tools } from '../tools/settings.ts'
+import { isPriced } from './spending/budget.ts'
+import { secretMissing } from './errors.ts'
+import { optionsSchema, type Settled, type SettleError, stepSchema, type TurnOptions } from './options.ts'
+import { prices } from './spending/prices.ts'
+import { unheard } from './stream/turn-event.ts'
+
+const defaultWindow = 200_000
+const defaultMaxTokens = 8_192
+/** The most tokens of a summary; in a small window an eighth of it. */
+const mostSummary = 4_096
+
+/** Without the undefined fields, which must not take the place of defaults. */
+const withoutUndefined = <T>(options: T): Defined<T> =>
+  (typeof options === 'object' && options !== null && !Array.isArray(options)
+    ? Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
+    : options) as Defined<T>
+type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> }
+
+/** Fields of a request that are often written beside `parameters`, as the SDKs of others take them. */
+const requestFields: ReadonlySet<string> = new Set(
+  'max_tokens max_output_tokens max_completion_tokens temperature top_p top_k thinking stop_sequences stop tool_choice mcp_servers betas metadata service_tier reasoning_effort'.split(
+    ' ',
+  ),
+)
+
+/** The error for a field of the request in place of an option. */
+const misplacedIn = (options: TurnOptions): InvalidInput | undefined => {
+  for (const name in options) {
+    const field = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+    if (requestFields.has(field))
+      return invalidInput(name, `is a field of the request: write it as parameters: { ${field}: … }`)
+  }
+  return undefined
+}
+
+/** Tells whether the options themselves are refused, whatever the conversation. */
+export const isRefusedOptions = (
+  options: TurnOptions,
+  { _tag, message }: Pick<InvalidInput, 'message'> & { readonly _tag: string },
+): boolean => optionErrors.has(_tag) && (message.startsWith('prepareStep') || E.isLeft(settle(options)))
+
+const optionErrors: ReadonlySet<string> = new Set<SettleError['_tag']>([
+  'InvalidInput',
+  'SecretMissing',
+  'PriceMissing',
+])
+
+/** The options of a turn, checked, with every default filled in. At once: the caller's objects may change meanwhile. */
+export const settle = (given: TurnOptions): E.Either<SettleError, Settled> => {
+  const separated = separate(withoutUndefined(given))
+  if (E.isLeft(separated)) return separated
+  const options = separated.right
+  const misplaced = misplacedIn(options)
+  if (misplaced) return E.left(misplaced)
+  // Before the schema, which would go through a list of four thousand million holes.
+  const lists = copyJson({ system: options?.system, tools: options?.tools })
+  if (E.isLeft(lists)) return E.left(invalidInput(lists.left.path, lists.left.problem))
+  const checked = check(optionsSchema, options)
+  if (E.isLeft(checked)) return checked
+  const { model, system, tools, parameters = {} } = options
+  const copied = checkJson(dataSchemas.Configured, { model, system, tools, parameters })
+  if (E.isLeft(copied)) return copied
+  const configured = copied.right
+  const secrets = secretsIn(configured.parameters)
+  const missing = referencesIn(configured.parameters).filter((path) => !secrets.has(path))
+  if (missing.length > 0) return E.left(secretMissing(missing))
+  const client = modelOf(options.client)
+  const { max_tokens: maxTokens = options.context?.maxOutput ?? defaultMaxTokens } = parameters
+  const kept = typeof maxTokens === 'number' ? maxTokens : defaultMaxTokens
+  const context = { window: defaultWindow, reserved: kept, ...withoutUndefined(options.context) }
+  const limits = under('context', limitsOf(context, model))
+  if (E.isLeft(limits)) return limits
+  const summarizing = under('summarizer', summarizerOf(options, client, context.window))
+  if (E.isLeft(summarizing)) return summarizing
+  const all = { ...prices, ...options.prices }
+  const priced = isPriced(options.budget ?? {}, all, [model, ...summaryModel(options.summarizer)])
+  if (E.isLeft(priced)) return priced
+  const wanted = wellFormed({
+    ...configured,
+    parameters: { ...configured.parameters, max_tokens: maxTokens },
+  })
+  const again: TurnOptions = {
+    ...given,
+    ...(configured.system !== undefined && { system: configured.system }),
+    ...(given.tools && { tools: [...given.tools] }),
+    parameters: { ...configured.parameters },
+  }
+  return E.right({
+    cache: '5m',
+    toolTimeout: 120_000,
+    maxResult: Math.ceil(context.window / 2),
+    maxCalls: 100,
+    budget: {},
+    whileHeld: 'wait',
+    ttl: 10_000,
+    emit: unheard,
+    ...options,
+    run: { ...endings(options.stopWhen), ...options.run },
+    prices: all,
+    client,
+    context,
+    summarizer: summarizing.right,
+    wanted: { ...wanted, parameters: withoutSecrets(wanted.parameters) },
+    secrets,
+    withStep: (step) => {
+      const own = withoutUndefined(step)
+      const checkedStep = under('prepareStep', check(stepSchema, own))
+      return E.isLeft(checkedStep) ? checkedStep : under('prepareStep', settle({ ...again, ...own }))
+    },
+  })
+}
+
+/** Functions for tools that end the turn: a call needs a result, and most of them have nothing to do. */
+const endings = (stopWhen: TurnOptions['stopWhen']): Tools =>
+  Array.isArray(stopWhen)
+    ? Object.fromEntries(stopWhen.map((name: string) => [name, { run: () => ended, effect: 'none' }]))
+    : {}
+const ended = 'The turn ended with this call.'
+
+/** The model of the built-in summarizer, if it is another one. */
+const summaryModel = (given: TurnOptions['summarizer']): readonly string[] =>
+  typeof given === 'object' && given.model !== undefined ? [given.model] : []
+
+/** Names the option that an error is inside of. */
+const under = <A, Err extends SettleError>(
+  option: string,
+  checked: E.Either<Err, A>,
+): E.Either<Err | InvalidInput, A> =>
+  E.mapLeft((error: Err): Err | InvalidInput => {
+    const { _tag, message } = error
+    if (_tag !== 'InvalidInput') return error
+    const { path } = error
+    return path === ''
+      ? { _tag, path: option, message: `${option}: ${message}` }
+      : { _tag, path: `${option}.${path}`, message: `${option}.${message}` }
+  })(checked)
+
+const summarizerOf = (
+  { summarizer: given = {}, model, stallTimeout, maxRetries }: TurnOptions,
+  client: Model,
+  window: number,
+): E.Either<InvalidInput, Summarizer | undefined> => {
+  if (given === false) return E.right(undefined)
+  // A copy: the function may change what it is given.
+  if (typeof given === 'function')
+    return E.right((input) => given({ ...input, effective: structuredClone(input.effective) }))
+  const maxTokens = Math.min(mostSummary, Math.ceil(window / 8))
+  const patience = {
+    ...(stallTimeout !== undefined && { stallTimeout }),
+    ...(maxRetries !== undefined && { maxRetries }),
+  }
+  const settings = { model, window, maxTokens, ...patience, ...withoutUndefined(given) }
+  return E.map(() => summarizer(client, settings))(summaryLimitsOf(settings))
+}

@@ -1,0 +1,48 @@
+import { beginsTurn, isTurn } from '../../../commands/state.ts'
+import type { Conversation } from '../../../conversation/conversation.ts'
+import { type ConversationEvent, START } from '../../../events/events.ts'
+import type { Effective } from '../../../projections/effective.ts'
+import { resolve } from '../../../projections/path.ts'
+import { caught, type Steps } from '../../../result/steps.ts'
+import type { ReadError } from '../../../store/errors.ts'
+
+/** How many events are read first, from the end; then twice as many, and so on. */
+const firstPage = 32
+
+/**
+ * What has happened on the path since the user's last message, oldest first; markers may hide both. Reads nothing if that message is the
+ * last that has happened, else about what it returns.
+ */
+export async function* sinceUserMessage(
+  chat: Pick<Conversation, 'events'>,
+  { at, head, items }: Effective,
+): Steps<ReadError, readonly ConversationEvent[]> {
+  const last = items.at(-1)
+  if (last?.kind === 'message' && last.position === head && isTurn(last)) return []
+  const log: ConversationEvent[] = []
+  const path: ConversationEvent[] = []
+  let size = firstPage
+  let place = at
+  while (place > START) {
+    if (!log[place]) {
+      yield* read(chat, log, { from: Math.max(0, place - size + 1), to: place })
+      size *= 2
+    }
+    const found = resolve(log, place)
+    const event = log[found]
+    if (event && beginsTurn(event)) break
+    if (event) path.push(event)
+    // A rewind may lead to before what was read.
+    place = event ? found - 1 : found
+  }
+  return path.toReversed()
+}
+
+const read = (
+  chat: Pick<Conversation, 'events'>,
+  log: ConversationEvent[],
+  range: { readonly from: number; readonly to: number },
+): Steps<ReadError, void> =>
+  caught(async () => {
+    for await (const event of chat.events(range)) log[event.position] = event
+  })

@@ -1,0 +1,88 @@
+import { isFields } from '../../../events/json.ts'
+import type { Origin } from '../../../events/events.ts'
+import { tokensIn } from '../../context/tokens/usage.ts'
+
+/** Tokens, as the API counted them. */
+export interface Usage {
+  /** Of the input, those that were neither read from the prompt cache nor written to it. */
+  readonly input: number
+  readonly cacheRead: number
+  readonly cacheWrite: number
+  readonly output: number
+}
+
+/** As `usageOf`, with the tokens that were written to the cache for an hour, which cost more; `cacheWrite` has them, too. */
+export interface Counts extends Usage {
+  readonly cacheWrite1h: number
+  readonly terms?: PriceTerms
+}
+
+/** Terms of a call besides its tokens that its price depends on, as the API reports them. What is usual is left out. */
+export interface PriceTerms {
+  readonly tier?: string
+  readonly speed?: string
+  readonly geo?: string
+  readonly webSearches?: number
+  /** Other server tools that were used and may have a price. */
+  readonly tools?: readonly string[]
+}
+
+/** The tokens in the usage that the API reports with a reply. What it does not report is 0. */
+export const countsIn = (reported: Origin['usage'] = {}): Counts => {
+  const { cache_creation: written } = reported
+  return {
+    input: tokensIn(reported, 'input_tokens'),
+    cacheRead: tokensIn(reported, 'cache_read_input_tokens'),
+    cacheWrite: tokensIn(reported, 'cache_creation_input_tokens'),
+    cacheWrite1h: isFields(written) ? tokensIn(written, 'ephemeral_1h_input_tokens') : 0,
+    output: tokensIn(reported, 'output_tokens'),
+    ...termsIn(reported),
+  }
+}
+
+const usual = new Set([
+  'tier standard',
+  'tier default',
+  'speed standard',
+  'geo ',
+  'geo global',
+  'geo not_available',
+])
+/** What they bring is counted as tokens, and costs nothing else. */
+const freeTools = new Set(['web_fetch_requests'])
+
+const termsIn = (reported: NonNullable<Origin['usage']>): Pick<Counts, 'terms'> => {
+  const { service_tier, speed, inference_geo, server_tool_use } = reported
+  const used = isFields(server_tool_use) ? server_tool_use : {}
+  const webSearches = tokensIn(used, 'web_search_requests')
+  const tools = Object.keys(used).filter(
+    (name) => name !== 'web_search_requests' && !freeTools.has(name) && tokensIn(used, name) > 0,
+  )
+  const named = Object.entries({ tier: service_tier, speed, geo: inference_geo }).filter(
+    ([name, value]) => typeof value === 'string' && !usual.has(`${name} ${value}`),
+  )
+  if (named.length === 0 && webSearches === 0 && tools.length === 0) return {}
+  const counted = { ...(webSearches > 0 && { webSearches }), ...(tools.length > 0 && { tools }) }
+  return { terms: { ...Object.fromEntries(named), ...counted } }
+}
+
+export const usageIn = (reported: Origin['usage']): Usage => usageOfCounts(countsIn(reported))
+
+export const usageOfCounts = (counts: Counts): Usage => {
+  const { input, cacheRead, cacheWrite, output } = counts
+  return { input, cacheRead, cacheWrite, output }
+}
+
+export const noUsage: Usage = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 }
+
+export const sumOf = (one: Usage, other: Usage): Usage => ({
+  input: one.input + other.input,
+  cacheRead: one.cacheRead + other.cacheRead,
+  cacheWrite: one.cacheWrite + other.cacheWrite,
+  output: one.output + other.output,
+})
+
+/** Tokens of the input, wherever they were read from. */
+export const inputOf = ({ input, cacheRead, cacheWrite }: Usage): number => input + cacheRead + cacheWrite
+
+export const tokensOfUsage = (usage: Usage): number => inputOf(usage) + usage.output

@@ -1,0 +1,84 @@
+import { freeze } from '../../events/freeze.ts'
+import { isBlock } from '../../events/blocks.ts'
+import { isFields } from '../../events/json.ts'
+import { configurationOf, type Effective, isReply, messagesOf } from '../../projections/effective.ts'
+import type { Account } from './spending/account.ts'
+import { isCall } from './calls/open-calls.ts'
+import type { Settled } from './options.ts'
+import type { TurnStep } from './turn-step.ts'
+import { usageIn } from './spending/usage.ts'
+
+/** Why a turn has ended although its model may have more to say. */
+export type Stopped = 'stop-when' | 'tool-choice'
+
+/** Looks at the steps of a turn when they are complete, and ends the turn if they say so. */
+export interface Steering {
+  /** The turn begins: calls that are open were made with what is configured now. */
+  readonly begin: (now: Effective) => void
+  /** A reply was recorded at that position, or its calls are answered by this turn; `asked` is the history that it answers. */
+  readonly stepIn: (position: number, asked?: Effective) => void
+  /** Whether a step has to be looked at. */
+  readonly isWaiting: () => boolean
+  /** Looks at the step if there is one to look at; the history holds its results. What the caller's functions throw rejects as itself. */
+  readonly look: (now: Effective) => Promise<Stopped | undefined>
+}
+
+export const steering = ({ stopWhen, onStep }: Settled, account: () => Account): Steering => {
+  let isForced = false
+  let step: { readonly position: number; readonly isForced: boolean } | undefined
+
+  const stops = async (taken: TurnStep): Promise<boolean> => {
+    if (typeof stopWhen === 'function') return stopWhen(taken)
+    return taken.calls.some(({ name }) => stopWhen?.includes(name))
+  }
+
+  return {
+    begin: (now) => {
+      isForced = forcesCall(now)
+    },
+    stepIn: (position, asked) => {
+      const forced = asked ? forcesCall(asked) : isForced
+      if (step?.position !== position && (forced || stopWhen || onStep)) step = { position, isForced: forced }
+    },
+    isWaiting: () => step !== undefined,
+    look: async (now) => {
+      const taken = step && stepAt(step.position, now, account())
+      const forced = step?.isForced === true && taken !== undefined && taken.calls.length > 0
+      step = undefined
+      if (!taken) return undefined
+      await onStep?.(taken)
+      if (await stops(taken)) return 'stop-when'
+      return forced ? 'tool-choice' : undefined
+    },
+  }
+}
+
+const forcesCall = (now: Effective): boolean => {
+  const { tool_choice: choice } = configurationOf(now).parameters ?? {}
+  return isFields(choice) && (choice['type'] === 'any' || choice['type'] === 'tool')
+}
+
+/** The step of a reply; undefined if it is no longer shown. */
+export const stepAt = (
+  position: number,
+  { items }: Effective,
+  { replies, usage: total }: Account,
+): TurnStep | undefined => {
+  const at = items.findLastIndex((item) => item.position === position)
+  const reply = items[at]
+  if (!isReply(reply)) return undefined
+  const { content, origin: { stopReason, model, usage } = {} } = reply
+  const calls = content.filter(isCall)
+  const shown = items
+    .slice(at + 1)
+    .flatMap(messagesOf)
+    .flatMap((message) => message.content)
+  const results = calls.flatMap(({ id }) =>
+    shown
+      .filter((block) => isBlock(block, 'tool_result'))
+      .filter((block) => block.tool_use_id === id)
+      .slice(0, 1),
+  )
+  const step = { number: replies, reply: { position, content, stopReason, model }, calls, results }
+  return freeze({ ...step, usage: usageIn(usage), total })
+}

@@ -1,0 +1,67 @@
+import type * as E from 'fp-ts/lib/Either.js'
+import { orThrow } from '../../result/steps.ts'
+import { eventQueue } from './stream/event-queue.ts'
+import type { Emit, Happening } from './stream/turn-event.ts'
+import type { Turned, TurnError } from './turned.ts'
+
+/** The turn has ended: the last event of its stream. */
+export interface DoneEvent {
+  readonly type: 'done'
+  /** What `turn` resolves to. */
+  readonly turned: Turned
+}
+/** What happens in a turn, tagged on `type`. */
+export type TurnEvent = Happening | DoneEvent
+
+/** Who listens to a turn, and may end it. */
+export interface Listener {
+  readonly emit: Emit
+  readonly signal: AbortSignal
+}
+
+/**
+ * A turn as the events in it; it begins when the first one is asked for. Leaving the loop aborts the turn and waits until it has let go.
+ * Iteration throws the error of the turn.
+ */
+export const streamed = (
+  start: (listener: Listener) => Promise<E.Either<TurnError, Turned>>,
+): AsyncIterableIterator<TurnEvent> => {
+  const controller = new AbortController()
+  const events = eventsOf(start, controller)
+  return {
+    next: async () => {
+      try {
+        return await events.next()
+      } catch (error) {
+        // Whoever has left while the next event was awaited knows.
+        if (controller.signal.aborted) return { done: true, value: undefined }
+        throw error
+      }
+    },
+    return: () => {
+      // At once: until the next event, a generator would not know.
+      controller.abort(new Error('the stream of the turn was left'))
+      return events.return()
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}
+
+async function* eventsOf(
+  start: (listener: Listener) => Promise<E.Either<TurnError, Turned>>,
+  controller: AbortController,
+): AsyncGenerator<TurnEvent, void> {
+  if (controller.signal.aborted) return
+  const queue = eventQueue()
+  const ended = start({ emit: queue.push, signal: controller.signal }).finally(queue.end)
+  // It may reject long before a slow reader comes to it.
+  ended.catch(() => {})
+  try {
+    for (let event = await queue.next(); event; event = await queue.next()) yield event
+    yield { type: 'done', turned: await orThrow(ended) }
+  } finally {
+    await Promise.allSettled([ended])
+  }
+}

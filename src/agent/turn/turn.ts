@@ -1,0 +1,273 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { isStale } from '../../commands/rejections.ts'
+import { freeze } from '../../events/freeze.ts'
+import type { Conversation } from '../../conversation/conversation.ts'
+import type { Queued } from '../../conversation/beside/inbox.ts'
+import { abortedBy, orAborted } from '../models/aborted.ts'
+import type { Effective } from '../../projections/effective.ts'
+import { requestOf } from '../receipts/request.ts'
+import { ok, run, type Steps } from '../../result/steps.ts'
+import { answering, type Unanswered } from './answering.ts'
+import { books } from './books.ts'
+import { requestOptionsOf } from './calling.ts'
+import type { Course } from './course.ts'
+import { nothingToAnswer } from './errors.ts'
+import type { WrittenMarker } from './fit.ts'
+import { fitting } from './fitting.ts'
+import { isPlaceToSpeak } from './say/busy.ts'
+import { type Held, heldSince, isHeldBack, overtakenSince, waitsForServer } from './calls/held.ts'
+import { moveIn } from './say/inbox-moves.ts'
+import { landing } from './landing.ts'
+import type { Holding } from './claims/holding.ts'
+import type { LiveHistory } from './calls/live.ts'
+import { isToDo, openCalls } from './calls/open-calls.ts'
+import { sorted, unansweredIn } from './calls/said-results.ts'
+import type { Watched } from './options.ts'
+import { isConfigured, prepare } from './prepare.ts'
+import { type Made, replying } from './replying.ts'
+import { type Stopped, steering } from './steering.ts'
+import { type Ending, goesOn, isOver, type Turned, turnedAt, type TurnError } from './turned.ts'
+import { timing } from './results/watched-call.ts'
+
+/** How often a turn decides again because something has happened meanwhile. */
+const maxStale = 10
+
+/**
+ * One turn, with options that have been settled when it was asked for.
+ *
+ * @param course what the same call of `turn` has done before somebody else took the conversation over, who may have answered since
+ */
+export async function* turn(
+  chat: Conversation,
+  history: LiveHistory,
+  given: Watched,
+  hold: Holding,
+  course: Course,
+): Steps<TurnError, Turned> {
+  const { failures } = course
+  const options: Watched = { ...given, emit: timing(given.emit, course.tools) }
+  const { emit, prepareStep, signal, watch } = options
+  /** The settings of the next call, and whether they are known. */
+  let current = options
+  let isPrepared = !prepareStep
+  const account = books(chat, () => current, failures.calls)
+  const onMarker = ({ type, position, covers, origin }: WrittenMarker): void => {
+    account.add({ type, origin })
+    emit({ type, position, covers })
+  }
+  const context = fitting(chat, () => current, {
+    onFailed: (error) => {
+      course.condenseFailed = error
+      failures.addCondense(error, current.context.window)
+    },
+    onMarker,
+  })
+  const landings = landing(chat, history, () => current)
+  const { land, saidSince, moveBack } = landings
+  const answers = answering(chat, landings, () => current, hold)
+  const parts = { options, current: () => current, account, course, context, answers, land }
+  const ask = replying(chat, parts)
+  const steps = steering(options, account.account)
+  let stopped: Stopped | undefined
+  let stale = 0
+  /** The last reply of this turn. */
+  let ended: Ending | undefined
+  /** Whether something that the user said was held back until the last reply, and comes after it. */
+  let isHolding = false
+
+  /** Undefined if something has happened since the history was read: the turn then continues from what is there now. */
+  async function* orAgain<A>(
+    answered: E.Either<TurnError, A> | Promise<E.Either<TurnError, A>>,
+  ): Steps<TurnError, A | undefined> {
+    const result = await answered
+    return isStale(result) && ++stale <= maxStale ? undefined : yield* ok(result)
+  }
+
+  /** What the user has said last, if it may have to wait for the next reply. */
+  async function* heldIn(now: Effective): Steps<TurnError, Held | undefined> {
+    const position = isHolding && ended ? ended.position : heldSince(now)
+    return position === undefined ? undefined : yield* saidSince(now, position)
+  }
+  /** What was said after calls before all of them had results. */
+  async function* overtakingIn(now: Effective): Steps<TurnError, Held | undefined> {
+    const position = !goesOn(ended) && !isHolding ? undefined : overtakenSince(now)
+    return position === undefined ? undefined : yield* saidSince(now, position)
+  }
+  const hasToWait = (held: Held): boolean =>
+    (isHolding && ended?.stopReason === 'pause_turn') || isHeldBack(held, requestOptionsOf(options))
+
+  const requestFor = (now: Effective): E.Either<TurnError, Made> => {
+    // Their form may change with what the endpoint refuses.
+    const requestOptions = requestOptionsOf(options)
+    const rendered = requestOf(now, requestOptions)
+    if (E.isLeft(rendered)) return rendered
+    const request = rendered.right
+    return request.awaits === 'model'
+      ? E.right({ request, requestOptions })
+      : E.left(nothingToAnswer(chat.id))
+  }
+
+  /** Answers calls. Whether the turn has ended, since nothing more can be done about them. */
+  async function* answer(now: Effective, unanswered: Unanswered): Steps<TurnError, boolean> {
+    for (const { use } of unanswered.open.slice(-1)) steps.stepIn(use)
+    const left = yield* answers.answer(now, unanswered)
+    if (!left) return false
+    const last = ended ?? turnedAt(chat.id, now)
+    ended = last && { ...last, ...left }
+    return true
+  }
+
+  /** What a function of the caller's answers. It may take long: the turn ends without it. */
+  async function* heeding<A>(now: Effective, work: () => Promise<A>): Steps<TurnError, A> {
+    const { result } = await watch.during(
+      { context: now.at, seen: now.at, endedBy: ['lost'] },
+      async (ends) => {
+        try {
+          return E.right(await orAborted(work(), ends))
+        } catch (error) {
+          if (!ends.aborted) throw error
+          return E.left(abortedBy(ends))
+        }
+      },
+    )
+    return yield* ok(result)
+  }
+
+  /** Does the next thing that there is to do. Whether the turn has ended. */
+  async function* step(now: Effective): Steps<TurnError, boolean> {
+    const prepared = prepare(chat, now, isPrepared ? current.wanted : undefined)
+    if (prepared) {
+      const made = yield* orAgain(prepared())
+      if (made) history.wrote(made)
+      const written = made?.events.at(-1)
+      if (written?.type === 'Condensed' && written.data)
+        onMarker({ type: 'condensed', position: written.position, covers: written.data.covers })
+      return false
+    }
+    const overtaking = yield* overtakingIn(now)
+    const inOrder =
+      overtaking && sorted(overtaking, waitsForServer(overtaking.before, requestOptionsOf(options)))
+    if (inOrder) {
+      const { results, said: others } = inOrder
+      yield* orAgain(moveBack({ ...overtaking, said: others }, now.at, ...results)())
+      return false
+    }
+    if (overtaking && !isHolding) {
+      const open = unansweredIn(overtaking)
+      if (yield* answers.haveWaited(open)) return yield* answer(now, { open, held: overtaking })
+    }
+    const said = yield* heldIn(now)
+    const asked = (isHolding && said?.before) || now
+    const open = isHolding && said ? unansweredIn(said) : openCalls(now)
+    if (open.length > 0 && goesOn(ended)) return yield* answer(asked, { open })
+    if (steps.isWaiting()) {
+      stopped = yield* heeding(now, () => steps.look(now))
+      // What the user has said meanwhile begins a turn, which is given at once.
+      if (stopped && !isHolding && heldSince(now) === undefined) {
+        ended ??= turnedAt(chat.id, now)
+        return true
+      }
+    }
+    if (!goesOn(ended) && !isHolding) return true
+    if (signal?.aborted) return yield abortedBy(signal)
+    if (prepareStep && !isPrepared) {
+      yield* ok(account.within())
+      const { replies, usage } = account.account()
+      const next = freeze({ step: replies + 1, effective: now, usage })
+      const own = yield* heeding(now, async () => prepareStep(next))
+      current = own
+        ? { ...(yield* ok(options.withStep(own))), emit, watch, ...(signal && { signal }) }
+        : options
+      isPrepared = true
+      return false
+    }
+    const held = said && hasToWait(said) ? said : undefined
+    if (held && held.again.length > 0) {
+      // The request is made of a moment in the log.
+      yield* orAgain(moveBack(held, now.at)())
+      return false
+    }
+    // Before a summary is requested for a turn that has nothing to answer.
+    const rendered = requestFor(held?.before ?? now)
+    // What was held back may have been rewound since.
+    if (E.isLeft(rendered) && !goesOn(ended)) return true
+    const request = yield* ok(rendered)
+    yield* ok(account.within())
+    const fitted = await run(context.step(now))
+    if (E.isLeft(fitted)) failures.add(fitted.left)
+    if ((yield* orAgain(fitted)) !== true) return false
+    const reply = yield* ask(now, request, held)
+    // The next call is another one, unless only the context has to become smaller.
+    if (reply.type !== 'refused') isPrepared = !prepareStep
+    if (reply.type === 'interrupted') isHolding = ended !== undefined
+    if (reply.type === 'recorded') {
+      ;({ ending: ended, isHolding } = reply)
+      steps.stepIn(ended.position, now)
+    }
+    return isOver(ended) && !isHolding && !steps.isWaiting()
+  }
+
+  /** Takes in what waits in the inbox, once it may be said. Whether there was anything. */
+  async function* takeIn(now: Effective, mail: readonly Queued[]): Steps<TurnError, boolean> {
+    if (!isPlaceToSpeak(now, mail) || !(yield* moveIn(chat, mail))) return false
+    // What comes after calls that wait is no word between two replies: it may deny them.
+    isHolding = ended !== undefined && !isLeftWaiting(ended)
+    return true
+  }
+
+  /** Tells of the calls that the turn ends with. */
+  const tellOf = ({ waiting, pending }: Ending): void => {
+    if (waiting.length > 0) emit({ type: 'waiting', why: 'approval', calls: waiting })
+    if (pending.length > 0) emit({ type: 'waiting', why: 'handed-back', calls: pending })
+  }
+
+  /** What the turn has come to. */
+  const turnedAs = (ending: Ending): Turned => {
+    tellOf(ending)
+    const { replies: _, ...cameTo } = account.account()
+    const { calls, tools, condenseFailed } = course
+    const why = stopped ?? (isLeftWaiting(ending) ? 'waiting' : 'stop')
+    return { ...ending, ended: why, calls, ...cameTo, tools, ...(condenseFailed && { condenseFailed }) }
+  }
+
+  /** Somebody else has answered. */
+  async function* answeredBy(ending: Ending, now: Effective): Steps<TurnError, Turned> {
+    yield* account.open(now)
+    return turnedAs(ending)
+  }
+
+  async function* allSteps(): Steps<TurnError, Turned> {
+    for (let isFirst = true; ; isFirst = false) {
+      // At once: on a server, each is a round trip.
+      const [shown, mail] = await Promise.all([run(history()), run(history.mail())])
+      let found = yield* ok(shown)
+      if (yield* takeIn(found, yield* ok(mail))) found = yield* history()
+      const others = isFirst && course.losses > 0 && !isToDo(found) ? turnedAt(chat.id, found) : undefined
+      if (others) return yield* answeredBy(others, found)
+      // Before anything is written for a turn that has nothing to answer.
+      if (isFirst && !(isPrepared && isConfigured(found, current.wanted))) yield* ok(requestFor(found))
+      const hasFinished = ended !== undefined && !goesOn(ended)
+      const now = yield* hold.enter(found, { watch, isFirst, hasFinished })
+      const waitedFor = now !== found && !isToDo(now) ? turnedAt(chat.id, now) : undefined
+      if (waitedFor) return yield* answeredBy(waitedFor, now)
+      if (isFirst) {
+        steps.begin(now)
+        yield* account.open(now)
+      }
+      stopped = undefined
+      const isDone = yield* step(now)
+      // What is queued after this look finds that nobody is busy any more.
+      const late = isDone ? yield* chat.inbox.pending() : []
+      if (late.length > 0 && (yield* takeIn(yield* history(), late))) continue
+      if (isDone && ended) return turnedAs(ended)
+    }
+  }
+
+  const outcome = await run(allSteps())
+  const failed = failures.calls()
+  return E.isLeft(outcome) && failed.length > 0
+    ? yield { ...outcome.left, message: outcome.left.message, failed }
+    : yield* ok(outcome)
+}
+
+const isLeftWaiting = ({ waiting, pending }: Ending): boolean => waiting.length + pending.length > 0

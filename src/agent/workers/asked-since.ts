@@ -1,0 +1,61 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { Conversation } from '../../conversation/conversation.ts'
+import { START } from '../../events/events.ts'
+import type { RecordedTurnFact } from '../../events/turn-events.ts'
+import { caught, type Steps } from '../../result/steps.ts'
+import type { ReadError } from '../../store/errors.ts'
+import type { Turned, TurnError } from '../turn/turned.ts'
+
+/** After which position a turn that has ended early saw nothing more; undefined if it did not end early. */
+const lastSeen = (
+  turned: E.Either<Pick<TurnError, '_tag'>, Turned>,
+  facts: readonly RecordedTurnFact[],
+): number | undefined => {
+  if (E.isRight(turned)) {
+    const { ended, position } = turned.right
+    return ended === 'stop' || ended === 'waiting' ? undefined : position
+  }
+  if (turned.left._tag !== 'TurnCancelled') return undefined
+  return facts.findLast(({ type }) => type === 'TurnCancelled')?.data.at
+}
+
+/** Whether workers were asked for an answer after a position. */
+async function* isAskedAfter(
+  chat: Conversation,
+  position: number,
+  facts: readonly RecordedTurnFact[],
+): Steps<ReadError, boolean> {
+  if (facts.some(({ type, data }) => type === 'TurnRequested' && data.at >= position)) return true
+  return yield* caught<ReadError & Error, boolean>(async () => {
+    for await (const { metadata } of chat.events({ from: position + 1 }))
+      if (metadata.answer !== undefined) return true
+    return false
+  })
+}
+
+/**
+ * Whether workers were asked for an answer after what this conversation's last claim has seen.
+ *
+ * @param claimed the revision of the first claim of the worker that has it
+ */
+export async function* isAskedSinceClaim(chat: Conversation, claimed: number): Steps<ReadError, boolean> {
+  const facts = yield* chat.turnLog.after(claimed - 1)
+  const claim = facts.findLast(({ type }) => type === 'TurnClaimed')
+  return yield* isAskedAfter(chat, claim?.data.at ?? START, facts)
+}
+
+/**
+ * Whether workers were asked for an answer since the last step of a turn that has ended early, or since it was cancelled: then somebody
+ * has to look again, although that turn is over.
+ *
+ * @param facts those of the conversation's turns since the claim
+ */
+export async function* isAskedSince(
+  chat: Conversation,
+  turned: E.Either<Pick<TurnError, '_tag'>, Turned>,
+  facts: readonly RecordedTurnFact[],
+): Steps<ReadError, boolean> {
+  const position = lastSeen(turned, facts)
+  if (position === undefined) return false
+  return yield* isAskedAfter(chat, position, facts)
+}

@@ -1,0 +1,136 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { Conversation } from '../../conversation/conversation.ts'
+import { START } from '../../events/events.ts'
+import type { RecordedTurnFact, TurnFact } from '../../events/turn-events.ts'
+import { run, type Steps } from '../../result/steps.ts'
+import type { StoreError, WriteError } from '../../store/errors.ts'
+import { letGo } from '../turn/claims/letting-go.ts'
+import type { Turned, TurnError } from '../turn/turned.ts'
+import { isAskedSince } from './asked-since.ts'
+import { claim } from './claim.ts'
+import type { OpenStep } from './open-step.ts'
+import { looksAgain, type Outcome, outcomeOf } from './outcome.ts'
+import type { ClaimPlace } from './turns-end.ts'
+
+/** What a worker knows of the conversation that it holds, and may be told meanwhile. */
+export interface Hold {
+  readonly worker: string
+  readonly chat: Conversation
+  /** The step as the worker knows it now. */
+  readonly step: () => OpenStep | undefined
+  /** Ends the turn: the conversation is another's, or the worker stops. */
+  readonly signal: AbortSignal
+  readonly isLost: () => boolean
+  readonly give: (signal: AbortSignal) => Promise<E.Either<TurnError, Turned>>
+}
+
+/** How often a turn is given again because something was said or rewound meanwhile. */
+const maxLooks = 10
+
+/** What a claim at this revision begins with. The claim of a step that nobody has asked for asks for it, so that all know of it. */
+const beforeClaim = ({ isUnasked }: OpenStep, revision: number): readonly TurnFact[] => {
+  const data = { at: START }
+  return [
+    ...(revision < 0 ? [{ type: 'TurnsBegun', data } as const] : []),
+    ...(isUnasked ? [{ type: 'TurnRequested', data } as const] : []),
+  ]
+}
+
+/**
+ * Takes a step: records the claim after the revision that the worker has seen, so that of several one wins.
+ *
+ * @returns the revision of the claim; undefined if the step was parked
+ */
+export async function* take(
+  { chat, worker }: Pick<Hold, 'chat' | 'worker'>,
+  step: OpenStep,
+  { revision, at }: ClaimPlace,
+): Steps<WriteError, number | undefined> {
+  const before = beforeClaim(step, revision)
+  const name = step.isUnasked ? `turns@${revision + before.length}` : step.name
+  const fact = claim({ ...step, name }, worker)
+  const placed: typeof fact = fact.type === 'TurnClaimed' ? { ...fact, data: { ...fact.data, at } } : fact
+  const end = yield* chat.turnLog.append([...before, placed], revision)
+  return fact.type === 'TurnClaimed' ? end.revision : undefined
+}
+
+const isLostIn = (facts: readonly RecordedTurnFact[], worker: string): boolean =>
+  facts.some(({ type, data }) => type === 'TurnParked' || (type === 'TurnClaimed' && data.worker !== worker))
+
+/** Whether something was asked for that the turn has not seen. What cannot be read may have been asked for. */
+const isToContinue = async (
+  chat: Conversation,
+  turned: E.Either<TurnError, Turned>,
+  claimed: number,
+): Promise<boolean> => {
+  const facts = await run(chat.turnLog.after(claimed))
+  if (E.isLeft(facts)) return true
+  const asked = await run(isAskedSince(chat, turned, facts.right))
+  return E.isLeft(asked) || asked.right
+}
+
+/**
+ * Gives turns to the conversation until there is nothing left to do for this worker.
+ *
+ * @param began the step that the worker has claimed: it may be over by then, and known no more
+ * @param claimed the revision of the claim
+ */
+export const attempt = async (
+  hold: Hold,
+  began: Pick<OpenStep, 'name' | 'attempt'>,
+  claimed: number,
+): Promise<Outcome & { readonly step: string }> => {
+  const { chat, worker, step, signal, isLost, give } = hold
+  for (let looks = 1; ; looks++) {
+    // The first turn may have begun to read when the worker knew of no other step.
+    const before = (looks > 1 && step()?.name) || began.name
+    const turned = await give(signal)
+    const isAgain = E.isLeft(turned) && turned.left._tag === 'StaleContext'
+    const isNew = (step()?.name ?? before) !== before
+    if (looks < maxLooks && !signal.aborted && (isAgain || (isNew && looksAgain(turned)))) {
+      // Another may have taken over, of whose calls nothing may be said.
+      const facts = await run(chat.turnLog.after(claimed))
+      if (E.isRight(facts) && !isLostIn(facts.right, worker)) continue
+    }
+    const name = looksAgain(turned) ? before : (step()?.name ?? before)
+    const outcome = outcomeOf(turned, { attempt: began.attempt, isStopping: signal.aborted && !isLost() })
+    if (outcome.reason === 'done' && (await isToContinue(chat, turned, claimed)))
+      return { reason: 'free', step: name }
+    return { ...outcome, step: name }
+  }
+}
+
+/** What a worker leaves a conversation with. */
+type Left = Exclude<Outcome, { readonly reason: 'settled' }> & { readonly step: string }
+/** Number of the attempt that ends, and the errors of those before it. */
+type Attempts = Pick<OpenStep, 'attempt' | 'errors'>
+
+/** What a worker records that leaves a conversation. */
+export const leaving = (
+  worker: string,
+  { step, ...how }: Left,
+  { attempt: attempts, errors }: Attempts,
+): TurnFact<'TurnReleased' | 'TurnParked'> => {
+  if (how.reason !== 'parked') return { type: 'TurnReleased', data: { step, worker, ...how, at: START } }
+  const all = [...errors.slice(0, attempts - 1), how.error]
+  return { type: 'TurnParked', data: { step, attempts, errors: all, at: START } }
+}
+
+/**
+ * Lets go of a conversation, unless it is another's by now. A decision that has come since the claim may not have been seen: whoever is
+ * free looks again.
+ *
+ * @param claimed the revision of the claim
+ */
+export async function* release(
+  { chat, worker }: Pick<Hold, 'chat' | 'worker'>,
+  claimed: number,
+  left: Left,
+  attempts: Attempts,
+): Steps<StoreError | WriteError, void> {
+  yield* letGo(chat.turnLog, claimed, (since) => {
+    if (isLostIn(since, worker)) return undefined
+    const isDecided = left.reason === 'waiting' && since.some(({ type }) => type === 'CallDecided')
+    return leaving(worker, isDecided ? { ...left, reason: 'free' } : left, attempts)
+  })
+}

@@ -1,0 +1,61 @@
+import { run } from '../../result/steps.ts'
+import { tell } from '../../conversation/beside/worker-log.ts'
+import { busyIn } from './runs.ts'
+import { isStandby, type Shift } from './shift.ts'
+
+/** How a worker says that it lives. */
+export interface Beating {
+  /** Says so, if it is time to; from then on again and again. */
+  readonly beat: () => void
+  /** Says so at once: it works otherwise than before. */
+  readonly changed: () => void
+  /** Resolves once all that it has said is recorded, or refused. */
+  readonly stop: () => Promise<void>
+}
+
+/** The share of its TTL after which a worker that has work beats again. */
+export const beatShare = 0.3
+/** An idle worker says less often that it lives. */
+const idleBeats = 20
+
+export const beating = (shift: Shift): Beating => {
+  const { worker, settings, around, runs, over } = shift
+  const { store, actor, clock } = around
+  const every = settings.ttl * beatShare
+  let beatAt = -Infinity
+  let wasBusy = true
+  let cancel = (): void => {}
+  let isOver = false
+  let told: Promise<void> = Promise.resolve()
+
+  const isDue = (): boolean => {
+    const since = clock.now() - beatAt
+    return since >= every * idleBeats || (since >= every && (runs.size > 0 || wasBusy))
+  }
+  const beat = (): void => {
+    cancel()
+    if (over.aborted || isOver) return
+    if (isDue()) {
+      beatAt = clock.now()
+      wasBusy = runs.size > 0
+      const busy = busyIn(runs)
+      const data = isStandby(shift)
+        ? { slots: 0, busy, standby: true as const }
+        : { slots: shift.capacity.slots, busy }
+      // Nobody waits for the store: it may not answer before the next beat is due.
+      const telling = run(tell(store, actor, worker, { type: 'WorkerBeat', data }))
+      told = Promise.all([told, telling]).then(() => undefined)
+    }
+    cancel = clock.after(Math.max(beatAt + every - clock.now(), every / 10), beat)
+  }
+  const stop = (): Promise<void> => {
+    isOver = true
+    cancel()
+    return told
+  }
+  const changed = (): void => {
+    beatAt = -Infinity
+    beat()
+  }
+  return { beat, changed, stop }
+}

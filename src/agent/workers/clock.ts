@@ -1,0 +1,35 @@
+import type { Clock } from '../../conversation/beside/party.ts'
+import { timer } from '../../result/timers.ts'
+
+export type { Clock } from '../../conversation/beside/party.ts'
+
+export const ownClock: Clock = {
+  now: () => performance.now(),
+  after: (ms, run) => {
+    const started = timer(ms, run)
+    return () => clearTimeout(started)
+  },
+}
+
+/** Resolves after so many milliseconds, or when the signal aborts. */
+export const pause = (clock: Clock, ms: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve()
+    const end = (): void => {
+      cancel()
+      signal.removeEventListener('abort', end)
+      resolve()
+    }
+    const cancel = clock.after(ms, end)
+    signal.addEventListener('abort', end)
+  })
+
+/** What work comes to; undefined if that takes longer. */
+export const within = async <A>(clock: Clock, ms: number, work: Promise<A>): Promise<A | undefined> => {
+  const ends = new AbortController()
+  try {
+    return await Promise.race([work, pause(clock, ms, ends.signal).then(() => undefined)])
+  } finally {
+    ends.abort()
+  }
+}

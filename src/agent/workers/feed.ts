@@ -1,0 +1,89 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { inboxStreamOf, streamOf, turnsStreamOf, workerStreamOf } from '../../events/ids.ts'
+import { orThrow } from '../../result/steps.ts'
+import { isTyped } from '../../result/typed.ts'
+import { breath } from '../../store/breath.ts'
+import { type Checkpoint, type EventStore, maxPage, type RecordedEvent } from '../../store/port.ts'
+import { type Clock, pause } from './clock.ts'
+
+/** Who is told what is in a store, in its global order. */
+export interface Listener {
+  readonly event: (event: RecordedEvent) => void
+  /** All that was there has been told: from here on events are told as they are written. */
+  readonly caughtUp: () => void
+  /** The store cannot be read for the moment. */
+  readonly lost: () => void
+}
+
+/** The streams that workers for these conversations follow. */
+export const prefixesOf = (conversations: readonly string[]): readonly string[] => [
+  workerStreamOf(''),
+  ...conversations.flatMap((prefix) => [streamOf(prefix), turnsStreamOf(prefix), inboxStreamOf(prefix)]),
+]
+
+/** Tells everything that is in the store after a checkpoint, unless the signal aborts. @returns how far it was read */
+export const readTo = async (
+  store: EventStore,
+  prefixes: readonly string[],
+  from: Checkpoint | undefined,
+  tell: (event: RecordedEvent) => void,
+  signal?: AbortSignal,
+): Promise<Checkpoint | undefined> => {
+  for (let after = from; ;) {
+    if (signal?.aborted) return after
+    const page = await orThrow(store.readAll({ prefixes, after, limit: maxPage }))
+    for (const event of page.events) tell(event)
+    if (page.checkpoint === undefined || (page.events.length === 0 && page.checkpoint === after)) return after
+    after = page.checkpoint
+    if (page.isEnd) return after
+    await breath()
+  }
+}
+
+const reconnectWait = 250
+
+interface Feeding {
+  readonly clock: Clock
+  readonly signal: AbortSignal
+  /** Where to begin. Tried again, as the reading, if it rejects. */
+  readonly begin: () => Promise<Checkpoint | undefined>
+}
+
+/** Follows streams until the signal aborts or the store is closed or replaced, again and again from where it was if the store was away. */
+export const feed = async (
+  store: EventStore,
+  prefixes: readonly string[],
+  { event, caughtUp, lost }: Listener,
+  { clock, signal, begin }: Feeding,
+): Promise<void> => {
+  let after: Checkpoint | undefined
+  let hasBegun = false
+  const take = (recorded: RecordedEvent): void => {
+    if (signal.aborted) return
+    after = recorded.checkpoint
+    event(recorded)
+  }
+  while (!signal.aborted) {
+    try {
+      if (!hasBegun) after = await begin()
+      hasBegun = true
+      after = await readTo(store, prefixes, after, take, signal)
+      if (signal.aborted) return
+      caughtUp()
+      for await (const followed of store.follow({ prefixes, after, signal, untilBroken: true })) {
+        if (followed.type === 'event') take(followed.event)
+        after = followed.checkpoint
+      }
+      // Without an error it ends only with the store.
+      return
+    } catch (error) {
+      lost()
+      if (isTyped(error) && isStoreGone(E.left(error))) return
+      await pause(clock, reconnectWait, signal)
+    }
+  }
+}
+
+/** Whether a store is closed, or its file is another, so that waiting for it is of no use. */
+export const isStoreGone = (answer: E.Either<{ readonly _tag: string }, unknown>): boolean =>
+  E.isLeft(answer) && (answer.left._tag === 'StoreClosed' || answer.left._tag === 'StoreReplaced')

@@ -1,0 +1,79 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { Conversation } from '../../conversation/conversation.ts'
+import { abortedBy, orAborted } from '../models/aborted.ts'
+import { memo } from '../../projections/memo.ts'
+import { errorText } from '../models/error-text.ts'
+import { caught, run } from '../../result/steps.ts'
+import type { TurnOptions } from '../turn/options.ts'
+import { isRefusedOptions } from '../turn/settle.ts'
+import type { TurnEvent } from '../turn/streamed.ts'
+import type { Turned, TurnError } from '../turn/turned.ts'
+import { turning } from '../turn/turns.ts'
+
+/** An event in a turn that a worker gives. */
+export interface ServedEvent {
+  readonly conversation: string
+  readonly event: TurnEvent
+}
+
+/** An error of a turn that a worker gives. */
+export type GivenError = TurnError & {
+  /** The options are refused, whatever the conversation. */
+  readonly isOfOptions?: boolean
+}
+type Given = E.Either<TurnError, Turned>
+
+/** What a listener throws is its own affair: turns continue. */
+export const quietly =
+  <T>(listener: ((told: T) => void) | undefined) =>
+  (told: T): void => {
+    try {
+      listener?.(told)
+    } catch {
+      // Nobody is there to be told.
+    }
+  }
+
+/** The turns of a handle: each begins with the history that the one before has left. */
+export const turningOf = memo((chat: Conversation) => turning(chat))
+
+const streamed = (
+  chat: Conversation,
+  options: TurnOptions,
+  onEvent: (served: ServedEvent) => void,
+): Promise<Given> =>
+  run(
+    caught<TurnError & Error, Turned>(async () => {
+      for await (const event of turningOf(chat).stream(options)) {
+        onEvent({ conversation: chat.id, event })
+        if (event.type === 'done') return event.turned
+      }
+      throw new Error('the turn has ended without a result')
+    }),
+  )
+
+/**
+ * Gives one turn; whatever goes wrong, in the program's own functions too, is an attempt that has failed.
+ *
+ * @param ends ends the turn
+ */
+export const giveTurn = async (
+  chat: Conversation,
+  ends: AbortSignal,
+  optionsOf: () => TurnOptions | Promise<TurnOptions>,
+  onEvent: ((served: ServedEvent) => void) | undefined,
+): Promise<E.Either<GivenError, Turned>> => {
+  try {
+    const options = await orAborted(optionsOf(), ends)
+    const signal = options.signal ? AbortSignal.any([ends, options.signal]) : ends
+    // What is left of a reply that another worker has to give would stand in its way.
+    const own = { ...options, signal, keepPartial: false }
+    const given = await (onEvent ? streamed(chat, own, quietly(onEvent)) : turningOf(chat).turn(own)())
+    return E.mapLeft((error: TurnError): GivenError =>
+      isRefusedOptions(own, error) ? { ...error, isOfOptions: true } : error,
+    )(given)
+  } catch (error) {
+    if (ends.aborted) return E.left(abortedBy(ends))
+    return E.left({ _tag: 'ModelFailed', message: errorText(error), cause: error })
+  }
+}

@@ -1,0 +1,20 @@
+import type { Actor } from '../../events/events.ts'
+import { workerStreamOf } from '../../events/ids.ts'
+import { ok, type Steps } from '../../result/steps.ts'
+import type { WriteError } from '../../store/errors.ts'
+import type { EventStore } from '../../store/port.ts'
+import { tell } from '../../conversation/beside/worker-log.ts'
+
+/** Whether it is known that somebody has ended who gave turns. If nobody has said so yet, it is recorded. */
+export async function* isGone(store: EventStore, actor: Actor, name: string): Steps<WriteError, boolean> {
+  const forget = store.liveness?.inherit(name)
+  if (forget) {
+    yield* tell(store, actor, name, { type: 'WorkerStopped', data: { reason: 'its process has ended' } })
+    forget()
+    return true
+  }
+  const from = Number.MAX_SAFE_INTEGER
+  const range = { stream: workerStreamOf(name), from, direction: 'backwards', limit: 1 } as const
+  const [last] = yield* ok(store.read(range))
+  return last?.type === 'WorkerStopped'
+}

@@ -1,0 +1,207 @@
+import type { TurnEventData } from '../../events/turn-events.ts'
+import type { RecordedEvent } from '../../store/port.ts'
+import { type Carried, type CarriedStep, carriedStep, type CarriedWorker, restoredStep } from './carried.ts'
+import { type Fairness, fairness } from './fairness.ts'
+import { type Lanes, lanes } from './lanes.ts'
+import { bereaved, evolved, type OpenStep, tenantOf } from './open-step.ts'
+import { policyFor, type WorkPolicy } from './policy.ts'
+import { type Progress, progress } from './progress.ts'
+import { recent } from './recent.ts'
+import { beginsSample, conversationIn, mayMatter, readEvent, seenEvent, seenWorker } from './seen.ts'
+import { type Spending, spending } from './spending.ts'
+
+/** A worker as its observers know it. */
+export interface KnownWorker extends Omit<CarriedWorker, 'worker'> {
+  /** When anything was last received from it, by the observer's own clock. */
+  readonly heardAt: number
+}
+
+/** What an observer of the streams knows: a fold over their events, and when it received them. */
+export interface Known {
+  readonly steps: ReadonlyMap<string, OpenStep>
+  readonly workers: ReadonlyMap<string, KnownWorker>
+  /** The conversations of which workers begin no step. */
+  readonly paused: ReadonlySet<string>
+  readonly policy: WorkPolicy
+  readonly progress: Omit<Progress, 'changed'>
+  readonly lanes: Omit<Lanes, 'changed'>
+  readonly spending: Spending
+  readonly fairness: Fairness
+  /** The last revision of the stream of a conversation's turns; undefined if nothing of it was received. */
+  readonly turnsAt: (conversation: string) => number | undefined
+  /** The last revision of a conversation's inbox; undefined if nothing of it was received. */
+  readonly mailAt: (conversation: string) => number | undefined
+  /** Who claimed the conversation last, if that was received, and which of all claims that was. */
+  readonly lastClaim: (conversation: string) => LastClaim | undefined
+  /** How many claims there were. */
+  readonly claims: () => number
+  /** Whether a worker stands by, or did within so many milliseconds before: another is about to take its place. */
+  readonly hasStandby: (now: number, within: number) => boolean
+  /** Takes in the next event of the store. */
+  readonly see: (event: RecordedEvent, now: number) => void
+  /** What was not received meanwhile was lost on the way: every worker is given its whole time again. */
+  readonly reconnected: (now: number) => void
+  /** Forgets workers that nothing was heard of since then and that hold nothing. */
+  readonly forget: (since: number) => void
+  /** What is known now, for an observer that begins after the last event. */
+  readonly carried: () => Carried
+  /** Begins with what was carried, instead of all events before it. */
+  readonly restore: (carried: Carried, now: number) => void
+}
+
+interface LastClaim {
+  readonly worker: string
+  readonly order: number
+}
+
+/**
+ * @param serves whether a conversation matters
+ * @param answersAll whether whatever awaits the model is to be answered, and not only what somebody has asked for
+ */
+export const knownBy = (
+  serves: (conversation: string) => boolean,
+  policy: WorkPolicy = {},
+  answersAll = false,
+): Known => {
+  const steps = new Map<string, OpenStep>()
+  /** Of conversations to which only programs give turns: nobody has asked workers. */
+  const others = new Map<string, OpenStep>()
+  const workers = new Map<string, KnownWorker>()
+  const turns = recent<number>(steps)
+  const mail = recent<number>(steps)
+  const lastClaims = recent<LastClaim>(steps)
+  const paused = new Set<string>()
+  /** Forks in which a model is asked again: what they await is what whoever began them asks for. */
+  const samples = new Set<string>()
+  const counts = progress()
+  const open = lanes()
+  const spent = spending(policy.prices)
+  const fair = fairness((tenant) => policyFor(policy, tenant).weight ?? 1)
+  let claims = 0
+  /** When a worker last ceased to stand by. */
+  let standbyLeft = -Infinity
+  /** A conversation whose model has finished, if the write that said so says no more. */
+  let over: string | undefined
+
+  const setStep = (conversation: string, step: OpenStep | undefined): void => {
+    const asked = step?.isProgram ? undefined : step
+    counts.changed(steps.get(conversation), asked)
+    open.changed(conversation, steps.get(conversation), asked)
+    if (asked) steps.set(conversation, asked)
+    else steps.delete(conversation)
+    if (step?.isProgram) others.set(conversation, step)
+    else others.delete(conversation)
+  }
+
+  const claimed = (
+    conversation: string,
+    { worker, isTurn }: Pick<TurnEventData['TurnClaimed'], 'worker' | 'isTurn'>,
+    heard: string,
+    now: number,
+  ): void => {
+    lastClaims.set(conversation, { worker, order: claims++ })
+    const step = steps.get(conversation)
+    if (step) fair.claimed(tenantOf(step))
+    // A program takes no steps of its own accord.
+    workers.set(worker, { ...(isTurn && { slots: 0 }), ...workers.get(worker), heard, heardAt: now })
+  }
+
+  const seeWorker = (event: RecordedEvent, now: number): void => {
+    const seen = seenWorker(event)
+    if (!seen) return
+    const { worker, what, slots, isStandby, time } = seen
+    const { isPaused, ...known } = workers.get(worker) ?? { heard: time, heardAt: now }
+    if (known.isStandby && (what === 'stopped' || (what === 'said' && !isStandby))) standbyLeft = now
+    if (what === 'paused') workers.set(worker, { ...known, isPaused: true })
+    if (what === 'resumed') workers.set(worker, known)
+    if (what === 'said')
+      workers.set(worker, {
+        ...(isPaused && { isPaused }),
+        ...(isStandby && { isStandby }),
+        slots,
+        heard: time,
+        heardAt: now,
+      })
+    if (what !== 'stopped') return
+    workers.delete(worker)
+    for (const [conversation, step] of steps)
+      if (step.holder === worker) setStep(conversation, bereaved(conversation, step, now))
+    for (const [conversation, { holder }] of others) if (holder === worker) others.delete(conversation)
+  }
+
+  const seeTurns = (conversation: string, { type, revision }: RecordedEvent): void => {
+    turns.set(conversation, revision)
+    if (type === 'TurnsPaused') paused.add(conversation)
+    if (type === 'TurnsResumed') paused.delete(conversation)
+  }
+
+  const seeConversation = (conversation: string, event: RecordedEvent, now: number): void => {
+    if (event.stream.startsWith('turns-')) seeTurns(conversation, event)
+    if (event.stream.startsWith('inbox-')) mail.set(conversation, event.revision)
+    if (answersAll && beginsSample(event)) samples.add(conversation)
+    const isAnswered = answersAll && !samples.has(conversation)
+    const before = steps.get(conversation) ?? others.get(conversation)
+    if (!before && !isAnswered && !mayMatter(event)) return
+    const read = readEvent(event)
+    if (before && before.stage !== 'over') spent.see(tenantOf(before), read)
+    const seen = seenEvent(conversation, read)
+    const step = evolved(before, seen, now, isAnswered)
+    if (over !== undefined && over !== conversation) setStep(over, undefined)
+    over = step?.stage === 'over' ? conversation : undefined
+    setStep(conversation, step)
+    if (seen.what.type === 'TurnClaimed') claimed(conversation, seen.what.data, seen.time, now)
+  }
+
+  const restoreStep = ({ conversation, turnsAt, ...step }: CarriedStep, now: number): void => {
+    setStep(conversation, restoredStep(step, now))
+    if (turnsAt !== undefined) turns.set(conversation, turnsAt)
+    if (step.stage === 'over') over = conversation
+  }
+
+  return {
+    steps,
+    workers,
+    paused,
+    policy,
+    progress: counts,
+    lanes: open,
+    spending: spent,
+    fairness: fair,
+    turnsAt: (conversation) => turns.get(conversation),
+    mailAt: (conversation) => mail.get(conversation),
+    lastClaim: (conversation) => lastClaims.get(conversation),
+    claims: () => claims,
+    hasStandby: (now, within) =>
+      now - standbyLeft < within || workers.values().some(({ isStandby }) => isStandby),
+    see: (event, now) => {
+      const conversation = conversationIn(event.stream)
+      if (conversation === undefined) seeWorker(event, now)
+      else if (serves(conversation)) seeConversation(conversation, event, now)
+    },
+    reconnected: (now) => {
+      for (const [worker, known] of workers) workers.set(worker, { ...known, heardAt: now })
+    },
+    forget: (since) => {
+      for (const [worker, { heardAt }] of workers)
+        if (heardAt < since && counts.withWorker(worker) === 0) workers.delete(worker)
+    },
+    carried: () => ({
+      steps: [...steps, ...others]
+        .toSorted(([, one], [, other]) => one.waitsSince - other.waitsSince)
+        .map(([conversation, step]) => carriedStep(conversation, step, turns.get(conversation))),
+      workers: [...workers].map(([worker, { heard, slots, isPaused, isStandby }]) => {
+        return { worker, heard, slots, ...(isPaused && { isPaused }), ...(isStandby && { isStandby }) }
+      }),
+      claims,
+      paused: [...paused],
+      spending: spent.carried(),
+    }),
+    restore: (carried, now) => {
+      claims = carried.claims
+      for (const step of carried.steps) if (serves(step.conversation)) restoreStep(step, now)
+      for (const { worker, ...its } of carried.workers) workers.set(worker, { ...its, heardAt: now })
+      for (const conversation of carried.paused ?? []) if (serves(conversation)) paused.add(conversation)
+      spent.restore(carried.spending ?? [])
+    },
+  }
+}

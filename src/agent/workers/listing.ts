@@ -1,0 +1,94 @@
+import { orThrow } from '../../result/steps.ts'
+import { checkedOptions, type Fields, kinds, oneOf } from '../../store/options.ts'
+import type { EventStore } from '../../store/port.ts'
+import { prefixesOf, readTo } from './feed.ts'
+import { type Held, standingOf } from './holding.ts'
+import { type Known, knownBy } from './known.ts'
+import type { OpenStep } from './open-step.ts'
+import { checkedPolicy, type WorkPolicy } from './policy.ts'
+import { restored } from './settled.ts'
+
+/** `open`: for a worker to take; `claimed`: one has it; `waiting`: for an approval or a result; `parked`: its attempts have failed. */
+export type StepState = 'open' | 'claimed' | 'waiting' | 'parked'
+
+export interface StepsOptions {
+  /** Only steps of this state. Default: all. */
+  readonly state?: StepState | undefined
+  /** Only conversations whose id begins with one of these. Default: all. */
+  readonly conversations?: readonly string[] | undefined
+  /** That of the workers: to say which steps it holds back. */
+  readonly policy?: WorkPolicy | undefined
+}
+
+const fields: Fields<StepsOptions> = {
+  state: oneOf(['open', 'claimed', 'waiting', 'parked'] satisfies readonly StepState[]),
+  conversations: kinds.texts,
+  policy: kinds.anything,
+}
+
+/** Something that workers are asked to do, as the log says. */
+export interface OpenStepInfo {
+  readonly conversation: string
+  readonly state: StepState
+  /** Why no worker takes it, though it is open; by the `policy`, as far as tenants are concerned. */
+  readonly held?: Held
+  /** Names the step: the stream and the revision of the event that made it. */
+  readonly step: string
+  /** When that was recorded: ISO 8601, UTC. */
+  readonly since: string
+  /** How many attempts were begun. */
+  readonly attempt: number
+  /** The worker that has it: it may have died since. */
+  readonly holder?: string
+  /** How earlier attempts ended, the last one last. */
+  readonly errors: readonly string[]
+  readonly tenant?: string
+  readonly priority?: number
+}
+
+/** The state of a step; undefined if nothing is left to do. */
+export const stateOf = ({ stage, holder }: OpenStep): StepState | undefined => {
+  if (stage === 'over') return undefined
+  return stage === 'open' && holder !== undefined ? 'claimed' : stage
+}
+
+/** What the log says of a step; undefined if nothing is left to do. */
+const stepInfo = (conversation: string, step: OpenStep, held?: Held): OpenStepInfo | undefined => {
+  const state = stateOf(step)
+  if (state === undefined) return undefined
+  const { tenant, priority } = step.asking
+  return {
+    conversation,
+    state,
+    ...(state === 'open' && held && { held }),
+    step: step.name,
+    since: step.since,
+    attempt: step.attempt - 1,
+    ...(step.holder !== undefined && { holder: step.holder }),
+    errors: step.errors,
+    ...(tenant !== undefined && { tenant }),
+    ...(priority !== undefined && { priority }),
+  }
+}
+
+/** What workers are asked to do, the oldest first. */
+export const stepInfos = (known: Known): readonly OpenStepInfo[] => {
+  const { held } = standingOf(known, Date.now())
+  return [...known.steps]
+    .flatMap(([conversation, step]) => stepInfo(conversation, step, held(conversation, step)?.why) ?? [])
+    .toSorted((one, other) => (one.since < other.since ? -1 : 1))
+}
+
+/** What workers are asked to do now, the oldest first. Reads what workers have settled, and the events after it. Iteration throws a `StoreError` or `InvalidInput`. */
+export async function* listSteps(
+  store: EventStore,
+  options?: StepsOptions,
+): AsyncGenerator<OpenStepInfo, void> {
+  const { state, conversations = [''], policy } = await orThrow(checkedOptions(options, fields))
+  const serves = (id: string): boolean => conversations.some((prefix) => id.startsWith(prefix))
+  const known = knownBy(serves, await orThrow(checkedPolicy(policy)))
+  const from = await restored(store, conversations, known, 0)
+  let order = 1
+  await readTo(store, prefixesOf(conversations), from, (event) => known.see(event, order++))
+  for (const info of stepInfos(known)) if (state === undefined || state === info.state) yield info
+}

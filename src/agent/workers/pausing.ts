@@ -1,0 +1,52 @@
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { checkJson } from '../../events/check.ts'
+import type { Actor } from '../../events/events.ts'
+import { workerStreamOf } from '../../events/ids.ts'
+import type { WorkerFact } from '../../events/worker-events.ts'
+import { ok, type Steps, task } from '../../result/steps.ts'
+import type { WriteError } from '../../store/errors.ts'
+import type { EventStore } from '../../store/port.ts'
+import { tell } from '../../conversation/beside/worker-log.ts'
+import { type PauseOptions, type ResumeOptions, whoSchema } from './requests.ts'
+
+/** There is no such worker, or it has stopped: `workers` lists those that there are. Nothing was recorded. */
+export interface WorkerNotFound {
+  readonly _tag: 'WorkerNotFound'
+  readonly message: string
+  readonly worker: string
+}
+export type WorkerError = WorkerNotFound | WriteError
+
+const workerNotFound = (worker: string): WorkerNotFound => ({
+  _tag: 'WorkerNotFound',
+  message: `there is no worker ${worker}, or it has stopped: list the workers to see which there are`,
+  worker,
+})
+
+/** Has a worker begin nothing, or continue. Errors: `WorkerNotFound` for one that has never beaten, or has stopped. */
+export const pausing = (store: EventStore, actor: Actor) => {
+  async function* told(worker: string, fact: WorkerFact): Steps<WorkerError, void> {
+    const [last] = yield* ok(
+      store.read({
+        stream: workerStreamOf(worker),
+        from: Number.MAX_SAFE_INTEGER,
+        direction: 'backwards',
+        limit: 1,
+      }),
+    )
+    if (!last || last.type === 'WorkerStopped') return yield workerNotFound(worker)
+    yield* tell(store, actor, worker, fact)
+  }
+  return {
+    pauseWorker: (worker: string, options: PauseOptions): TaskEither<WorkerError, void> =>
+      task(async function* (): Steps<WorkerError, void> {
+        const data = yield* ok(checkJson(whoSchema, options))
+        yield* told(worker, { type: 'WorkerPaused', data })
+      }),
+    resumeWorker: (worker: string, options: ResumeOptions): TaskEither<WorkerError, void> =>
+      task(async function* (): Steps<WorkerError, void> {
+        const data = yield* ok(checkJson(whoSchema, options))
+        yield* told(worker, { type: 'WorkerResumed', data })
+      }),
+  }
+}

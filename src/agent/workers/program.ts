@@ -1,0 +1,49 @@
+import { randomUUID } from 'node:crypto'
+import type { Actor } from '../../events/events.ts'
+import type { Party } from '../../conversation/beside/party.ts'
+import { run } from '../../result/steps.ts'
+import type { EventStore } from '../../store/port.ts'
+import { beatShare } from './beating.ts'
+import { tell } from '../../conversation/beside/worker-log.ts'
+import type { Clock } from './clock.ts'
+import { isGone } from './gone.ts'
+import { often } from './vigil.ts'
+
+/** A program that gives turns: it shows that it lives as workers do, but only during turns that take long, and takes no steps. */
+export const programOn = (store: EventStore, actor: Actor, clock: Clock): Party => {
+  const id = `program-${randomUUID()}`
+  /** For how long each of its turns may be silent. */
+  const lives = new Set<{ readonly ttl: number }>()
+  let release: (() => void) | undefined
+  let cancel = (): void => {}
+
+  const wind = (): void => {
+    cancel()
+    if (lives.size === 0) return
+    const ttl = Math.min(...[...lives].map((life) => life.ttl))
+    cancel = clock.after(ttl * beatShare, () => void beat())
+  }
+  const beat = async (): Promise<void> => {
+    wind()
+    await run(tell(store, actor, id, { type: 'WorkerBeat', data: { slots: 0, busy: lives.size } }))
+  }
+  return {
+    id,
+    isWorker: false,
+    clock,
+    holds: new Set(),
+    live: (ttl) => {
+      const life = { ttl }
+      if (lives.size === 0) release = store.liveness?.hold(id)
+      lives.add(life)
+      wind()
+      return () => {
+        lives.delete(life)
+        if (lives.size === 0) release?.()
+        wind()
+      }
+    },
+    isGone: (other) => isGone(store, actor, other),
+    lookEvery: store.liveness ? often : Infinity,
+  }
+}

@@ -1,0 +1,120 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { z } from 'zod'
+import type { Conversation } from '../../conversation/conversation.ts'
+import { objectOf, splitEnvelope } from '../../conversation/writing/envelope.ts'
+import { checkJson } from '../../events/check.ts'
+import { type Actor, type Asking, askingShape } from '../../events/events.ts'
+import type { RecordedTurnFact } from '../../events/turn-events.ts'
+import type { Answer, Way } from '../../result/answer.ts'
+import { ok, orThrow, type Steps, task } from '../../result/steps.ts'
+import { checkedOptions, type Fields, kinds } from '../../store/options.ts'
+import type { NoteError, ReadError } from '../../store/errors.ts'
+import { recordFact } from '../turn/say/record-fact.ts'
+
+/** Who has a parked step tried again, and why. */
+export interface UnparkOptions {
+  readonly by: string
+  readonly reason?: string | undefined
+}
+/** Who has workers begin nothing, and why. */
+export interface PauseOptions {
+  readonly by: string
+  readonly reason?: string | undefined
+}
+/** Who has workers continue, and why. */
+export interface ResumeOptions {
+  readonly by: string
+  readonly reason?: string | undefined
+}
+/** How an answer is requested. Repeated under the same `commandId`, it is requested once. */
+export interface AnswerRequest extends Asking {
+  readonly commandId?: string | undefined
+  readonly actor?: Actor | undefined
+}
+/** Which facts of a conversation's turns to give. */
+export interface TurnFactsOptions {
+  /** Those recorded while the conversation ended at this position or later. Default 0. */
+  readonly from?: number | undefined
+  /** Continue with new ones, until the signal aborts or the store closes. Default false. */
+  readonly follow?: boolean | undefined
+  readonly signal?: AbortSignal | undefined
+}
+export type RequestError = NoteError | ReadError
+
+const factsFields: Fields<TurnFactsOptions> = { from: kinds.last, follow: kinds.flag, signal: kinds.signal }
+
+/** Who does something about workers, and why. */
+export const whoSchema = z.strictObject({
+  by: z.string().min(1, { error: 'say who does it' }),
+  reason: z.string().optional(),
+})
+
+/** What people ask of workers. */
+export interface Requesting<W extends Way = 'task'> {
+  /**
+   * Asks workers to answer what is there, as `append` with `answer` does. Errors: `ConversationNotFound`, or a `ReadError`.
+   *
+   * @example
+   * await chat.request({ tenant: 'acme', priority: 1 })
+   */
+  readonly request: (options?: AnswerRequest) => Answer<W, RequestError, void>
+  /**
+   * Has a parked step tried again. Errors: `ConversationNotFound`, or a `ReadError`.
+   *
+   * @example
+   * await chat.unpark({ by: 'ann', reason: 'the key is valid again' })
+   */
+  readonly unpark: (options: UnparkOptions) => Answer<W, RequestError, void>
+  /**
+   * Has workers begin no step of the conversation until it is resumed: what is requested meanwhile waits. A turn in progress continues
+   * (`cancel` ends it), and what people say, rewind or decide is recorded as ever. Errors: `ConversationNotFound`, or a `ReadError`.
+   *
+   * @example
+   * await chat.pause({ by: 'ann', reason: 'to be looked at' })
+   */
+  readonly pause: (options: PauseOptions) => Answer<W, RequestError, void>
+  /**
+   * Has workers serve a paused conversation again. Errors: `ConversationNotFound`, or a `ReadError`.
+   *
+   * @example
+   * await chat.resume({ by: 'ann' })
+   */
+  readonly resume: (options: ResumeOptions) => Answer<W, RequestError, void>
+  /**
+   * What turns recorded beside the conversation, in order: requests, claims, releases, calls that wait, decisions, cancellations.
+   * Iteration throws a `StoreError` or `InvalidInput`.
+   *
+   * @example
+   * for await (const { type, data, metadata } of chat.turnFacts()) console.log(metadata.time, type, data)
+   */
+  readonly turnFacts: (options?: TurnFactsOptions) => AsyncIterable<RecordedTurnFact>
+}
+
+/** What people ask of workers about a conversation. */
+export const requesting = (chat: Conversation): Requesting => ({
+  request: (options = {}) =>
+    task(async function* (): Steps<RequestError, void> {
+      const { input, envelope } = yield* ok(E.flatMap(splitEnvelope)(objectOf(options)))
+      const asking = yield* ok(checkJson(z.strictObject(askingShape), input))
+      yield* recordFact(chat, (at) => ({ type: 'TurnRequested', data: { ...asking, at } }), envelope)
+    }),
+  unpark: (options) =>
+    task(async function* (): Steps<RequestError, void> {
+      const who = yield* ok(checkJson(whoSchema, options))
+      yield* recordFact(chat, (at) => ({ type: 'TurnUnparked', data: { ...who, at } }))
+    }),
+  pause: (options) =>
+    task(async function* (): Steps<RequestError, void> {
+      const who = yield* ok(checkJson(whoSchema, options))
+      yield* recordFact(chat, (at) => ({ type: 'TurnsPaused', data: { ...who, at } }))
+    }),
+  resume: (options) =>
+    task(async function* (): Steps<RequestError, void> {
+      const who = yield* ok(checkJson(whoSchema, options))
+      yield* recordFact(chat, (at) => ({ type: 'TurnsResumed', data: { ...who, at } }))
+    }),
+  turnFacts: async function* (options) {
+    const { from = 0, follow = false, signal } = await orThrow(checkedOptions(options, factsFields))
+    yield* chat.turnLog.since(from, follow, signal)
+  },
+})

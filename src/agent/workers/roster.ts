@@ -1,0 +1,74 @@
+import { orThrow } from '../../result/steps.ts'
+import { pause } from '../../result/timers.ts'
+import { checkedOptions, type Fields, kinds } from '../../store/options.ts'
+import type { EventStore } from '../../store/port.ts'
+import { prefixesOf, readTo } from './feed.ts'
+import { type Known, knownBy } from './known.ts'
+import { type OpenStepInfo, stepInfos } from './listing.ts'
+import { restored } from './settled.ts'
+
+export interface RosterOptions {
+  /** How often to look, in milliseconds. Default: once. */
+  readonly every?: number | undefined
+  /** Ends the iteration. */
+  readonly signal?: AbortSignal | undefined
+}
+
+const fields: Fields<RosterOptions> = { every: kinds.several, signal: kinds.signal }
+
+/** A worker that has not said that it has stopped: it may have died since. */
+export interface WorkerInfo {
+  readonly worker: string
+  /** When it last said something: ISO 8601, UTC. */
+  readonly heard: string
+  /** How many conversations it works on at once: fewer than it may, while the API refuses calls. Unknown until its first beat. */
+  readonly slots?: number
+  /** Whether it begins no step until it is resumed. */
+  readonly paused: boolean
+  /** What it works on, and since when (ISO 8601, UTC). */
+  readonly steps: readonly (Pick<OpenStepInfo, 'conversation' | 'step' | 'attempt'> & {
+    readonly since: string
+  })[]
+}
+
+/** Who works on what. */
+export interface Roster {
+  readonly workers: readonly WorkerInfo[]
+  /** What workers are asked to do, the oldest first. */
+  readonly steps: readonly OpenStepInfo[]
+  /** How many claims there were. */
+  readonly claims: number
+}
+
+const rosterOf = (known: Known): Roster => {
+  const steps = stepInfos(known)
+  const held = Map.groupBy(steps, ({ holder }) => holder)
+  const workers = [...known.workers].map(([worker, { heard, slots, isPaused = false }]) => ({
+    worker,
+    heard,
+    ...(slots !== undefined && { slots }),
+    paused: isPaused,
+    steps: (held.get(worker) ?? []).map(({ conversation, step, attempt }) => {
+      return { conversation, step, attempt, since: known.steps.get(conversation)?.claimedAt ?? heard }
+    }),
+  }))
+  // A program works on what it has claimed, and on nothing else.
+  const working = workers.filter((each) => each.slots !== 0 || each.steps.length > 0)
+  return { workers: working, steps, claims: known.claims() }
+}
+
+/** Who works on what, once or again and again. Each event is read once. Iteration throws a `StoreError` or `InvalidInput`. */
+export async function* rosters(store: EventStore, options?: RosterOptions): AsyncGenerator<Roster, void> {
+  const { every, signal } = await orThrow(checkedOptions(options, fields))
+  const known = knownBy(() => true)
+  const all = ['']
+  let after = await restored(store, all, known, 0)
+  let order = 1
+  while (!signal?.aborted) {
+    after = await readTo(store, prefixesOf(all), after, (event) => known.see(event, order++), signal)
+    if (signal?.aborted) return
+    yield rosterOf(known)
+    if (every === undefined) return
+    await pause(every, signal)
+  }
+}

@@ -1,0 +1,154 @@
+import type { Asking } from '../../events/events.ts'
+import { conversationOf, queuedIn, turnedIn, workerOf } from '../../events/ids.ts'
+import { type Fields, isFields } from '../../events/json.ts'
+import type { TurnEventData, TurnEventType } from '../../events/turn-events.ts'
+import { counterfactualActor } from '../../events/worker-events.ts'
+import type { RecordedEvent } from '../../store/port.ts'
+
+// What workers have to know of stored events, read without loading or decoding any history.
+
+/** Something that was recorded in, or beside, a conversation. */
+export interface SeenEvent {
+  readonly conversation: string
+  /** Names the event, and the step that it opens. */
+  readonly name: string
+  readonly commandId: string
+  /** ISO 8601, UTC: for people. */
+  readonly time: string
+  /** It asks for an answer. */
+  readonly asks?: Asking | undefined
+  readonly what: What
+}
+
+/** `said`: the model has to answer it; `goes-on`: the same step continues; `final`: the model has finished. */
+type What =
+  | { readonly type: 'said' | 'goes-on' | 'final' | 'rewound' | 'forked' | 'queued' | 'taken' | 'other' }
+  | { readonly [T in TurnEventType]: { readonly type: T; readonly data: TurnEventData[T] } }[TurnEventType]
+
+/** Something that a worker has said of itself, or somebody else of it. */
+export interface SeenWorker {
+  readonly worker: string
+  /** `said`: by the worker, so it lives. */
+  readonly what: 'said' | 'stopped' | 'paused' | 'resumed'
+  /** ISO 8601, UTC: for people. */
+  readonly time: string
+  readonly slots?: number
+  readonly isStandby?: true
+}
+
+/** Others may have streams of such names on a server: what is no JSON says nothing, and must stop no worker. */
+export const fieldsIn = (json: string): Fields => {
+  try {
+    const value: unknown = JSON.parse(json)
+    return isFields(value) ? value : {}
+  } catch {
+    return {}
+  }
+}
+
+const askingOf = (asked: unknown): Asking | undefined =>
+  asked === true ? {} : isFields(asked) ? asked : undefined
+
+/** Whether an event matters even if nothing is known of its conversation: it asks for an answer, or a program gives a turn. */
+export const mayMatter = ({ type, metadata }: RecordedEvent): boolean =>
+  type === 'TurnRequested' || type === 'TurnClaimed' || metadata.includes('"answer":')
+
+/** Whether an event begins a fork in which a model is asked again. */
+export const beginsSample = ({ type, metadata }: RecordedEvent): boolean => {
+  if (type !== 'Forked') return false
+  const { actor } = fieldsIn(metadata)
+  return isFields(actor) && actor['kind'] === counterfactualActor
+}
+
+/** Whether the model has finished with a reply. */
+export const isFinal = ({ content, origin }: Pick<MessageFields, 'content' | 'origin'>): boolean => {
+  const stopReason = isFields(origin) ? origin['stopReason'] : undefined
+  const blocks: readonly unknown[] = Array.isArray(content) ? content : []
+  const calls = blocks.some((block) => isFields(block) && block['type'] === 'tool_use')
+  const isCalling = calls && (stopReason === undefined || stopReason === 'tool_use')
+  return !isCalling && stopReason !== 'pause_turn'
+}
+
+interface MessageFields {
+  readonly role?: unknown
+  readonly content?: unknown
+  readonly origin?: unknown
+}
+
+const messageIn = (message: MessageFields): What => {
+  if (message.role === 'user') return { type: 'said' }
+  if (message.role !== 'assistant') return { type: 'other' }
+  return { type: isFinal(message) ? 'final' : 'goes-on' }
+}
+
+const turnFacts: ReadonlySet<string> = new Set<TurnEventType>([
+  'TurnRequested',
+  'TurnClaimed',
+  'TurnReleased',
+  'TurnParked',
+  'TurnUnparked',
+  'TurnCancelled',
+  'CallDecided',
+])
+
+/** A stored event whose JSON was read, once for all who look at it. */
+export interface ReadEvent extends Pick<RecordedEvent, 'stream' | 'revision' | 'type'> {
+  /** Empty where nobody looks at it. */
+  readonly data: Fields
+  readonly metadata: Fields
+}
+
+const isLookedAt = (type: string): boolean =>
+  type === 'MessageAppended' || type === 'Condensed' || turnFacts.has(type)
+
+export const readEvent = ({ stream, revision, type, data, metadata }: RecordedEvent): ReadEvent => {
+  const read = isLookedAt(type) ? fieldsIn(data) : {}
+  return { stream, revision, type, data: read, metadata: fieldsIn(metadata) }
+}
+
+const whatOf = ({ type, data }: ReadEvent): What => {
+  if (type === 'MessageAppended') return messageIn(data)
+  if (type === 'Rewound') return { type: 'rewound' }
+  if (type === 'Forked') return { type: 'forked' }
+  if (type === 'Queued') return { type: 'queued' }
+  if (type === 'Taken') return { type: 'taken' }
+  return turnFacts.has(type) ? ({ type, data } as What) : { type: 'other' }
+}
+
+/** The conversation that an event is about, if it is about one. */
+export const conversationIn = (stream: string): string | undefined =>
+  conversationOf(stream) ?? turnedIn(stream) ?? queuedIn(stream)
+
+export const seenEvent = (conversation: string, event: ReadEvent): SeenEvent => {
+  const { metadata } = event
+  const what = whatOf(event)
+  const { tenant, priority } = what.type === 'TurnRequested' ? what.data : {}
+  const requested = { ...(tenant !== undefined && { tenant }), ...(priority !== undefined && { priority }) }
+  return {
+    conversation,
+    name: `${event.stream.slice(0, event.stream.indexOf('-'))}@${event.revision}`,
+    commandId: String(metadata['commandId']),
+    time: String(metadata['time']),
+    asks: what.type === 'TurnRequested' ? requested : askingOf(metadata['answer']),
+    what,
+  }
+}
+
+const saidOf: Readonly<Record<string, SeenWorker['what']>> = {
+  WorkerStopped: 'stopped',
+  WorkerPaused: 'paused',
+  WorkerResumed: 'resumed',
+}
+
+export const seenWorker = ({ stream, type, data, metadata }: RecordedEvent): SeenWorker | undefined => {
+  const worker = workerOf(stream)
+  if (worker === undefined) return undefined
+  const { slots, standby } = fieldsIn(data)
+  return {
+    worker,
+    what: saidOf[type] ?? 'said',
+    time: String(fieldsIn(metadata)['time']),
+    ...(typeof slots === 'number' && { slots }),
+    ...(standby === true && { isStandby: true as const }),
+  }
+}

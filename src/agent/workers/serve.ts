@@ -1,0 +1,143 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { Conversation } from '../../conversation/conversation.ts'
+import { run } from '../../result/steps.ts'
+import { isAskedSinceClaim } from './asked-since.ts'
+import { attempt, release, take } from './attempt.ts'
+import { adapted, takenAs } from './capacity.ts'
+import { pause } from './clock.ts'
+import { isStoreGone } from './feed.ts'
+import { isWithinLimit } from './holding.ts'
+import type { Known } from './known.ts'
+import { isSeenWhole, type OpenStep, tenantOf } from './open-step.ts'
+import { policyFor } from './policy.ts'
+import type { Run, Signals, StepTaken } from './runs.ts'
+import { patience, type Shift, type WorkerSettings } from './shift.ts'
+import { countClaim, tracedAttempt } from './traced.ts'
+import { placeOfClaim } from './turns-end.ts'
+
+/** How an attempt ended; the step is the one that it left. */
+type Ended = Awaited<ReturnType<typeof attempt>> | { readonly reason: 'lost' }
+type LetGo = Parameters<typeof release>[2]
+
+/** What the worker knows has come as far as its claim. */
+export const hasSeenClaim = ({ known }: Shift, { conversation, claimed = 0 }: Run): boolean =>
+  (known.turnsAt(conversation) ?? -1) >= claimed
+
+/** Whether the conversation is this worker's, as far as it knows. */
+const holds = ({ worker, known }: Shift, { conversation }: Run): boolean => {
+  const step = known.steps.get(conversation)
+  return step?.holder === worker && step.stage !== 'over'
+}
+
+/** Takes a step and gives it turns; then lets go of the conversation, once the worker knows that it has. */
+export const serve = async (shift: Shift, its: Run, step: OpenStep, signals: Signals): Promise<void> => {
+  if (!(await claimed(shift, its, step))) return
+  signals.claimed(its)
+  const ended = await begun(shift, its, step, signals)
+  if (ended.reason === 'lost') return
+  if (ended.reason !== 'settled') await letGo(shift, its, ended)
+  its.isOver = true
+  signals.freed(its)
+  await shift.watch.until(() => hasSeenClaim(shift, its) && !holds(shift, its), patience)
+  // The model has finished, but not by what the log says of it.
+  if (holds(shift, its)) await letGo(shift, its, { reason: await leftWith(its), step: ended.step })
+}
+
+/** The turn has looked whether there is more to do: what was asked meanwhile, it may not have seen. */
+const leftWith = async ({ chat, claimed: at = 0 }: Run): Promise<'free' | 'done'> => {
+  const asked = await run(isAskedSinceClaim(chat, at))
+  return E.isLeft(asked) || asked.right ? 'free' : 'done'
+}
+
+/** Begins the attempt, unless there is nothing to do, or nothing may be done now. */
+const begun = async (shift: Shift, its: Run, step: OpenStep, signals: Signals): Promise<Ended> => {
+  // Its last holder has fallen silent, and so cannot say that it is over.
+  if (step.isCancelled) return { reason: 'done', step: step.name }
+  if (!(await mayBegin(shift, its, step))) return { reason: 'free', step: step.name }
+  return tracedAttempt(shift.worker, its.conversation, step, () => attempted(shift, its, step, signals))
+}
+
+/** Whether something may wait in the inbox. What the handle has not read of it, the worker has received, or all that there is. */
+const mayHaveMail = (known: Known, { id, inbox }: Conversation, step: OpenStep): boolean =>
+  isSeenWhole(step) ? step.hasMail : !inbox.wasEmptyAt(known.mailAt(id) ?? -1)
+
+/** Records the claim. @returns whether the conversation is this worker's */
+const claimed = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean> => {
+  const { worker, around, known, refused, pace } = shift
+  const { conversation, chat } = its
+  const began = around.clock.now()
+  const seen = known.turnsAt(conversation)
+  if (isSeenWhole(step)) chat.isNoFork()
+  const last = shift.settings.begin(chat, mayHaveMail(known, chat, step))
+  const place = await placeOfClaim(shift, chat, step, last)
+  if (place !== undefined) {
+    const taken = await run(take({ chat, worker }, step, place))
+    its.claimed = E.isRight(taken) ? taken.right : undefined
+    if (E.isLeft(taken) && taken.left._tag === 'Conflict') countClaim('refused')
+  }
+  if (its.claimed === undefined) refused.add(conversation, seen)
+  else {
+    countClaim('won')
+    pace.claimed(around.clock.now() - began)
+  }
+  return its.claimed !== undefined
+}
+
+/** Whether the claim is within the limit of its tenant: others may have made claims at the same time. */
+const mayBegin = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean> => {
+  const { limit } = policyFor(shift.known.policy, tenantOf(step))
+  if (limit === undefined) return true
+  await shift.watch.until(() => hasSeenClaim(shift, its) || its.ends.signal.aborted, Infinity)
+  return isWithinLimit(shift.known, its.conversation)
+}
+
+/** Gives a turn, and takes note of how the API took it. */
+const given = async (
+  shift: Shift,
+  chat: Run['chat'],
+  signal: AbortSignal,
+): ReturnType<WorkerSettings['give']> => {
+  const { settings, around } = shift
+  const began = around.clock.now()
+  const turned = await settings.give(chat, signal)
+  const tried = { how: takenAs(turned), began, ended: around.clock.now() }
+  shift.capacity = adapted(shift.capacity, settings.slots, tried)
+  return turned
+}
+
+/** Makes the attempt, and tells how it ended. */
+const attempted = async (shift: Shift, its: Run, step: OpenStep, signals: Signals): Promise<Ended> => {
+  const { worker, around, known } = shift
+  const { conversation, chat, ends, claimed: at = 0 } = its
+  const began = around.clock.now()
+  const hold = {
+    worker,
+    chat,
+    step: () => known.steps.get(conversation),
+    signal: ends.signal,
+    isLost: () => its.isLost,
+    give: (signal: AbortSignal) => given(shift, chat, signal),
+  }
+  const outcome = await attempt(hold, step, at)
+  const ended: Ended = its.isLost ? { reason: 'lost' } : outcome
+  signals.ended(its, stepTaken(its, ended, around.clock.now() - began))
+  return ended
+}
+
+const stepTaken = ({ conversation, attempt: number }: Run, ended: Ended, ms: number): StepTaken => {
+  const error = 'error' in ended && ended.error !== undefined ? { error: ended.error } : {}
+  return { conversation, attempt: number, outcome: ended.reason, ms, ...error }
+}
+
+/** Records that the worker lets go of the conversation, as soon as the store answers. */
+const letGo = async ({ worker, around, known, over }: Shift, its: Run, how: LetGo): Promise<void> => {
+  const { attempt: next = its.attempt + 1, errors = [] } = known.steps.get(its.conversation) ?? {}
+  const before = { attempt: Math.max(1, next - 1), errors }
+  for (;;) {
+    const released = await run(release({ chat: its.chat, worker }, its.claimed ?? 0, how, before))
+    if (E.isRight(released) || isStoreGone(released) || over.aborted) return
+    // Whatever keeps it from being recorded, nothing is worked on: the slot is free.
+    its.isOver = true
+    await pause(around.clock, patience, over)
+  }
+}

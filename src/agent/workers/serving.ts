@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto'
+import * as E from 'fp-ts/lib/Either.js'
+import type { Conversation } from '../../conversation/conversation.ts'
+import { type InvalidInput, invalidInput } from '../../events/errors.ts'
+import { isConversationId } from '../../events/ids.ts'
+import type { Answer, Way } from '../../result/answer.ts'
+import { ok, type Steps, task } from '../../result/steps.ts'
+import { checkedOptions, type Fields, kinds } from '../../store/options.ts'
+import { ownClock } from './clock.ts'
+import type { WorkerEnded } from './draining.ts'
+import type { Surroundings } from './shift.ts'
+import { checkedWorker, settingsOf, type WorkerOptions } from './worker-options.ts'
+import { work } from './worker.ts'
+
+/** A worker: it takes steps of conversations that wait for an answer, and gives them turns. */
+export interface Worker<W extends Way = 'task'> {
+  /** As the log names it: never used again. */
+  readonly id: string
+  /**
+   * Works until the signal aborts, then stops: no further step is taken, and those in work have `grace` to end. Ends two seconds after that
+   * at the latest. It also ends when the store is closed or its file replaced; while the store is away, it waits for it. A worker runs
+   * once. Errors: `InvalidInput`, also the second time.
+   *
+   * @example
+   * const worker = store.worker({ turn: () => ({ client, model: 'claude-opus-5-5' }) })
+   * const ended = await worker.run({ signal: AbortSignal.timeout(100) })
+   */
+  readonly run: (options?: RunOptions) => Answer<W, InvalidInput, WorkerEnded>
+}
+
+interface RunOptions {
+  readonly signal?: AbortSignal | undefined
+}
+
+const fields: Fields<RunOptions> = { signal: kinds.signal }
+
+/** @param edge the conversation as the program takes it */
+export const serving = <Chat>(
+  surroundings: Omit<Surroundings, 'clock'>,
+  options: WorkerOptions<Chat>,
+  edge: (chat: Conversation) => Chat,
+): Worker => {
+  const checked = checkedWorker(options)
+  const { name = 'worker' } = E.isRight(checked) ? checked.right : {}
+  const id = `${name}-${randomUUID()}`
+  const around = { ...surroundings, clock: ownClock }
+  let hasRun = false
+  return {
+    id,
+    run: (runOptions) =>
+      task(async function* (): Steps<InvalidInput, WorkerEnded> {
+        const { signal = new AbortController().signal } = yield* ok(checkedOptions(runOptions, fields))
+        const settings = settingsOf(yield* ok(checked), edge)
+        if (!isConversationId(id)) yield invalidInput('name', 'has letters, digits and . _ : - only')
+        // Twice under one id, each would take the other's steps for its own.
+        if (hasRun)
+          yield invalidInput('run', 'is called once: make another worker with store.worker(options)')
+        hasRun = true
+        return work(id, settings, around, signal)
+      }),
+  }
+}

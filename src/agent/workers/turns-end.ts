@@ -1,0 +1,118 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { Conversation } from '../../conversation/conversation.ts'
+import { START } from '../../events/events.ts'
+import { loadLineage } from '../../conversation/reading/lineage.ts'
+import { ok, run, type Steps } from '../../result/steps.ts'
+import type { ReadError } from '../../store/errors.ts'
+import type { EventStore } from '../../store/port.ts'
+import { type Standing, standingOf } from '../turn/claims/standing.ts'
+import { isSeenWhole, type OpenStep } from './open-step.ts'
+import type { Shift } from './shift.ts'
+
+/** The stream and the revision of the event that made a step. */
+const placeOf = (step: string): readonly [string, number] => {
+  const at = step.lastIndexOf('@')
+  return [step.slice(0, at), Number(step.slice(at + 1))]
+}
+
+/** Whether a step is `older` than another, or not (`newer`), or this cannot be seen from their names. */
+export const ageOf = (step: string, than: string): 'older' | 'newer' | 'unknown' => {
+  const [[stream, revision], [other, its]] = [placeOf(step), placeOf(than)]
+  if (stream !== other) return 'unknown'
+  return revision < its ? 'older' : 'newer'
+}
+
+/**
+ * Whether something was recorded of the turns by somebody who knew this event: after it, so that it reaches whoever has received the event.
+ * False too if this cannot be told.
+ */
+async function* hasFollowed(
+  store: EventStore,
+  chat: Conversation,
+  event: string,
+  { at }: Standing,
+): Steps<ReadError, boolean> {
+  const [stream, revision] = placeOf(event)
+  if (stream !== 'conversation') return false
+  const own = (yield* ok(loadLineage(store, chat.id)))?.[0]
+  return own !== undefined && at >= own.offset + revision
+}
+
+/** How long an event may be on its way to this worker, in milliseconds. */
+const delay = 250
+
+type Observer = Pick<Shift, 'known' | 'watch' | 'refused'> & {
+  readonly around: Pick<Shift['around'], 'store'>
+}
+
+/** The last revision of the conversation's turns, if this worker may claim the step after it; undefined if somebody else was first. */
+const revisionOfClaim = async (
+  { known, watch, refused, around: { store } }: Observer,
+  chat: Conversation,
+  step: OpenStep,
+): Promise<number | undefined> => {
+  const seen = known.turnsAt(chat.id)
+  if (seen !== undefined) {
+    // The claim is chained to the event there: its append finds it read.
+    if (!chat.turnLog.isAt(seen)) await run(chat.turnLog.now())
+    return seen
+  }
+  // Nothing was recorded before the conversation began: if somebody was first, the append is refused.
+  if (isSeenWhole(step) && !refused.wasBlind(chat.id)) return -1
+  const end = await run(standingOf(chat.turnLog))
+  if (E.isLeft(end)) return undefined
+  const { revision, step: newest } = end.right
+  const { begunBy } = step
+  const age = newest === undefined ? 'older' : ageOf(newest, begunBy)
+  const isOnItsWay = (): boolean => known.turnsAt(chat.id) !== undefined
+  if (age === 'unknown') {
+    const followed = await run(hasFollowed(store, chat, begunBy, end.right))
+    if (E.isLeft(followed) || followed.right) return undefined
+    await watch.until(isOnItsWay, delay)
+  }
+  return age === 'newer' || isOnItsWay() ? undefined : revision
+}
+
+/** Where to claim a step. */
+export interface ClaimPlace {
+  /** Of the conversation's turns, -1 if there are none: up to there, the worker knows what is recorded. */
+  readonly revision: number
+  /** The conversation's last position: who reads the claim later can tell which replies came after it. */
+  readonly at: number
+}
+
+/**
+ * The conversation's last position as this worker knows it. Of a step that nobody has tried, it is that of the event that made it, for
+ * which nothing has to be read where the handle knows the lineage.
+ */
+const positionFor = async (
+  chat: Conversation,
+  step: OpenStep,
+  last: Promise<E.Either<ReadError, number>>,
+): Promise<number> => {
+  const [stream, revision] = placeOf(step.name)
+  const known = stream === 'conversation' && step.attempt === 1 ? chat.positionOf(revision) : undefined
+  return known ?? E.getOrElse(() => START)(await last)
+}
+
+/**
+ * Where to claim a step. If this worker has received nothing of the conversation's turns, they were recorded before it began, or are on
+ * their way to it; then this reads their end. What was recorded of the event with which this began, or of a later one, is on its way: its
+ * worker may have continued with the step that is to be claimed.
+ *
+ * @param last the conversation's last position, if it is read anyway
+ * @returns undefined if somebody else was first
+ */
+export const placeOfClaim = async (
+  observer: Observer,
+  chat: Conversation,
+  step: OpenStep,
+  last: Promise<E.Either<ReadError, number>>,
+): Promise<ClaimPlace | undefined> => {
+  // At once: on a server, each is a round trip.
+  const [revision, at] = await Promise.all([
+    revisionOfClaim(observer, chat, step),
+    positionFor(chat, step, last),
+  ])
+  return revision === undefined ? undefined : { revision, at }
+}

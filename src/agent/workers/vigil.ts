@@ -1,0 +1,67 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { run } from '../../result/steps.ts'
+import { tell } from '../../conversation/beside/worker-log.ts'
+import { pause } from './clock.ts'
+import { isStoreGone } from './feed.ts'
+import { patience, type Shift } from './shift.ts'
+
+/** How a worker shows that its process lives, and sees which others do not, where the store can tell. */
+export interface Vigil {
+  readonly begin: () => void
+  /** Ends it. @param hasStopped the log says that the worker has; if not, others see that it has ended */
+  readonly end: (hasStopped: boolean) => void
+}
+
+// How often it looks, in milliseconds.
+/** Whether those live who hold conversations. */
+export const often = 25
+/** Whether others hold any. */
+const sometimes = 100
+/** Whether all others live. */
+const seldom = 10_000
+
+/** Whoever ends without a word is reported, so that its steps are free at once for all. */
+export const vigil = ({ worker, around: { store, actor, clock }, known, over }: Shift): Vigil => {
+  const { liveness } = store
+  const release = liveness?.hold(worker)
+  let lookedAt = -Infinity
+  let cancel = (): void => {}
+
+  const holders = (): ReadonlySet<string> => {
+    const names = new Set<string>()
+    for (const { holder } of known.lanes.inProgress.values())
+      if (holder !== undefined && holder !== worker) names.add(holder)
+    return names
+  }
+
+  const report = async (name: string): Promise<void> => {
+    const forget = liveness?.inherit(name)
+    if (!forget) return
+    const fact = { type: 'WorkerStopped', data: { reason: 'its process has ended' } } as const
+    for (;;) {
+      const told = await run(tell(store, actor, name, fact))
+      if (E.isRight(told)) return forget()
+      if (isStoreGone(told) || over.aborted) return
+      await pause(clock, patience, over)
+    }
+  }
+  const look = (): void => {
+    const names = holders()
+    for (const name of names) void report(name)
+    if (clock.now() - lookedAt >= seldom) {
+      lookedAt = clock.now()
+      for (const name of liveness?.names() ?? []) if (name !== worker) void report(name)
+    }
+    cancel = clock.after(names.size > 0 ? often : sometimes, look)
+  }
+
+  return {
+    begin: () => {
+      if (liveness && lookedAt === -Infinity) look()
+    },
+    end: (hasStopped) => {
+      cancel()
+      if (hasStopped) release?.()
+    },
+  }
+}

@@ -1,0 +1,109 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { Conversation } from '../../conversation/conversation.ts'
+import { type InvalidInput, invalidInput } from '../../events/errors.ts'
+import { checkedOptions, type Fields, kinds } from '../../store/options.ts'
+import type { TurnOptions } from '../turn/options.ts'
+import { giveTurn, quietly, type ServedEvent, turningOf } from './give.ts'
+import { checkedPolicy, type WorkPolicy } from './policy.ts'
+import type { StepTaken } from './runs.ts'
+import type { WorkerSettings } from './shift.ts'
+
+/** A conversation that a worker serves. */
+export interface Served<Chat> {
+  readonly id: string
+  readonly chat: Chat
+}
+
+/** What a worker does. Times in milliseconds. */
+export interface WorkerOptions<Chat> {
+  /** How to give a turn to a conversation: the options of `turn`. Called for each attempt. */
+  readonly turn: (served: Served<Chat>) => TurnOptions | Promise<TurnOptions>
+  /** Begins the worker's id, by which the log names it. Default `worker`. */
+  readonly name?: string | undefined
+  /** How many conversations it works on at once. Default 8. */
+  readonly slots?: number | undefined
+  /** Only conversations whose id begins with one of these. Default: all. */
+  readonly conversations?: readonly string[] | undefined
+  /** Is told what happens in the turns. What it throws is ignored. */
+  readonly onEvent?: ((served: ServedEvent) => void) | undefined
+  /** Is told of each attempt that has ended. What it throws is ignored. */
+  readonly onStep?: ((step: StepTaken) => void) | undefined
+  /** A worker that says nothing for this long is taken for dead, and its steps are taken over. The same for all. Default 10,000. */
+  readonly ttl?: number | undefined
+  /** How long turns may continue once the worker is to stop. Default 30,000. */
+  readonly grace?: number | undefined
+  /** Limits, weights and budgets of tenants. The same for all workers. Default: all tenants alike. */
+  readonly policy?: WorkPolicy | undefined
+  /**
+   * Answer every conversation that awaits the model, whether anybody has asked for it or not: imports, forks and other appends, too.
+   * Default false.
+   */
+  readonly answerAll?: boolean | undefined
+  /**
+   * Until this aborts, the worker stands by: it only takes steps that two workers have died of, one at a time and nothing beside it, while
+   * all others leave these alone for `ttl`. Then it works like any other. Default: it does from the start.
+   */
+  readonly standby?: AbortSignal | undefined
+}
+
+const fields: Fields<WorkerOptions<unknown>> = {
+  turn: kinds.call,
+  name: kinds.text,
+  slots: kinds.several,
+  conversations: kinds.texts,
+  onEvent: kinds.call,
+  onStep: kinds.call,
+  ttl: kinds.several,
+  grace: kinds.count,
+  policy: kinds.anything,
+  answerAll: kinds.flag,
+  standby: kinds.signal,
+}
+
+/** The options as they are worth: no others, none missing. */
+export const checkedWorker = <Chat>(
+  options: WorkerOptions<Chat>,
+): E.Either<InvalidInput, WorkerOptions<Chat>> => {
+  const checked = checkedOptions(options, fields as Fields<WorkerOptions<Chat>>)
+  if (E.isLeft(checked)) return checked
+  const { turn } = checked.right
+  if (!turn) return E.left(invalidInput('turn', 'is a function that returns the options of a turn'))
+  const policy = checkedPolicy(checked.right.policy)
+  return E.isLeft(policy) ? policy : E.right({ ...checked.right, turn, policy: policy.right })
+}
+
+/** How long each worker that should be quicker is waited for, at least: a claim takes a few milliseconds. */
+const rankWait = 10
+
+/** So many events are read in well under a second. */
+const settleAfter = 5_000
+
+/** @param edge the conversation as the program takes it */
+export const settingsOf = <Chat>(
+  {
+    turn,
+    slots = 8,
+    conversations = [''],
+    onEvent,
+    onStep,
+    ttl = 10_000,
+    grace = 30_000,
+    policy = {},
+    answerAll = false,
+    standby,
+  }: WorkerOptions<Chat>,
+  edge: (chat: Conversation) => Chat,
+): WorkerSettings => ({
+  slots,
+  conversations,
+  ttl,
+  rankWait,
+  grace,
+  settleAfter,
+  policy,
+  answerAll,
+  ...(standby && { standby }),
+  onStep: quietly(onStep),
+  begin: (chat, hasMail) => turningOf(chat).begin(hasMail),
+  give: (chat, signal) => giveTurn(chat, signal, () => turn({ id: chat.id, chat: edge(chat) }), onEvent),
+})

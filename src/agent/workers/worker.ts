@@ -1,0 +1,109 @@
+import { leftToOthers } from '../models/aborted.ts'
+import type { RecordedEvent } from '../../store/port.ts'
+import { beating } from './beating.ts'
+import { within } from './clock.ts'
+import { aborted, drain, endedBy, type WorkerEnded } from './draining.ts'
+import { feed, type Listener, prefixesOf } from './feed.ts'
+import { looking } from './looking.ts'
+import { turningOf } from './give.ts'
+import type { OpenStep } from './open-step.ts'
+import { endAll, newRun, type Signals } from './runs.ts'
+import { hasSeenClaim, serve } from './serve.ts'
+import { settling } from './settling.ts'
+import { beginShift, isStandby, type Shift, type Surroundings, type WorkerSettings } from './shift.ts'
+import { gaugeSteps } from './traced.ts'
+import { vigil } from './vigil.ts'
+
+/** Ends the turns in conversations that the log says are another's, or parked. */
+const endLost = (shift: Shift): void => {
+  for (const [conversation, its] of shift.runs) {
+    const { holder, stage } = shift.known.steps.get(conversation) ?? {}
+    const isOthers = holder !== undefined && holder !== shift.worker
+    if (its.claimed === undefined || !hasSeenClaim(shift, its) || !(isOthers || stage === 'parked')) continue
+    its.isLost = true
+    its.ends.abort(leftToOthers(`${conversation} was taken over by ${holder ?? 'nobody'}`))
+  }
+}
+
+/** How long what is being read of the store may still take once the worker has ended, in milliseconds. */
+const farewell = 200
+
+/** Takes steps of conversations and gives them turns, until the signal aborts or the store is closed. Ends soon after its grace, whatever others do. */
+export const work = async (
+  worker: string,
+  settings: WorkerSettings,
+  around: Surroundings,
+  signal: AbortSignal,
+): Promise<WorkerEnded> => {
+  const { store, clock } = around
+  const over = new AbortController()
+  const shift = beginShift(worker, settings, around, over.signal)
+  const { known, runs, watch } = shift
+  let isUp = false
+
+  const begin = (conversation: string, step: OpenStep): void => {
+    const its = newRun(shift.chats.of(conversation), step.attempt, isStandby(shift))
+    runs.set(conversation, its)
+    void serve(shift, its, step, signals).finally(() => {
+      runs.delete(conversation)
+      if (its.claimed !== undefined) shift.chats.keep(its.chat, turningOf(its.chat).size())
+      watch.changed()
+      look()
+    })
+  }
+  const mayTake = (): boolean => isUp && !signal.aborted && !known.workers.get(worker)?.isPaused
+  const beats = beating(shift)
+  const watched = vigil(shift)
+  const settler = settling(shift)
+  const { look, stop: stopLooking } = looking(shift, mayTake, begin)
+  const signals: Signals = {
+    claimed: beats.beat,
+    ended: (_, step) => settings.onStep(step),
+    freed: look,
+  }
+  const stepIn = (): void => {
+    // At first it says what it is.
+    if (isUp) beats.changed()
+    look()
+  }
+  const react = (): void => {
+    endLost(shift)
+    watch.changed()
+    look()
+  }
+  const listener: Listener = {
+    event: (event: RecordedEvent) => {
+      known.see(event, clock.now())
+      settler.received(event.checkpoint)
+      settler.settle(isUp)
+      if (isUp) react()
+    },
+    caughtUp: () => {
+      isUp = true
+      known.reconnected(clock.now())
+      beats.beat()
+      watched.begin()
+      settler.settle(isUp)
+      react()
+    },
+    lost: () => {
+      isUp = false
+    },
+  }
+
+  const feeding = { clock, signal: over.signal, begin: settler.begin }
+  const fed = feed(store, prefixesOf(settings.conversations), listener, feeding)
+  const stopGauges = gaugeSteps(worker, known)
+  settings.standby?.addEventListener('abort', stepIn)
+  const drained = aborted(signal).then(() => drain(shift, beats.stop))
+  const ended = await Promise.race([drained, fed.then(() => endedBy('closed', runs, false))])
+  over.abort()
+  settings.standby?.removeEventListener('abort', stepIn)
+  watched.end(ended.isRecorded)
+  void beats.stop()
+  stopGauges()
+  stopLooking()
+  endAll(runs, 'the store is closed')
+  await within(clock, farewell, fed)
+  return ended
+}

@@ -1,0 +1,92 @@
+import { readFile, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { mostLevels } from '../../events/json.ts'
+
+// Checks stop at the first thing that is not as it was written. What they throw stays in this folder.
+
+/** The bundle is not what was written. */
+export class Broken extends Error {}
+
+/** It is no bundle, did not come as it was written, or is not of the key: none of it proves a forgery. */
+export class NotChecked extends Error {}
+
+export const need = (
+  isSo: boolean,
+  problem: string,
+  Problem: typeof Broken | typeof NotChecked = Broken,
+): void => {
+  if (!isSo) throw new Problem(problem)
+}
+
+/** Something is missing, or has another form than in a bundle. */
+export class Malformed extends Error {}
+
+/** A value, unless it is missing. */
+export const given = <A>(value: A | undefined): A => {
+  if (value === undefined) throw new Malformed()
+  return value
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+
+export const textFrom = (bytes: Uint8Array): string => decoder.decode(bytes)
+
+export const parse = (bytes: Uint8Array): unknown => {
+  const text = textFrom(bytes)
+  let levels = 0
+  for (const bracket of text.replace(/\\[^\n]/g, '').replace(/"[^"]*"|[^\][{}"]+/g, '')) {
+    levels += bracket === '[' || bracket === '{' ? 1 : -1
+    // Not every parser has the same limit: both verifiers have this one, which is below that of Python 3.12 (1,497).
+    need(levels <= mostLevels, 'a value is nested more than 1,400 levels deep')
+  }
+  return JSON.parse(text)
+}
+
+/** The path of a file of a bundle, which is there. Nobody waits for a pipe, or reads a device. */
+export const fileIn = async (folder: string, name: string): Promise<string> => {
+  const path = join(folder, name)
+  need(await isFile(path), `there is no ${name}: this is not a whole bundle`)
+  return path
+}
+
+export const isFile = async (path: string): Promise<boolean> => (await kindOf(path)) === 'file'
+
+/** Undefined if nothing is there. Links are followed. */
+export const kindOf = (path: string): Promise<'file' | 'folder' | 'other' | undefined> =>
+  stat(path).then(
+    (stats) => (stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other'),
+    () => undefined,
+  )
+
+export const bytesIn = async (folder: string, name: string): Promise<Buffer> =>
+  readFile(await fileIn(folder, name))
+
+/** A field that must be there. */
+export const field = (value: unknown, name: string): unknown => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, name))
+    throw new Malformed()
+  return (value as Readonly<Record<string, unknown>>)[name]
+}
+
+/** A count or a position. */
+export const numberIn = (value: unknown): number => {
+  if (!Number.isSafeInteger(value) || Number(value) < 0) throw new Malformed()
+  // JSON knows -0, and what compares deeply tells it from 0.
+  return Number(value) + 0
+}
+
+export const listIn = (value: unknown): readonly unknown[] => {
+  if (!Array.isArray(value)) throw new Malformed()
+  return value
+}
+
+export const textIn = (value: unknown): string => {
+  if (typeof value !== 'string') throw new Malformed()
+  return value
+}
+
+/** A field of an object that may be missing, or null. */
+export const optional = (value: unknown, name: string): unknown => {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Malformed()
+  return (value as Readonly<Record<string, unknown>>)[name] ?? undefined
+}

@@ -1,0 +1,185 @@
+import { hash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
+import {
+  Broken,
+  field,
+  fileIn,
+  given,
+  listIn,
+  Malformed,
+  need,
+  numberIn,
+  optional,
+  parse,
+  textFrom,
+  textIn,
+} from './broken.ts'
+import { isoTime } from '../../events/events.ts'
+import { linesIn } from './lines.ts'
+import { files } from './manifest.ts'
+import type { ReadManifest } from './read-manifest.ts'
+import { openWithheld } from './withheld.ts'
+
+/** The digests of the requests that events are the answers to, by position. */
+export type Digests = ReadonlyMap<number, readonly unknown[]>
+
+export interface EventSpan {
+  readonly from: string
+  readonly to: string
+}
+
+/** The events of a file, in order. */
+interface Chain {
+  readonly hashes: readonly string[]
+  /** Positions of those that are withheld. */
+  readonly withheld: readonly number[]
+}
+
+interface ConversationChain extends Chain {
+  readonly receipts: Digests
+  /** When the first and the last event that says so were recorded. */
+  readonly span: EventSpan | undefined
+}
+
+/** An event, and its hash, which the next one names. */
+export interface ChainedEvent extends Read {
+  readonly position: number
+  /** The hash of the event before it. */
+  readonly before: string | null
+}
+
+/** Reads every event; each must name the hash of the one before it. @param what one of them is called */
+export async function* chainIn(
+  folder: string,
+  name: string,
+  what: string,
+): AsyncGenerator<ChainedEvent, void> {
+  let position = 0
+  let before: string | null = null
+  const unfinished = `${name} ends in the middle of an event`
+  for await (const lines of eventsIn(await fileIn(folder, name), unfinished)) {
+    const event = eventOf(lines)
+    need(
+      event.prev === before,
+      `${what} ${position} was not written after the one before it: changed, missing or added`,
+    )
+    yield { ...event, position, before }
+    before = event.hash
+    position++
+  }
+}
+
+export const checkChain = async (folder: string, manifest: ReadManifest): Promise<ConversationChain> => {
+  const hashes: string[] = []
+  const withheld: number[] = []
+  const receipts = new Map<number, readonly unknown[]>()
+  let first = 0
+  let span: EventSpan | undefined
+  for await (const event of chainIn(folder, files.events, 'event')) {
+    const { position, before, hash: own, time, type, data } = event
+    if (event.isWithheld) withheld.push(position)
+    else if (type === 'Forked') {
+      const from = field(parse(data), 'from')
+      const isSo =
+        position > 0 && numberIn(field(from, 'position')) === position - 1 && field(from, 'hash') === before
+      need(isSo, `event ${position} was forked from something else`)
+      first = position
+    } else {
+      const digests = receiptsIn(type, data)
+      if (digests.length > 0) receipts.set(position, digests)
+    }
+    hashes.push(own)
+    if (time !== undefined) span = { from: span?.from ?? time, to: time }
+  }
+  const facts = { first, last: hashes.length - 1, head: hashes.at(-1) ?? null, withheld }
+  for (const [name, fact] of Object.entries(facts))
+    need(
+      isDeepStrictEqual(field(manifest, name), fact),
+      `bundle.json says something else than events.txt: ${name}`,
+    )
+  return { hashes, withheld, receipts, span }
+}
+
+/** The events that the turns of the conversation recorded. */
+export interface TurnsChain extends Chain {
+  /** Decisions of people on calls. */
+  readonly decisions: number
+}
+
+export const checkTurns = async (folder: string, { turns }: ReadManifest): Promise<TurnsChain> => {
+  const hashes: string[] = []
+  const withheld: number[] = []
+  let decisions = 0
+  for await (const { position, hash: own, isWithheld, type } of chainIn(
+    folder,
+    files.turns,
+    'event of its turns',
+  )) {
+    hashes.push(own)
+    if (isWithheld) withheld.push(position)
+    if (type === 'CallDecided') decisions++
+  }
+  need(
+    isDeepStrictEqual(turns, { events: hashes.length, withheld }),
+    'bundle.json says something else than turns.txt: turns',
+  )
+  return { hashes, withheld, decisions }
+}
+
+interface Read {
+  readonly hash: string
+  readonly prev: unknown
+  readonly time?: string
+  readonly isWithheld: boolean
+  readonly type: string
+  readonly data: Buffer
+}
+
+const eventOf = (lines: Lines): Read => {
+  const [id, type, data, metadata] = lines
+  if (id.length === 0) {
+    const opened = openWithheld(textFrom(joined([type, data, metadata])))
+    if (opened === undefined) throw new Malformed()
+    if (!opened) throw new Broken('what is here of a withheld event does not have the hash that is given')
+    return { ...opened, isWithheld: true, type: '', data }
+  }
+  const stated = parse(metadata)
+  const prev = field(stated, 'prev')
+  const time = optional(stated, 'time')
+  return {
+    hash: hash('sha256', joined(lines)),
+    prev,
+    ...(typeof time === 'string' && isoTime.test(time) && { time }),
+    isWithheld: false,
+    type: type.toString('latin1'),
+    data,
+  }
+}
+
+/** The digests of the requests that an event is the answer to. */
+const receiptsIn = (type: string, data: Buffer): readonly unknown[] => {
+  if (!(type === 'MessageAppended' || type === 'Condensed') || !data.includes('"digest"')) return []
+  const receipt = optional(optional(parse(data), 'origin') ?? {}, 'context') ?? {}
+  const parts = type === 'Condensed' ? optional(optional(receipt, 'options') ?? {}, 'parts') : undefined
+  const sent = listIn(parts ?? []).map((part) => optional(part, 'sent') ?? {})
+  return [...sent, receipt].flatMap((one) => textIn(optional(one, 'digest') ?? '') || [])
+}
+
+/** The four lines of an event, without their newlines. */
+type Lines = readonly [id: Buffer, type: Buffer, data: Buffer, metadata: Buffer]
+
+const newline = Buffer.from('\n')
+const joined = (lines: readonly Buffer[]): Buffer =>
+  Buffer.concat(lines.flatMap((line, index) => (index > 0 ? [newline, line] : [line])))
+
+async function* eventsIn(path: string, unfinished: string): AsyncGenerator<Lines, void> {
+  let lines: Buffer[] = []
+  for await (const line of linesIn(path, unfinished)) {
+    lines.push(line)
+    if (lines.length < 4) continue
+    const [id, type, data, metadata] = lines
+    yield [given(id), given(type), given(data), given(metadata)]
+    lines = []
+  }
+  need(lines.length === 0, unfinished)
+}

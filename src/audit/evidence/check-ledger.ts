@@ -1,0 +1,171 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { isConversationId, turnsStreamOf } from '../../events/ids.ts'
+import { nameOf } from '../ledger/entries.ts'
+import { signersOf } from '../ledger/notes.ts'
+import { checkInclusion } from '../ledger/checks.ts'
+import { type Checkpoint, readCheckpoint } from '../ledger/checkpoints.ts'
+import { leafHash } from '../ledger/hashes.ts'
+import { keyText, parseKey, type VerifierKey } from '../ledger/keys.ts'
+import {
+  Broken,
+  bytesIn,
+  field,
+  listIn,
+  Malformed,
+  need,
+  NotChecked,
+  numberIn,
+  parse,
+  textFrom,
+  textIn,
+} from './broken.ts'
+import { linesOf } from './lines.ts'
+import { files } from './manifest.ts'
+import type { FirstPlace, ReadManifest, SecondPlace } from './read-manifest.ts'
+
+/** The ledger that a bundle is sealed in, as far as it was verified. */
+export interface SealedIn {
+  readonly origin: string
+  /** The verifier key that has signed the checkpoint: the one that was given, or one that followed it. */
+  readonly key: string
+  /** Entries at the checkpoint. */
+  readonly size: number
+  /** Those of what is here. */
+  readonly entries: number
+  /** When the checkpoint was made, as the store says: it is not signed. Absent in the first format. */
+  readonly sealed?: string
+}
+
+export interface LedgerChecked {
+  readonly ledger?: SealedIn
+  /** Up to there, the ledger proves them: how many events of the conversation, with those before a fork, and of its turns. */
+  readonly proven: { readonly events: number; readonly turns: number }
+  /** Why the bundle is not proven, if it is not. */
+  readonly problem?: string
+}
+
+/** The hashes of all events that are here. */
+export interface ChainHashes {
+  readonly events: readonly string[]
+  readonly turns: readonly string[]
+}
+
+const nothing = { events: 0, turns: 0 }
+
+export const checkLedger = async (
+  folder: string,
+  manifest: ReadManifest,
+  hashes: ChainHashes,
+  key: VerifierKey | undefined,
+): Promise<LedgerChecked> => {
+  const { ledger: place, first, last } = manifest
+  if (place === undefined) return { proven: nothing, problem: `there is no ledger: ${anybody}` }
+  if (!key) return { proven: nothing, problem: `no key was given: ${anybody}` }
+  const keys = listIn(field(parse(await bytesIn(folder, files.keys)), 'rotations'))
+  const newest = keys.reduce<VerifierKey>(replaced, key)
+  const tree = checkNote(textFrom(await bytesIn(folder, files.checkpoint)), newest)
+  const entries = await entriesIn(folder, manifest, place)
+  const proven = checkEntries(entries, manifest, hashes, tree)
+  const { origin, size } = tree
+  const made = 'sealed' in place ? { entries: place.entries, sealed: place.sealed } : { entries: 1 }
+  const ledger = { origin, key: keyText(newest), size, ...made }
+  const newer = last + 1 - Math.max(proven.events, first)
+  const newerTurns = hashes.turns.length - proven.turns
+  const what =
+    newer > 0 ? `${newer} events` : newerTurns > 0 ? `${newerTurns} events of its turns` : undefined
+  return {
+    ledger,
+    proven,
+    ...(what !== undefined && { problem: `the last ${what} are newer than what the ledger holds` }),
+  }
+}
+
+/** The entries of a bundle; of the first format, the one that its manifest names. */
+const entriesIn = async (
+  folder: string,
+  { conversation, first }: ReadManifest,
+  place: FirstPlace | SecondPlace,
+): Promise<readonly unknown[]> => {
+  if ('revision' in place) return [{ ...place, name: conversation, position: first + place.revision }]
+  const entries = (await linesOf(folder, files.entries)).map((line) => parse(line))
+  need(entries.length === place.entries, 'bundle.json says something else than entries.jsonl: entries')
+  return entries
+}
+
+/** Each entry must be of what is here, and in the tree. */
+const checkEntries = (
+  entries: readonly unknown[],
+  { conversation, first }: ReadManifest,
+  { events, turns }: ChainHashes,
+  tree: Checkpoint,
+): LedgerChecked['proven'] => {
+  const ofTurns = nameOf(turnsStreamOf(conversation))
+  const sealed = new Map<string, number>()
+  let before = -1
+  for (const entry of entries) {
+    const name = textIn(field(entry, 'name'))
+    const [revision, position] = [numberIn(field(entry, 'revision')), numberIn(field(entry, 'position'))]
+    const index = numberIn(field(entry, 'index'))
+    const isPlaced =
+      name === conversation
+        ? position === revision + first
+        : name === ofTurns
+          ? position === revision
+          : position < first && revision <= position && isConversationId(name)
+    need(isPlaced && index > before, 'entries.jsonl has an entry in a wrong place')
+    const hash = (name === ofTurns ? turns : events)[position]
+    if (hash === undefined) throw new Broken(`entry ${index} of the ledger is of an event that is not here`)
+    checkLeaf(`${name}\n${revision}\n${hash}\n`, tree, entry)
+    sealed.set(name, Math.max(sealed.get(name) ?? 0, revision + 1))
+    before = index
+  }
+  const own = sealed.get(conversation)
+  return { events: own === undefined ? 0 : first + own, turns: sealed.get(ofTurns) ?? 0 }
+}
+
+const anybody = 'whoever can write to the store could have made all of this'
+
+/** The key that a rotation proves, given the one before it. */
+const replaced = (key: VerifierKey, rotation: unknown): VerifierKey => {
+  const next = textIn(field(rotation, 'key'))
+  try {
+    checkLeaf(`key\n${next}\n`, checkNote(textIn(field(rotation, 'checkpoint')), key), rotation)
+  } catch (error) {
+    // It is of keys before the one that was given.
+    if (error instanceof Broken || error instanceof NotChecked) return key
+    throw error
+  }
+  const parsed = parseKey(next)
+  if (E.isLeft(parsed) || parsed.right.use !== 'log') throw new Malformed()
+  return parsed.right
+}
+
+/** The key has signed the checkpoint. */
+const checkNote = (text: string, key: VerifierKey): Checkpoint => {
+  const read = readCheckpoint(text)
+  if (E.isLeft(read)) throw new Malformed()
+  const { note, checkpoint } = read.right
+  const signers = signersOf(note, [key])
+  need(
+    E.isLeft(signers) || signers.right.length > 0,
+    `the checkpoint is not of ${key.name} and its key ${key.id}: the key is of another ledger, or of another time`,
+    NotChecked,
+  )
+  const isSigned = checkpoint.origin === key.name && E.isRight(signers)
+  need(isSigned, 'the checkpoint of the ledger is not signed by the key that was given')
+  return checkpoint
+}
+
+/** The leaf is in the tree. */
+const checkLeaf = (leaf: string, { size, root }: Checkpoint, place: unknown): void => {
+  const index = numberIn(field(place, 'index'))
+  const proof = listIn(field(place, 'proof'))
+  const isIn = checkInclusion({ leaf: leafHash(leaf), index, size, root, proof: proof.map(decoded) })
+  need(isIn, `entry ${index} of the signed ledger is of something else than what is here`)
+}
+
+const decoded = (text: unknown): Buffer => {
+  const bytes = Buffer.from(String(text), 'base64')
+  if (bytes.toString('base64') !== text) throw new Malformed()
+  return bytes
+}

@@ -1,0 +1,78 @@
+import { basename, dirname } from 'node:path'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { hashOf } from '../../events/codec.ts'
+import { invalidInput } from '../../events/errors.ts'
+import type { ConversationEvent } from '../../events/events.ts'
+import { type DocumentFormatName, documentWriter } from '../../transfer/formats/registry.ts'
+import { historyOf } from '../../agent/receipts/passing.ts'
+import { caught, ok, orThrow, type Steps, task } from '../../result/steps.ts'
+import { makeFolder } from '../../store/make-folder.ts'
+import { checkedOptions, kinds } from '../../store/options.ts'
+import { checked } from './checked.ts'
+import { type OnReady, onDisk, orNothing, writing } from './folder.ts'
+import { positionsIn } from './options.ts'
+import type { Repeated } from './repeats.ts'
+import { stillTold } from './still-told.ts'
+import type { EvidenceError, Source } from './source.ts'
+import type { Tainted } from './taint.ts'
+
+export interface DocumentOptions {
+  /** A new file. */
+  readonly file: string
+  readonly format: DocumentFormatName
+  /** Positions of events that are not shown: only their hashes are. Default: none. */
+  readonly withhold?: readonly number[] | undefined
+  /** Called once nothing is left to refuse, before anything of the conversation is written: to record the export. What it throws ends it. */
+  readonly onReady?: OnReady | undefined
+}
+
+const fields = { file: kinds.text, format: kinds.text, withhold: kinds.anything, onReady: kinds.call }
+
+/** A document that was written. */
+export interface WrittenDocument {
+  readonly conversation: string
+  readonly events: number
+  readonly withheld: readonly number[]
+  readonly tainted: readonly Tainted[]
+  readonly repeated: readonly Repeated[]
+}
+
+/**
+ * Writes a conversation for other programs into a file (docs/interchange.md). Memory: the whole log. Errors: `FileExists`.
+ */
+export const exportDocument = (
+  chat: Source,
+  options: DocumentOptions,
+): TaskEither<EvidenceError, WrittenDocument> => task(() => exported(chat, options))
+
+async function* exported(chat: Source, options: DocumentOptions): Steps<EvidenceError, WrittenDocument> {
+  const { file = '', format = '', withhold = [], onReady } = yield* ok(checkedOptions(options, fields))
+  if (file === '' || file.includes('\0')) return yield invalidInput('file', 'must be the path of a new file')
+  const write = await documentWriter(format)
+  if (!write) return yield invalidInput('format', 'must be vcon or prov')
+  const last = yield* ok(chat.position())
+  const withheld = yield* positionsIn(withhold, last)
+  return yield* caught(async () => {
+    const { instead: hashes, hidden } = await checked(chat, { withheld, lastCall: 0, last }, hashOf)
+    const { log, ...told } = await gathered(chat, hidden, last)
+    const made = await onDisk(() => makeFolder(dirname(file)))
+    const out = await orNothing({ made, files: [] }, () => writing(dirname(file), basename(file), onReady))
+    await orNothing({ made, files: [file] }, async () => {
+      for (const piece of write(log, chat.id, hashes)) await out.write(piece)
+      await out.close()
+    })
+    return { conversation: chat.id, events: log.length, withheld: [...hashes.keys()], ...told }
+  })
+}
+
+const gathered = async (chat: Source, hidden: readonly ConversationEvent[], last: number) => {
+  const still = stillTold(hidden)
+  const history = historyOf((at) => orThrow(chat.context({ at })))
+  const log: ConversationEvent[] = []
+  for await (const event of chat.events({ to: last })) {
+    log.push(event)
+    history.pass(event)
+    await still.pass(event, history.at)
+  }
+  return { log, ...still.told() }
+}

@@ -1,0 +1,211 @@
+import { join } from 'node:path'
+import * as E from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { invalidInput } from '../../events/errors.ts'
+import { toError } from '../../result/typed.ts'
+import { hashOf } from '../../events/codec.ts'
+import { parseNote } from '../ledger/notes.ts'
+import { timestampLines } from '../ledger/timestamp.ts'
+import { numberedCalls } from '../../agent/receipts/calls.ts'
+import { historyOf } from '../../agent/receipts/passing.ts'
+import { caught, ok, orThrow, run, type Steps, task } from '../../result/steps.ts'
+import { checked, type Withheld } from './checked.ts'
+import { draftOf, emptyFolder, ended, orNothing, type Writing, writeWhole, writing } from './folder.ts'
+import {
+  bundleFormat,
+  type ConversationEnds,
+  files,
+  type Manifest,
+  rotationsIn,
+  type TurnsPart,
+} from './manifest.ts'
+import { type Chosen, chosenIn, type EvidenceOptions, type WholeProof } from './options.ts'
+import { hiding } from './repeats.ts'
+import { readme, verifier } from './readme.ts'
+import { requestWriter } from './request-lines.ts'
+import { type Omission, shown } from './showing.ts'
+import type { Repeated } from './repeats.ts'
+import { stillTold } from './still-told.ts'
+import type { EvidenceError, Source } from './source.ts'
+import type { Tainted } from './taint.ts'
+import { withheldText } from './withheld.ts'
+
+/** A bundle that was written. */
+export interface Evidence {
+  readonly conversation: string
+  readonly events: number
+  /** Requests that are in it. */
+  readonly requests: number
+  /** Calls whose requests are not, by their number and the position of the answer. */
+  readonly omitted: readonly { readonly call: number; readonly position: number; readonly why: Omission }[]
+  /** Positions of the events that are withheld. */
+  readonly withheld: readonly number[]
+  /** What its turns recorded, and the revisions of that which is withheld, as it tells of what is. */
+  readonly turns: TurnsPart
+  /** Summaries in it that were made of what is withheld. */
+  readonly tainted: readonly Tainted[]
+  /** Events in it that say a text of what is withheld again, to the letter. */
+  readonly repeated: readonly Repeated[]
+  readonly bytes: { readonly events: number; readonly requests: number }
+}
+
+/**
+ * Writes what proves a conversation into a folder, with a program that checks it (docs/evidence.md): its events to the byte, those of the
+ * conversations that it was forked from, and the request of every call with a receipt.
+ *
+ * Memory: what is shown, a name for each distinct block, and the receipts. Where it fails, it leaves nothing. Errors: `FileExists` if the
+ * folder is not empty; `CallOutOfRange` if one of the calls is not there.
+ */
+export const exportEvidence = (chat: Source, options: EvidenceOptions): TaskEither<EvidenceError, Evidence> =>
+  task(() => exported(chat, options))
+
+async function* exported(chat: Source, options: EvidenceOptions): Steps<EvidenceError, Evidence> {
+  const last = yield* ok(chat.position())
+  const chosen = yield* chosenIn(options, last)
+  return yield* caught(async () => {
+    const withheld = await checked(chat, { ...chosen, last }, withheldText)
+    const { folder, onReady } = chosen
+    const made = await orThrow(run(emptyFolder(folder)))
+    const events = await orNothing({ made, files: [] }, () => writing(folder, files.events, onReady))
+    const all = Object.values(files).flatMap((name) => [join(folder, name), join(folder, draftOf(name))])
+    return orNothing({ made, files: all }, () => written(chat, chosen, { events, withheld, last }))
+  })
+}
+
+/** What there is once an export can no longer be refused. */
+interface Ready {
+  /** The first file. */
+  readonly events: Writing
+  readonly withheld: Withheld
+  readonly last: number
+}
+
+const written = async (chat: Source, chosen: Chosen, ready: Ready): Promise<Evidence> => {
+  const { folder, ledger } = chosen
+  const chain = await writeEvents(chat, ready)
+  const { bytes, ...sent } = await writeRequests(chat, chosen, ready)
+  const { requests, omitted } = sent
+  const turns = await writeTurns(chat, chosen, ready)
+  const withheld = [...ready.withheld.instead.keys()]
+  const { bytes: eventBytes, ...ends } = chain
+  const manifest: Manifest = {
+    format: bundleFormat,
+    conversation: chat.id,
+    ...ends,
+    withheld,
+    requests,
+    turns,
+    ...(ledger && { ledger: { entries: ledger.entries.length, sealed: ledger.sealed } }),
+  }
+  // At once, as each waits for the disk; what makes a bundle of them comes last.
+  await ended(
+    [
+      ...(ledger
+        ? [
+            [files.checkpoint, ledger.checkpoint] as const,
+            [files.entries, entryLines(ledger)] as const,
+            [files.keys, `${JSON.stringify({ rotations: rotationsIn(ledger) })}\n`] as const,
+          ]
+        : []),
+      [files.verifier, verifier()] as const,
+      [files.readme, readme(manifest, omitted.length, authoritiesIn(ledger))] as const,
+    ].map(([name, text]) => writeWhole(folder, name, text)),
+  )
+  await writeWhole(folder, files.manifest, `${JSON.stringify(manifest, undefined, 2)}\n`)
+  const sizes = { events: eventBytes, requests: bytes }
+  return { conversation: chat.id, events: ready.last + 1, withheld, turns, ...sent, bytes: sizes }
+}
+
+const entryLines = ({ entries }: WholeProof): string =>
+  entries
+    .map(({ name, revision, position, index, proof }) => ({ name, revision, position, index, proof }))
+    .map((entry) => `${JSON.stringify(entry)}\n`)
+    .join('')
+
+/** The names of those that have signed a time for the checkpoint, as far as they are fit for a line of a shell. */
+const authoritiesIn = (ledger: Chosen['ledger']): readonly string[] => {
+  const note = parseNote(ledger?.checkpoint ?? '')
+  const names = E.isRight(note) ? timestampLines(note.right).map(({ name }) => name) : []
+  return names.filter((name) => !/['`]/.test(name))
+}
+
+interface Chain extends ConversationEnds {
+  readonly bytes: number
+}
+
+const writeEvents = async (chat: Source, { events: file, withheld, last }: Ready): Promise<Chain> => {
+  let position = 0
+  let first = 0
+  let head = ''
+  for await (const event of chat.stored({ to: last })) {
+    const { id, type, data, metadata } = event
+    if (type === 'Forked') first = position
+    await file.write(withheld.instead.get(position) ?? `${id}\n${type}\n${data}\n${metadata}\n`)
+    head = hashOf(event)
+    position++
+  }
+  await file.close()
+  return { first, last, head, bytes: file.bytes() }
+}
+
+/**
+ * Writes what the turns of the conversation recorded. Withheld is what is about a call of a reply that is, and what says a text of what is
+ * withheld.
+ */
+const writeTurns = async (chat: Source, { folder, withheld }: Chosen, ready: Ready): Promise<TurnsPart> => {
+  const file = await writing(folder, files.turns)
+  const hides = hiding(withheld, ready.withheld.hidden)
+  const hidden: number[] = []
+  let count = 0
+  for await (const event of chat.stored({ turns: true })) {
+    const isHidden = hides(event)
+    const instead = isHidden ? withheldText(event) : undefined
+    if (isHidden && instead === undefined) throw toError(invalidInput('withhold', unhidden(count)))
+    if (isHidden) hidden.push(count)
+    const { id, type, data, metadata } = event
+    await file.write(instead ?? `${id}\n${type}\n${data}\n${metadata}\n`)
+    count++
+  }
+  await file.close()
+  return { events: count, withheld: hidden }
+}
+
+const unhidden = (revision: number): string =>
+  `event ${revision} of what its turns recorded tells of it, and was written by another program: its hash cannot be given without its text`
+
+interface Requests extends Pick<Evidence, 'requests' | 'omitted' | 'tainted' | 'repeated'> {
+  readonly bytes: number
+}
+
+const writeRequests = async (chat: Source, chosen: Chosen, { withheld, last }: Ready): Promise<Requests> => {
+  const parts = await writing(chosen.folder, files.parts)
+  const lines = await writing(chosen.folder, files.requests)
+  const history = historyOf((at) => orThrow(chat.context({ at })))
+  const callsOf = numberedCalls()
+  const still = stillTold(withheld.hidden)
+  const add = requestWriter()
+  const omitted: Evidence['omitted'][number][] = []
+  let requests = 0
+  for await (const event of chat.events({ to: last })) {
+    const { position } = event
+    const asked = new Set<string>()
+    for (const call of callsOf(event)) {
+      // Two parts of a summary may be one request. Of an event that is withheld, nobody is told that it has a receipt.
+      if (asked.has(call.receipt.digest) || chosen.withheld.has(position)) continue
+      asked.add(call.receipt.digest)
+      const texts = await shown(call, chosen, history.at)
+      if (typeof texts === 'string') {
+        omitted.push({ call: call.number, position, why: texts })
+        continue
+      }
+      const made = add(position, texts)
+      await parts.write(made.parts)
+      await lines.write(`${JSON.stringify(made.line)}\n`)
+      requests++
+    }
+    history.pass(event)
+    await still.pass(event, history.at)
+  }
+  await ended([parts.close(), lines.close()])
+  return { requests, omitted, ...still.told(), bytes: parts.bytes() + lines.bytes() }
+}

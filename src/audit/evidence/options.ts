@@ -1,0 +1,81 @@
+import { type InvalidInput, invalidInput } from '../../events/errors.ts'
+import { ok, type Steps } from '../../result/steps.ts'
+import { checkedOptions, kinds } from '../../store/options.ts'
+import type { OnReady } from './folder.ts'
+import type { LedgerProof } from './manifest.ts'
+import type { Choice } from './showing.ts'
+
+export interface EvidenceOptions {
+  /** Where to write it: a folder that is new or empty. */
+  readonly folder: string
+  /** Only the requests of the calls with these numbers, both included. Default: all. */
+  readonly calls?: { readonly first: number; readonly last: number } | undefined
+  /** Positions of events that are not shown: only their hashes are. Default: none. */
+  readonly withhold?: readonly number[] | undefined
+  /**
+   * What the ledger of the store says of the conversation, with all entries (`store.audit.proof(id, { compare: true })`). Without it, nothing
+   * is proven against those who can write to the store.
+   */
+  readonly ledger?: LedgerProof | undefined
+  /** Called once nothing is left to refuse, before anything of the conversation is written: to record the export. What it throws ends it. */
+  readonly onReady?: OnReady | undefined
+}
+
+const fields = {
+  folder: kinds.text,
+  calls: kinds.anything,
+  withhold: kinds.anything,
+  ledger: kinds.anything,
+  onReady: kinds.call,
+}
+
+/** A proof with every entry. */
+export type WholeProof = LedgerProof & Required<Pick<LedgerProof, 'entries'>>
+
+const isWhole = (proof: LedgerProof): proof is WholeProof => Array.isArray(proof.entries)
+
+/** Options that were checked as far as they can be without the conversation. */
+export interface Chosen extends Choice {
+  readonly folder: string
+  readonly ledger: WholeProof | undefined
+  /** The number of the last call that is to be there. */
+  readonly lastCall: number
+  readonly onReady: OnReady | undefined
+}
+
+export async function* chosenIn(options: EvidenceOptions, last: number): Steps<InvalidInput, Chosen> {
+  const { folder = '', calls, withhold = [], ledger, onReady } = yield* ok(checkedOptions(options, fields))
+  if (folder === '' || folder.includes('\0'))
+    return yield invalidInput('folder', 'must be the path of a folder, such as evidence/task-42')
+  if (calls !== undefined && !(isNumber(calls.first, 1) && isNumber(calls.last, calls.first)))
+    return yield invalidInput(
+      'calls',
+      'must be the numbers of the first and the last call, such as { first: 3, last: 7 }',
+    )
+  if (ledger && !isWhole(ledger))
+    return yield invalidInput(
+      'ledger',
+      'must have all entries of the conversation: ask for store.audit.proof(id, { compare: true })',
+    )
+  return {
+    folder,
+    ledger,
+    onReady,
+    lastCall: calls?.last ?? 0,
+    withheld: yield* positionsIn(withhold, last),
+    isChosen: (call) => calls === undefined || (call >= calls.first && call <= calls.last),
+  }
+}
+
+/** Positions that there are. */
+export async function* positionsIn(
+  withhold: readonly number[],
+  last: number,
+): Steps<InvalidInput, ReadonlySet<number>> {
+  return Array.isArray(withhold) && withhold.every((position) => isNumber(position, 0) && position <= last)
+    ? new Set(withhold)
+    : yield invalidInput('withhold', `must be a list of positions from 0 to ${last}`)
+}
+
+const isNumber = (value: unknown, least: number): boolean =>
+  Number.isSafeInteger(value) && Number(value) >= least

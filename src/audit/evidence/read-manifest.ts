@@ -1,0 +1,74 @@
+import { isoTime } from '../../events/events.ts'
+import { isConversationId } from '../../events/ids.ts'
+import { field, listIn, need, NotChecked, numberIn, optional, parse, textIn } from './broken.ts'
+import type { Manifest, TurnsPart } from './manifest.ts'
+
+/** The manifest of a bundle of any format, each value of the kind that it should be. */
+export interface ReadManifest extends Omit<Manifest, 'format' | 'ledger'> {
+  /** Format 2 has what the turns recorded, and each entry of the ledger. */
+  readonly isSecond: boolean
+  readonly ledger?: FirstPlace | SecondPlace
+}
+
+/** The one entry in which the ledger has a bundle of the first format. */
+export interface FirstPlace {
+  readonly revision: number
+  readonly index: number
+  readonly proof: unknown
+}
+export type SecondPlace = NonNullable<Manifest['ledger']>
+
+const newest = 2
+
+export const manifestFrom = (bytes: Uint8Array): ReadManifest => {
+  const value = parse(bytes)
+  const isSecond = versionIn(field(value, 'format')) === newest
+  const conversation = textIn(field(value, 'conversation'))
+  need(isConversationId(conversation), 'bundle.json names what cannot be a conversation')
+  const turns = isSecond ? field(value, 'turns') : { events: 0, withheld: [] }
+  const place = optional(value, 'ledger')
+  const ledger = place === undefined ? undefined : isSecond ? secondPlace(place) : firstPlace(place)
+  const [first, last, requests] = (['first', 'last', 'requests'] as const).map((name) =>
+    numberIn(field(value, name)),
+  ) as [number, number, number]
+  // What the events say of it is compared with it, whatever it is.
+  const head = field(value, 'head') as string
+  return {
+    isSecond,
+    conversation,
+    first,
+    last,
+    head,
+    requests,
+    withheld: listIn(field(value, 'withheld')).map(numberIn),
+    turns: turnsIn(turns),
+    ...(ledger && { ledger }),
+  }
+}
+
+const versionIn = (format: unknown): number => {
+  const [named, version] =
+    (typeof format === 'string' && /^palimpsest evidence ([1-9][0-9]{0,8})$/.exec(format)) || []
+  need(named !== undefined, 'bundle.json names a format that is not known here')
+  need(Number(version) <= newest, `this is ${named}: take a newer verify.py`, NotChecked)
+  return Number(version)
+}
+
+const turnsIn = (turns: unknown): TurnsPart => ({
+  events: numberIn(field(turns, 'events')),
+  withheld: listIn(field(turns, 'withheld')).map(numberIn),
+})
+
+const firstPlace = (place: unknown): FirstPlace => ({
+  revision: numberIn(field(place, 'revision')),
+  index: numberIn(field(place, 'index')),
+  proof: optional(place, 'proof'),
+})
+
+const secondPlace = (place: unknown): SecondPlace => {
+  const entries = numberIn(field(place, 'entries'))
+  const sealed = optional(place, 'sealed')
+  const isTime = typeof sealed === 'string' && isoTime.test(sealed)
+  need(isTime, 'bundle.json does not say when the ledger was sealed')
+  return { entries, sealed: String(sealed) }
+}

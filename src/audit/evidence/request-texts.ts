@@ -1,0 +1,36 @@
+import canonicalize from 'canonicalize'
+import { type Part, type Sent, textOf } from '../../agent/receipts/canonical.ts'
+
+/**
+ * The canonical JSON of a request (what its receipt's digest is of) in pieces: what is in a block or a message is a piece of its own, the
+ * same in every request that has it, with a cache breakpoint or without.
+ */
+export const requestTexts = ({ chat, messages, system, tools }: Sent): readonly string[] => {
+  const texts: string[] = []
+  let between = '{"messages":['
+  const add = (part: Part): void => {
+    const [opening, body] = opened(part)
+    texts.push(between + opening, body)
+    between = ','
+  }
+  if (chat) for (const message of chat.messages) add(message)
+  else
+    for (const [index, { role, content }] of messages.entries()) {
+      between += `${index > 0 ? ',' : ''}{"content":[`
+      for (const block of content) add(block)
+      between = `${content.length > 0 ? '' : between}],"role":"${role}"}`
+    }
+  if (chat && chat.messages.length > 0) between = ''
+  texts.push(`${between}]`)
+  const after = chat ? { tools: chat.tools } : { system, tools }
+  const rest = canonicalize(JSON.parse(JSON.stringify(after))) ?? '{}'
+  return [...texts, rest === '{}' ? '}' : `,${rest.slice(1)}`]
+}
+
+/** The text of a part, as what begins it, which may have a cache breakpoint, and the rest. */
+const opened = (part: Part): readonly [string, string] => {
+  const text = textOf(part)
+  const marked = 'cache_control' in part ? `{"cache_control":${canonicalize(part['cache_control'])},` : '{'
+  const opening = text.startsWith(marked) ? marked : '{'
+  return [opening, text.slice(opening.length)]
+}

@@ -1,0 +1,25 @@
+import type { ConversationEvent } from '../../events/events.ts'
+import type { Effective } from '../../projections/effective.ts'
+import { type Repeated, repeating } from './repeats.ts'
+import { type Tainted, tainting } from './taint.ts'
+
+/** Finds what still tells of what is withheld, while the events of a log pass by. */
+export const stillTold = (hidden: readonly ConversationEvent[]) => {
+  const taint = tainting(new Set(hidden.map(({ position }) => position)))
+  const repeat = repeating(hidden)
+  const tainted: Tainted[] = []
+  const repeated: Repeated[] = []
+  return {
+    /** @param before the effective history right before the event */
+    pass: async (
+      event: ConversationEvent,
+      before: (position: number) => Promise<Effective>,
+    ): Promise<void> => {
+      const made = await taint(event, before)
+      if (made) tainted.push(made)
+      const said = repeat(event)
+      if (said) repeated.push(said)
+    },
+    told: () => ({ tainted, repeated }),
+  }
+}

@@ -1,0 +1,37 @@
+import { hashOf, type StoredEvent } from '../../events/codec.ts'
+import { blockBytes, hashFrom, stateAfter } from './sha256.ts'
+
+const ending = /[,{]"prev":(?:null|"([0-9a-f]{64})")\}$/
+const form = /^([0-9a-f]{64}) ([0-9]{1,15})\n((?:[0-9a-f]{2}){1,138})\n([0-9a-f]{64})$/
+
+/**
+ * What stands in place of an event that is withheld: the state of its hash before the last bytes of its text, these bytes, and its hash.
+ * They prove which event was before it, and tell of it no more than the end of its metadata. Undefined if the metadata do not end with the
+ * hash of the event before it: another program wrote it.
+ */
+export const withheldText = (event: StoredEvent): string | undefined => {
+  const { id, type, data, metadata } = event
+  const found = ending.exec(metadata)
+  if (!found) return undefined
+  const text = Buffer.from(`${id}\n${type}\n${data}\n${metadata}`)
+  const before = Math.floor((text.length - found[0].length) / blockBytes) * blockBytes
+  const state = stateAfter(text.subarray(0, before)).toString('hex')
+  return `\n${state} ${text.length}\n${text.toString('hex', before)}\n${hashOf(event)}\n`
+}
+
+/** What a withheld event shows: its hash, and that of the event before it. */
+export interface Withheld {
+  readonly hash: string
+  readonly prev: string | null
+}
+
+/** Reads the last three lines of `withheldText`. Undefined: they are not of that form; false: they do not have the hash that is given. */
+export const openWithheld = (lines: string): Withheld | false | undefined => {
+  const [, state = '', length, coded = '', hash = ''] = form.exec(lines) ?? []
+  const rest = Buffer.from(coded, 'hex')
+  const found = ending.exec(rest.toString('latin1'))
+  if (!found) return undefined
+  const isWhole = (Number(length) - rest.length) % blockBytes === 0
+  const isIt = isWhole && hashFrom(Buffer.from(state, 'hex'), rest, Number(length)).toString('hex') === hash
+  return isIt && { hash, prev: found[1] ?? null }
+}

@@ -1,0 +1,161 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { caught, ok, orThrow, run, type Steps } from '../../result/steps.ts'
+import type { EventStore } from '../../store/port.ts'
+import type { Anchor } from './anchors.ts'
+import { type Checkpoint, readCheckpoint } from './checkpoints.ts'
+import {
+  type AnchorAhead,
+  anchorAhead,
+  type AnchorFailed,
+  anchorFailed,
+  type LedgerError,
+  ledgerDamaged,
+} from './errors.ts'
+import { anchorsStream } from './facts.ts'
+import type { Ledger } from './log.ts'
+import type { Nodes } from './nodes.ts'
+import { isSignedBy } from './notes.ts'
+import { backwards, dataOf, record, type Writer } from './stored.ts'
+
+/** What became of a checkpoint at an anchor. */
+export interface Anchored {
+  readonly anchor: string
+  /** Why it is not kept there. */
+  readonly error?: AnchorFailed | AnchorAhead
+}
+
+/** Reads a checkpoint that somebody holds, and fails unless a key of the ledger has signed it. */
+export async function* heldCheckpoint(
+  { origin, keys }: Ledger,
+  text: string,
+): Steps<LedgerError, Checkpoint> {
+  const { note, checkpoint } = yield* ok(readCheckpoint(text))
+  const verifiers = keys.map(({ key }) => key)
+  return checkpoint.origin === origin && isSignedBy(note, verifiers)
+    ? checkpoint
+    : yield ledgerDamaged(origin, 'a checkpoint that is kept elsewhere is not signed by a key of it')
+}
+
+/** Fails if an anchor has seen another ledger of this origin, or a later one. */
+export async function* checkAnchors(
+  nodes: Nodes,
+  ledger: Ledger,
+  anchors: readonly Anchor[],
+): Steps<LedgerError | AnchorAhead | AnchorFailed, void> {
+  for (const anchor of anchors) {
+    const note = largestOf(yield* ok(anchor.held(ledger.origin)))
+    if (note !== undefined) yield* checkHeld(nodes, ledger, anchor.name, yield* heldCheckpoint(ledger, note))
+  }
+}
+
+/** The largest of these that is a checkpoint: of several sealers, the slowest one may have been the last. */
+const largestOf = (notes: readonly string[]): string | undefined => {
+  let [largest, most]: [string | undefined, number] = [undefined, -1]
+  for (const note of notes) {
+    const read = readCheckpoint(note)
+    if (E.isRight(read) && read.right.checkpoint.size >= most)
+      [largest, most] = [note, read.right.checkpoint.size]
+  }
+  return largest
+}
+
+async function* checkHeld(
+  nodes: Nodes,
+  ledger: Ledger,
+  anchor: string,
+  { size, root }: Checkpoint,
+): Steps<LedgerError | AnchorAhead, void> {
+  if (size > ledger.edge.size) return yield anchorAhead(anchor, size, ledger.edge.size)
+  if (size > 0 && !(yield* nodes.rootAt(ledger, size)).equals(root))
+    return yield ledgerDamaged(
+      ledger.origin,
+      `its first ${size} entries are not those that ${anchor} has seen`,
+    )
+}
+
+/** The last checkpoint that an anchor was given: what it answered, when the checkpoint was made, and when the answer was recorded. */
+export interface LastAnchored {
+  readonly anchor: string
+  readonly size: number
+  readonly checkpoint: string
+  readonly time: string
+  readonly recorded: string
+}
+
+/** The checkpoints that anchors were given, the newest first. */
+export async function* anchoredIn(
+  store: EventStore,
+  { number }: Pick<Ledger, 'number'>,
+): AsyncGenerator<LastAnchored, void> {
+  for await (const event of backwards(store, anchorsStream(number))) {
+    const { data, time } = await orThrow(run(dataOf(await orThrow(event), 'LedgerAnchored')))
+    yield { ...data, time: data.sealed ?? time, recorded: time }
+  }
+}
+
+/** Gives the last checkpoint to the anchors that lack it, and records which of them have it. */
+export const anchorCheckpoint = async (
+  sealing: Writer & { readonly nodes: Nodes },
+  ledger: Ledger,
+  anchors: readonly Anchor[],
+): Promise<readonly Anchored[]> => {
+  const { origin, number, checkpoint, edge, sealed } = ledger
+  const outcomes: Anchored[] = []
+  const given = await givenLast(sealing.store, ledger)
+  for (const anchor of checkpoint === undefined ? [] : anchors) {
+    if (await hasIt(anchor, ledger, given.get(anchor.name))) {
+      outcomes.push({ anchor: anchor.name })
+      continue
+    }
+    const consistency = (old: number) => orThrow(run(sealing.nodes.consistency(ledger, edge.size, old)))
+    const put = await anchor.put({ origin, size: edge.size, checkpoint: checkpoint ?? '', consistency })()
+    const { name } = anchor
+    if (E.isLeft(put)) outcomes.push({ anchor: name, error: put.left })
+    else {
+      const data = {
+        anchor: name,
+        size: edge.size,
+        checkpoint: put.right,
+        ...(sealed !== undefined && { sealed }),
+      }
+      const kept = await run(record(sealing, anchorsStream(number), { type: 'LedgerAnchored', data }))
+      const error = E.isLeft(kept)
+        ? anchorFailed(name, `has the checkpoint, but ${kept.left.message}`, kept.left)
+        : undefined
+      outcomes.push({ anchor: name, ...(error && { error }) })
+    }
+  }
+  return outcomes
+}
+
+/** What the anchors that were given the last checkpoint have answered, by their names. */
+const givenLast = async (store: EventStore, ledger: Ledger): Promise<ReadonlyMap<string, LastAnchored>> => {
+  const given = new Map<string, LastAnchored>()
+  const reading = caught<LedgerError, void>(async () => {
+    for await (const last of anchoredIn(store, ledger)) {
+      if (last.size !== ledger.edge.size) return
+      if (!given.has(last.anchor)) given.set(last.anchor, last)
+    }
+  })
+  // What cannot be read counts as not given: that costs no more than giving it again.
+  await run(reading)
+  return given
+}
+
+/** Whether an anchor has the last checkpoint. The store alone is no witness of that: whoever can write to it could keep it from the anchor. */
+const hasIt = async (
+  { held, verify }: Anchor,
+  { origin, checkpoint = '' }: Ledger,
+  given: LastAnchored | undefined,
+): Promise<boolean> => {
+  if (!given) return false
+  const notes = verify
+    ? E.map((note: string) => [note])(await verify(given.checkpoint, given.recorded)())
+    : await held(origin)()
+  return E.isRight(notes) && notes.right.some((note) => textIn(note) === textIn(checkpoint))
+}
+
+const textIn = (source: string): string | undefined => {
+  const read = readCheckpoint(source)
+  return E.isRight(read) ? read.right.note.text : undefined
+}

@@ -1,0 +1,51 @@
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import { invalidInput } from '../../../events/errors.ts'
+import { ok, type Steps, task } from '../../../result/steps.ts'
+import { pagesOf } from '../../../store/pages.ts'
+import type { EventStore } from '../../../store/port.ts'
+import type { Anchor, Anchoring } from '../anchors.ts'
+import { anchorFailed, type LedgerError } from '../errors.ts'
+import { ledgerStream } from '../facts.ts'
+import { dataOf, lastOf, record } from '../stored.ts'
+import { originName } from './held.ts'
+
+const actor = { kind: 'sealer' }
+
+/**
+ * Keeps checkpoints in a stream of another store: one that those who write to this store cannot write to. The store that has the ledger
+ * itself is refused, by whatever name it was opened.
+ */
+export const storeAnchor = (store: EventStore): Anchor => {
+  const streamOf = (origin: string): string => `anchored-${originName(origin)}`
+  const tried = <A>(work: () => Steps<LedgerError, A>) =>
+    TE.mapLeft(({ message, ...error }: LedgerError) => anchorFailed(store.url, `failed: ${message}`, error))(
+      task(work),
+    )
+
+  async function* held(origin: string): Steps<LedgerError, readonly string[]> {
+    const last = yield* lastOf(store, ledgerStream)
+    if (last && (yield* dataOf(last, 'LedgerBegun')).data.origin === origin)
+      return yield invalidInput(
+        'anchor',
+        'the ledger is in that store itself, so it proves nothing: name another one',
+      )
+    const notes: string[] = []
+    for await (const page of pagesOf(store, streamOf(origin)))
+      for (const event of yield* ok(page))
+        notes.push((yield* dataOf(event, 'LedgerAnchored')).data.checkpoint)
+    return notes
+  }
+
+  async function* put({ origin, size, checkpoint }: Anchoring): Steps<LedgerError, string> {
+    if ((yield* held(origin)).at(-1) === checkpoint) return checkpoint
+    const data = { anchor: store.url, size, checkpoint }
+    yield* record({ store, actor }, streamOf(origin), { type: 'LedgerAnchored', data })
+    return checkpoint
+  }
+
+  return {
+    name: store.url,
+    held: (origin) => tried(() => held(origin)),
+    put: (anchoring) => tried(() => put(anchoring)),
+  }
+}

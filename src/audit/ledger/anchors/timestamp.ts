@@ -1,0 +1,106 @@
+import { randomBytes } from 'node:crypto'
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import { invalidInput } from '../../../events/errors.ts'
+import { ok, type Steps, task } from '../../../result/steps.ts'
+import { longestTimer } from '../../../result/timers.ts'
+import { toError } from '../../../result/typed.ts'
+import type { Anchor } from '../anchors.ts'
+import { certificatesIn } from '../certificates.ts'
+import { type AnchorFailed, anchorFailed } from '../errors.ts'
+import { type Note, noteText, parseNote } from '../notes.ts'
+import { checkTimestamp, nonceBytes, timestampLine, timestampLines, timestampRequest } from '../timestamp.ts'
+import { bytesOf } from './bytes.ts'
+import { causeOf } from './cause.ts'
+
+export interface TimestampOptions {
+  /** Where requests are posted. */
+  readonly url: string
+  /** Certificates in PEM: that of the authority, or those that issue its certificates. */
+  readonly trust: string
+  /** Milliseconds until an answer is no longer awaited. Default 30,000. */
+  readonly timeout?: number | undefined
+}
+
+/** Milliseconds that the authority's clock and this one may differ. */
+const tolerance = 300_000
+
+/**
+ * An authority that signs a time (RFC 3161): the checkpoint was there then. It keeps nothing; its reply is a line of the checkpoint as the
+ * store records it. Needs the package `@sigstore/core`. Throws `InvalidInput`.
+ */
+export const timestampAnchor = ({ url, trust, timeout = 30_000 }: TimestampOptions): Anchor => {
+  if (!(Number.isSafeInteger(timeout) && timeout >= 1 && timeout <= longestTimer))
+    throw toError(invalidInput('timeout', `must be milliseconds, from 1 to ${longestTimer}`))
+  const trusted = certificatesIn(trust)
+  if (E.isLeft(trusted)) throw toError(trusted.left)
+  const name = nameOf(url)
+  const failed = (problem: string, cause?: unknown): AnchorFailed => anchorFailed(name, problem, cause)
+  const noted = (checkpoint: string): E.Either<AnchorFailed, Note> =>
+    pipe(
+      parseNote(checkpoint),
+      E.mapLeft((error) => failed('was given no checkpoint', error)),
+    )
+  const checked = (reply: Buffer, text: string) =>
+    pipe(checkTimestamp(reply, text, trusted.right), TE.mapLeft(failed))
+
+  async function* put({ checkpoint }: { readonly checkpoint: string }): Steps<AnchorFailed, string> {
+    const { text, signatures } = yield* ok(noted(checkpoint))
+    // DER has no leading zeros, and this is no negative number.
+    const nonce = randomBytes(nonceBytes)
+    nonce[0] = 0x40 | ((nonce[0] ?? 0) & 0x3f)
+    const asked = Date.now()
+    const reply = yield* ok(
+      TE.tryCatch(
+        () => answerOf(url, timestampRequest(text, nonce), timeout),
+        (error) => failed(`does not answer (${causeOf(error)})`, error),
+      ),
+    )
+    const stamp = yield* ok(checked(reply, text))
+    if (stamp.nonce !== nonce.readBigUInt64BE())
+      return yield failed('answered another request: its nonce is not the one that was sent')
+    const time = stamp.time.getTime()
+    if (time < asked - tolerance || time > Date.now() + tolerance)
+      return yield failed(`says that it is ${stamp.time.toISOString()}: its clock or this one is wrong`)
+    return noteText({ text, signatures: [...signatures, timestampLine(name, reply)] })
+  }
+
+  async function* verify(checkpoint: string, recorded: string): Steps<AnchorFailed, string> {
+    const { text, signatures } = yield* ok(noted(checkpoint))
+    const own = timestampLines({ text, signatures }).filter((line) => line.name === name)
+    if (own.length === 0) return yield failed('has signed no time for a checkpoint that it was given')
+    for (const { signature } of own) {
+      const { time } = yield* ok(checked(signature, text))
+      // Its clock and that of who recorded it were compared then.
+      if (!(Math.abs(time.getTime() - Date.parse(recorded)) <= 2 * tolerance))
+        return yield failed(
+          `signed a checkpoint at ${time.toISOString()}, and the store says that this was at ${recorded}: it was recorded again since, under another time`,
+        )
+    }
+    return noteText({ text, signatures: signatures.filter((line) => !own.includes(line)) })
+  }
+
+  return {
+    name,
+    held: () => TE.right([]),
+    put: (anchoring) => task(() => put(anchoring)),
+    verify: (checkpoint, recorded) => task(() => verify(checkpoint, recorded)),
+  }
+}
+
+/** A name for signatures, without secrets: host and path, fit for a line of a shell. */
+const nameOf = (url: string): string => {
+  const { host, pathname } = URL.parse(url) ?? {}
+  if (host === undefined || host === '')
+    throw toError(invalidInput('url', 'must be that of a timestamp authority'))
+  return `${host}${pathname ?? ''}`.replace(/\/+$/, '').replaceAll('+', '%2B').replaceAll("'", '%27')
+}
+
+const answerOf = async (url: string, body: Buffer, timeout: number): Promise<Buffer> => {
+  const signal = AbortSignal.timeout(timeout)
+  const headers = { 'content-type': 'application/timestamp-query' }
+  const answer = await fetch(url, { method: 'POST', headers, body: new Uint8Array(body), signal })
+  if (answer.status !== 200) throw new Error(`HTTP ${answer.status}`)
+  return bytesOf(answer)
+}

@@ -1,0 +1,76 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { ok, type Steps } from '../../result/steps.ts'
+import type { Checkpoint as StorePlace } from '../../store/port.ts'
+import type { LedgerError } from './errors.ts'
+import { ledgerCodec, logStream, tilesStream } from './facts.ts'
+import { leafHash } from './hashes.ts'
+import type { Signer } from './keys.ts'
+import type { Ledger } from './log.ts'
+import { checkpointOf } from './sign.ts'
+import { encoded, type Writer } from './stored.ts'
+import { type Completed, grown } from './tiles.ts'
+
+/** Who writes to a ledger, and with which key. */
+export interface Writing extends Writer {
+  readonly signer: Signer
+}
+
+/** Entries to append; `to` if they make a new key known: it signs them, too, and all later ones. */
+export interface Entries {
+  readonly entries: readonly string[]
+  readonly after: StorePlace | undefined
+  readonly to?: Signer
+}
+
+/**
+ * Appends entries with their checkpoint, if the ledger is still as it was loaded; otherwise it is a `Conflict`. Tiles follow: they can be
+ * made of the entries again, which whoever loads the ledger does where they are missing.
+ */
+export async function* appendEntries(
+  writing: Writing,
+  ledger: Ledger,
+  { entries, after, to }: Entries,
+): Steps<LedgerError, Ledger> {
+  const { store, actor, signer } = writing
+  const { edge, completed } = grown(ledger.edge, entries.map(leafHash))
+  const checkpoint = yield* checkpointOf(ledger.origin, edge, to ? [signer, to] : [signer])
+  const revision = ledger.revision + 1
+  const rotations = to ? [...ledger.rotations, revision] : ledger.rotations
+  const data = {
+    from: ledger.edge.size,
+    entries,
+    checkpoint,
+    rotations,
+    ...(after !== undefined && { after }),
+    turns: true as const,
+  }
+  const stream = logStream(ledger.number)
+  const event = yield* ok(encoded(stream, { type: 'HeadsSealed', data }, actor))
+  const { metadata } = yield* ok(ledgerCodec.decode(event, { stream, revision }))
+  yield* ok(store.append({ stream, events: [event], expected: ledger.revision, isNew: true }))
+  const unstored = yield* storeTiles(writing, ledger, [...ledger.unstored, ...completed])
+  return { ...ledger, edge, revision, rotations, checkpoint, after, sealed: metadata.time, unstored }
+}
+
+/** Tiles that an append holds. */
+const atOnce = 16
+
+/** Stores complete tiles; those that another sealer has stored are there. @returns those that are left */
+async function* storeTiles(
+  { store, actor }: Writing,
+  { number }: Ledger,
+  tiles: readonly Completed[],
+): Steps<LedgerError, readonly Completed[]> {
+  const stream = tilesStream(number)
+  for (let next = 0; next < tiles.length; next += atOnce) {
+    const events = []
+    for (const { index, rows } of tiles.slice(next, next + atOnce)) {
+      const data = { rows: rows.map((row) => Buffer.concat(row).toString('base64')) }
+      events.push(yield* ok(encoded(stream, { type: 'TilesCompleted', data }, actor, index)))
+    }
+    const expected = (tiles[next]?.index ?? 0) - 1
+    const written = await store.append({ stream, events, expected })()
+    if (E.isLeft(written)) return written.left._tag === 'Conflict' ? [] : yield written.left
+  }
+  return []
+}

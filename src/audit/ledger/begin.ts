@@ -1,0 +1,63 @@
+import { randomBytes } from 'node:crypto'
+import type { Actor } from '../../events/events.ts'
+import { invalidInput } from '../../events/errors.ts'
+import { ok, type Steps } from '../../result/steps.ts'
+import type { EventStore } from '../../store/port.ts'
+import { appendEntries, type Writing } from './append.ts'
+import { entryText } from './entries.ts'
+import { type BeginError, ledgerExists, type SealError } from './errors.ts'
+import { ledgerStream } from './facts.ts'
+import { isKeyName, keyText, type Signer, verifierKey } from './keys.ts'
+import { findLedger, loadLedger } from './log.ts'
+import { checkSigner } from './sign.ts'
+import { encoded } from './stored.ts'
+
+/** How a ledger is begun. */
+export interface BeginOptions {
+  readonly signer: Signer
+  /** Names the ledger for ever, such as `example.com/support`. Default: `palimpsest/` and eight random characters. */
+  readonly origin?: string | undefined
+  /** Begin another ledger although there is one: its key, or part of it, is lost for good. Says why. */
+  readonly again?: string | undefined
+}
+
+/** A ledger that was begun, or its new key. */
+export interface LedgerKey {
+  readonly origin: string
+  /** The verifier key: hand it to those who are to check. */
+  readonly key: string
+}
+
+/** Begins a ledger. Its origin is new: a checkpoint of one ledger must not pass for one of another. */
+export async function* beginLedger(
+  store: EventStore,
+  actor: Actor,
+  { signer, origin = `palimpsest/${randomBytes(4).toString('hex')}`, again }: BeginOptions,
+): Steps<BeginError, LedgerKey> {
+  if (!isKeyName(origin))
+    return yield invalidInput(
+      'origin',
+      'has 1 to 200 characters, without spaces and +, such as example.com/support',
+    )
+  const before = yield* findLedger(store)
+  if (before && again === undefined) return yield ledgerExists(before.origin)
+  if (before?.origin === origin)
+    return yield invalidInput('origin', 'must be another one than that of the ledger before')
+  const key = keyText(verifierKey(origin, signer.publicKey))
+  const data = { origin, key, ...(before && again !== undefined && { reason: again }) }
+  const event = yield* ok(encoded(ledgerStream, { type: 'LedgerBegun', data }, actor))
+  yield* ok(
+    store.append({ stream: ledgerStream, events: [event], expected: before?.number ?? -1, isNew: true }),
+  )
+  return { origin, key }
+}
+
+/** Makes another key known, in an entry that both sign. From then on only the new key signs, and only what continues what it has signed. */
+export async function* rotateKey(writing: Writing, to: Signer): Steps<SealError, LedgerKey> {
+  const ledger = yield* loadLedger(writing.store)
+  yield* ok(checkSigner(ledger, writing.signer))
+  const key = keyText(verifierKey(ledger.origin, to.publicKey))
+  const entries = [yield* ok(entryText({ type: 'key', key }))]
+  yield* appendEntries(writing, ledger, { entries, after: ledger.after, to })
+  return { origin: ledger.origin, key }
+}

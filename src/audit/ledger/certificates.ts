@@ -1,0 +1,44 @@
+import { X509Certificate } from 'node:crypto'
+import * as E from 'fp-ts/lib/Either.js'
+import { type InvalidInput, invalidInput } from '../../events/errors.ts'
+
+const block = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+
+/** The certificates of a text in PEM, at least one. */
+export const certificatesIn = (pem: string): E.Either<InvalidInput, readonly X509Certificate[]> => {
+  const blocks = pem.match(block)
+  const wrong = invalidInput('trust', 'must be one or more certificates in PEM')
+  if (!blocks) return E.left(wrong)
+  return E.tryCatch(
+    () => blocks.map((each) => new X509Certificate(each)),
+    () => wrong,
+  )
+}
+
+/** Certificates that a signer may lead to. */
+interface Around {
+  /** Not trusted by themselves. */
+  readonly others: readonly X509Certificate[]
+  readonly trusted: readonly X509Certificate[]
+  readonly time: Date
+}
+
+/** Of those that are not trusted, so many may lead to one that is. */
+const longest = 8
+
+/** Whether a certificate is trusted, or was issued by one that is, directly or through others, and all of them were valid at that time. */
+export const isTrusted = (signer: X509Certificate, { others, trusted, time }: Around): boolean => {
+  let one = wasValid(signer, time) ? signer : undefined
+  for (let links = 0; one && links < longest; links++) {
+    if (trusted.some(({ raw }) => one?.raw.equals(raw))) return true
+    // Of one that was renewed with the same key, there are several.
+    one = [...trusted, ...others].find((issuer) => one && wasValid(issuer, time) && hasIssued(issuer, one))
+  }
+  return false
+}
+
+const wasValid = ({ validFrom, validTo }: X509Certificate, time: Date): boolean =>
+  Date.parse(validFrom) <= time.getTime() && time.getTime() <= Date.parse(validTo)
+
+const hasIssued = (issuer: X509Certificate, one: X509Certificate): boolean =>
+  issuer.ca && one.checkIssued(issuer) && one.verify(issuer.publicKey)

@@ -1,0 +1,46 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import { type InvalidInput, invalidInput } from '../../events/errors.ts'
+import { hashBytes } from './hashes.ts'
+import { type Note, parseNote } from './notes.ts'
+
+/** What a log says of itself (C2SP tlog-checkpoint); signed, it is a note. */
+export interface Checkpoint {
+  /** Names the log, everywhere and for ever. */
+  readonly origin: string
+  /** Its leaves. */
+  readonly size: number
+  readonly root: Buffer
+}
+
+export const checkpointText = ({ origin, size, root }: Checkpoint): string =>
+  `${origin}\n${size}\n${root.toString('base64')}\n`
+
+/** Reads the text of a checkpoint; lines that others may have added after the three are left alone. */
+export const parseCheckpoint = (text: string): E.Either<InvalidInput, Checkpoint> => {
+  const [origin = '', size = '', coded = '', ...rest] = text.split('\n')
+  const root = Buffer.from(coded, 'base64')
+  const isRight =
+    origin !== '' &&
+    /^(0|[1-9][0-9]{0,14})$/.test(size) &&
+    root.length === hashBytes &&
+    root.toString('base64') === coded &&
+    rest.at(-1) === '' &&
+    rest.slice(0, -1).every((line) => line !== '')
+  return isRight
+    ? E.right({ origin, size: Number(size), root })
+    : E.left(
+        invalidInput('checkpoint', 'must be three lines: an origin, a size, and the root hash in base64'),
+      )
+}
+
+/** Reads a signed note whose text is a checkpoint. Verifies nothing. */
+export const readCheckpoint = (
+  text: string,
+): E.Either<InvalidInput, { readonly note: Note; readonly checkpoint: Checkpoint }> =>
+  pipe(
+    parseNote(text),
+    E.flatMap((note) =>
+      E.map((checkpoint: Checkpoint) => ({ note, checkpoint }))(parseCheckpoint(note.text)),
+    ),
+  )

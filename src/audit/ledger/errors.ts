@@ -1,0 +1,130 @@
+import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
+import type { StoreError } from '../../store/errors.ts'
+
+/** Why nothing was sealed. */
+export type SealError = LedgerError | KeyMismatch | AnchorAhead | AnchorFailed
+/** Why something could not be said of a ledger. */
+export type LedgerError = StoreError | InvalidInput | EventTooLarge | LedgerNotFound | LedgerDamaged
+export type ProofError = LedgerError | NotSealed | SealContradicted
+/** Why no ledger was begun. */
+export type BeginError = LedgerError | LedgerExists
+
+/** The store has no ledger. */
+export interface LedgerNotFound {
+  readonly _tag: 'LedgerNotFound'
+  readonly message: string
+  /** The store's URL without credentials. */
+  readonly store: string
+}
+/** The store has a ledger already. */
+export interface LedgerExists {
+  readonly _tag: 'LedgerExists'
+  readonly message: string
+  readonly origin: string
+}
+/** What is stored of the ledger is not what was signed. */
+export interface LedgerDamaged {
+  readonly _tag: 'LedgerDamaged'
+  readonly message: string
+  readonly origin: string
+}
+/** The conversation is not in the ledger. */
+export interface NotSealed {
+  readonly _tag: 'NotSealed'
+  readonly message: string
+  readonly conversation: string
+}
+/** The conversation, or one that it was forked from, is no longer what was sealed. */
+export interface SealContradicted {
+  readonly _tag: 'SealContradicted'
+  readonly message: string
+  readonly conversation: string
+  /** Of the event in its own stream. */
+  readonly revision: number
+}
+/** The key is not the one that signs the ledger now. */
+export interface KeyMismatch {
+  readonly _tag: 'KeyMismatch'
+  readonly message: string
+  /** Verifier keys. */
+  readonly expected: string
+  readonly actual: string
+}
+/** A checkpoint that is kept elsewhere is of a later ledger than the store has. */
+export interface AnchorAhead {
+  readonly _tag: 'AnchorAhead'
+  readonly message: string
+  readonly anchor: string
+  /** Entries of the ledger: what the anchor has seen, and what is here. */
+  readonly anchored: number
+  readonly actual: number
+}
+/** A checkpoint could not be kept elsewhere, or not be read from there. */
+export interface AnchorFailed {
+  readonly _tag: 'AnchorFailed'
+  readonly message: string
+  readonly anchor: string
+  readonly cause?: unknown
+}
+
+export const ledgerNotFound = (store: string): LedgerNotFound => ({
+  _tag: 'LedgerNotFound',
+  message: `${store} has no ledger: begin one with palimpsest audit init`,
+  store,
+})
+
+export const ledgerExists = (origin: string): LedgerExists => ({
+  _tag: 'LedgerExists',
+  message: `there is a ledger already, ${origin}: seal with its key, replace the key with palimpsest audit rotate-key, or, if the key or part of the ledger is lost for good, begin another with --again`,
+  origin,
+})
+
+/** @param problem what is wrong, as a sentence without its end */
+export const ledgerDamaged = (origin: string, problem: string): LedgerDamaged => ({
+  _tag: 'LedgerDamaged',
+  message: `ledger ${origin}: ${problem}. palimpsest audit verify says what differs; keep a copy of the store as it is, and restore a backup`,
+  origin,
+})
+
+export const notSealed = (conversation: string): NotSealed => ({
+  _tag: 'NotSealed',
+  message: `conversation ${conversation} is not in the ledger yet: seal it with palimpsest audit seal`,
+  conversation,
+})
+
+/** @param difference how the event differs, as a sentence without its end */
+export const sealContradicted = (
+  conversation: string,
+  revision: number,
+  difference: string,
+): SealContradicted => ({
+  _tag: 'SealContradicted',
+  message: `conversation ${conversation} contradicts the ledger at revision ${revision}: ${difference}. Somebody changed the store: keep a copy of it as it is, see palimpsest audit verify, and restore a backup; to export what is there now all the same, use --force`,
+  conversation,
+  revision,
+})
+
+/** @param wasReplaced whether the key signed the ledger before another one replaced it */
+export const keyMismatch = (expected: string, actual: string, wasReplaced: boolean): KeyMismatch => ({
+  _tag: 'KeyMismatch',
+  message: wasReplaced
+    ? `this key, ${actual}, was replaced: since then ${expected} signs the ledger. Name the file of that one`
+    : `this key, ${actual}, has never signed the ledger: ${expected} does. Name the file of that one`,
+  expected,
+  actual,
+})
+
+export const anchorAhead = (anchor: string, anchored: number, actual: number): AnchorAhead => ({
+  _tag: 'AnchorAhead',
+  message: `${anchor} has seen ${anchored} entries of this ledger, and the store has ${actual}: it is an older copy, such as a restored backup, or entries were removed. Nothing is signed, because two histories would bear the same key. Restore the newest copy; if later entries are lost for good, begin another ledger with palimpsest audit init --again`,
+  anchor,
+  anchored,
+  actual,
+})
+
+export const anchorFailed = (anchor: string, problem: string, cause?: unknown): AnchorFailed => ({
+  _tag: 'AnchorFailed',
+  message: `${anchor} ${problem}`,
+  anchor,
+  ...(cause !== undefined && { cause }),
+})

@@ -1,0 +1,82 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { hashOf } from '../../events/codec.ts'
+import { ok, orThrow, run, type Steps } from '../../result/steps.ts'
+import { isLoss } from '../../store/errors.ts'
+import type { EventStore } from '../../store/port.ts'
+import { type LastHeads, parseEntry, type SealedEvent, streamNamed, takeOlder } from './entries.ts'
+import type { LedgerError } from './errors.ts'
+import { logStream } from './facts.ts'
+import { batchIn, type Ledger } from './log.ts'
+import { backwards } from './stored.ts'
+
+/** An entry of the ledger for a stream. */
+export interface HeadEntry {
+  /** Of the event in its stream, and its hash when it was sealed, which covers all before it. */
+  readonly revision: number
+  readonly head: string
+  /** Of the entry. */
+  readonly index: number
+  /** When it was sealed: ISO 8601, UTC. */
+  readonly sealed: string
+}
+
+/**
+ * What was sealed of a stream, the newest first. Searches the ledger backwards. Iteration throws a `LedgerError`.
+ *
+ * @param name of the stream (`nameOf`)
+ */
+export async function* headsOf(
+  store: EventStore,
+  { number, revision: last }: Pick<Ledger, 'number' | 'revision'>,
+  name: string,
+): AsyncGenerator<HeadEntry, void> {
+  // As it is in the JSON of a batch, which need not be parsed to see that it is not there.
+  const sought = JSON.stringify(`${name}\n`).slice(0, -1)
+  for await (const event of backwards(store, logStream(number), last)) {
+    const recorded = await orThrow(event)
+    if (!recorded.data.includes(sought)) continue
+    const { from, entries, time: sealed } = await orThrow(run(batchIn(recorded)))
+    for (const [n, text] of [...entries.entries()].toReversed()) {
+      const entry = parseEntry(text)
+      if (E.isLeft(entry) || entry.right.type !== 'head' || entry.right.name !== name) continue
+      const { revision, head } = entry.right
+      yield { revision, head, index: from + n, sealed }
+    }
+  }
+}
+
+/** Reads the newest entry of every stream in a ledger. */
+export async function* lastHeads(
+  store: EventStore,
+  { number, revision }: Pick<Ledger, 'number' | 'revision'>,
+): Steps<LedgerError, LastHeads> {
+  const heads: LastHeads = new Map()
+  for await (const event of backwards(store, logStream(number), revision))
+    takeOlder(heads, (yield* batchIn(yield* ok(event))).entries)
+  return heads
+}
+
+/** How the store differs from an entry of the ledger. */
+export interface SealDifference {
+  readonly state: 'changed' | 'gone'
+  readonly message: string
+}
+
+/** Compares the event that an entry names with the entry; undefined if it is the one that was sealed. Throws a `StoreError`. */
+export const differenceFrom = async (
+  store: EventStore,
+  name: string,
+  { revision, head }: SealedEvent,
+): Promise<SealDifference | undefined> => {
+  const stream = streamNamed(name)
+  const read = await store.read({ stream, from: revision, direction: 'forwards', limit: 1 })()
+  if (E.isLeft(read)) {
+    if (!isLoss(read.left)) await orThrow(read)
+    return { state: 'gone', message: read.left.message }
+  }
+  const [event] = read.right
+  if (!event) return { state: 'gone', message: 'the event was sealed, and is gone' }
+  return hashOf(event) === head
+    ? undefined
+    : { state: 'changed', message: 'the event, or one before it, is not the one that was sealed' }
+}

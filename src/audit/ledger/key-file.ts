@@ -1,0 +1,57 @@
+import { createPrivateKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import * as E from 'fp-ts/lib/Either.js'
+import { type InvalidInput, invalidInput } from '../../events/errors.ts'
+import { ok, type Steps } from '../../result/steps.ts'
+import { publicBytes, type Signer } from './keys.ts'
+
+/** For the owner of the file only. */
+const mode = 0o600
+const others = 0o077
+
+/** A signer with a private Ed25519 key. @param pem the key as PEM (PKCS #8), as `openssl genpkey -algorithm ed25519` writes it */
+export const signerFrom = (pem: string): E.Either<InvalidInput, Signer> => {
+  const key = privateKey(pem)
+  const publicKey = key && publicBytes(key)
+  return key && publicKey
+    ? E.right({ publicKey, sign: (message) => Promise.resolve(sign(null, message, key)) })
+    : E.left(invalidInput('key', 'must be a private Ed25519 key in PEM: palimpsest audit init makes one'))
+}
+
+const privateKey = (pem: string): KeyObject | undefined => {
+  try {
+    return createPrivateKey(pem)
+  } catch {
+    return undefined
+  }
+}
+
+/** The signer whose key is in a file, which nobody but its owner may read. */
+export async function* signerIn(file: string): Steps<InvalidInput, Signer> {
+  const pem = await readFile(file, 'utf8').catch(() => undefined)
+  if (pem === undefined)
+    return yield invalidInput(
+      'key',
+      `${file} cannot be read: restore it, or see docs/audit.md for what to do if it is lost; palimpsest audit init makes the first one`,
+    )
+  const signer = yield* ok(signerFrom(pem))
+  const { mode: actual } = await stat(file)
+  if (process.platform !== 'win32' && (actual & others) !== 0)
+    return yield invalidInput(
+      'key',
+      `others can read ${file}: chmod 600 it, and replace the key with palimpsest audit rotate-key if somebody may have`,
+    )
+  return signer
+}
+
+/** Makes a key in a new file. */
+export async function* newKeyFile(file: string): Steps<InvalidInput, Signer> {
+  const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
+  const problem = await writeFile(file, pem, { mode, flag: 'wx', flush: true }).then(
+    () => undefined,
+    (error: NodeJS.ErrnoException) => error,
+  )
+  if (problem?.code === 'EEXIST') return yield invalidInput('key', `${file} exists: name a new file`)
+  if (problem) return yield invalidInput('key', `${file} cannot be written (${problem.message})`)
+  return yield* ok(signerFrom(pem))
+}

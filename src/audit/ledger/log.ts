@@ -1,0 +1,170 @@
+import { ok, type Steps } from '../../result/steps.ts'
+import type { StoreError } from '../../store/errors.ts'
+import type { Checkpoint as StorePlace, EventStore, RecordedEvent } from '../../store/port.ts'
+import { readCheckpoint } from './checkpoints.ts'
+import { type LastHeads, parseEntry, takeOlder } from './entries.ts'
+import { type LedgerError, ledgerDamaged, ledgerNotFound } from './errors.ts'
+import { ledgerStream, logStream, tilesStream } from './facts.ts'
+import { hashBytes, leafHash } from './hashes.ts'
+import { parseKey, type VerifierKey } from './keys.ts'
+import { backwards, dataOf, lastOf } from './stored.ts'
+import { type Completed, type Edge, edgeAfter, edgeRoot, emptyEdge, grown } from './tiles.ts'
+
+/** A key, and the checkpoints that it signs. */
+export interface ValidKey {
+  readonly key: VerifierKey
+  /** Those of more entries than this. */
+  readonly after: number
+  /** Where it was made known, signed by the one before; undefined of the first. */
+  readonly rotation?: { readonly index: number; readonly checkpoint: string }
+}
+
+/** A ledger as it is stored now, and what its sealer needs to continue it. */
+export interface Ledger {
+  /** How many ledgers the store had before. */
+  readonly number: number
+  readonly origin: string
+  /** When it was begun; and why, if there was one before. */
+  readonly begun: string
+  readonly reason: string | undefined
+  /** In order; the last one signs. At least one. */
+  readonly keys: readonly ValidKey[]
+  /** The last revision of its log; -1 before anything was sealed. */
+  readonly revision: number
+  readonly edge: Edge
+  /** The last checkpoint, a signed note, and when it was made. */
+  readonly checkpoint: string | undefined
+  readonly sealed: string | undefined
+  /** What the store had up to there is sealed; undefined too if a version that seals conversations only has said so. */
+  readonly after: StorePlace | undefined
+  readonly rotations: readonly number[]
+  /** Complete tiles that are not stored yet: a sealer ended before it could. */
+  readonly unstored: readonly Completed[]
+}
+
+/** The newest ledger of the store. @param heads takes what was sealed last of each stream: the whole log is read then, once */
+export async function* loadLedger(store: EventStore, heads?: LastHeads): Steps<LedgerError, Ledger> {
+  const ledger = yield* findLedger(store, heads)
+  return ledger ?? (yield ledgerNotFound(store.url))
+}
+
+/** As `loadLedger`; undefined if there is none. */
+export async function* findLedger(
+  store: EventStore,
+  heads?: LastHeads,
+): Steps<LedgerError, Ledger | undefined> {
+  heads?.clear()
+  const last = yield* lastOf(store, ledgerStream)
+  if (!last) return undefined
+  const { data, revision: number, time: begun } = yield* dataOf(last, 'LedgerBegun')
+  const { origin, reason } = data
+  const start = yield* edgeStored(store, number)
+  const batches = yield* batchesFrom(store, number, start.size, heads)
+  const newest = batches.at(-1)
+  const entries = batches.flatMap(({ from, entries: each }) => each.slice(Math.max(0, start.size - from)))
+  const { edge, completed } = grown(start, entries.map(leafHash))
+  const rotations = newest?.rotations ?? []
+  const first = { key: yield* ok(parseKey(data.key)), after: 0 }
+  const keys = [first, ...(yield* keysAt(store, number, rotations))]
+  if (!(yield* isAsSigned(edge, newest?.checkpoint)))
+    return yield ledgerDamaged(origin, `its ${edge.size} entries do not make the last checkpoint`)
+  return {
+    number,
+    origin,
+    begun,
+    reason,
+    keys,
+    revision: newest?.revision ?? -1,
+    edge,
+    checkpoint: newest?.checkpoint,
+    sealed: newest?.time,
+    after: newest?.turns ? newest.after : undefined,
+    rotations,
+    unstored: completed,
+  }
+}
+
+async function* isAsSigned(edge: Edge, checkpoint: string | undefined): Steps<LedgerError, boolean> {
+  if (checkpoint === undefined) return edge.size === 0
+  const { size, root } = (yield* ok(readCheckpoint(checkpoint))).checkpoint
+  return size === edge.size && root.equals(edgeRoot(edge))
+}
+
+/** The edge at the last tile that is stored. */
+async function* edgeStored(store: EventStore, number: number): Steps<StoreError, Edge> {
+  const last = yield* lastOf(store, tilesStream(number))
+  return last ? edgeAfter(yield* completedIn(last)) : emptyEdge
+}
+
+/** What an event of the stream of tiles holds. */
+export async function* completedIn(event: RecordedEvent): Steps<StoreError, Completed> {
+  const { data, revision } = yield* dataOf(event, 'TilesCompleted')
+  return { index: revision, rows: data.rows.map((row) => hashesIn(Buffer.from(row, 'base64'))) }
+}
+
+const hashesIn = (bytes: Buffer): readonly Buffer[] =>
+  Array.from({ length: Math.floor(bytes.length / hashBytes) }, (_, n) =>
+    bytes.subarray(n * hashBytes, (n + 1) * hashBytes),
+  )
+
+/** Entries that were sealed at once. */
+export interface Batch {
+  readonly revision: number
+  readonly time: string
+  readonly from: number
+  readonly entries: readonly string[]
+  readonly checkpoint: string
+  readonly after?: string | undefined
+  /** Whether `after` is said of what turns recorded, too. */
+  readonly turns?: true | undefined
+  readonly rotations: readonly number[]
+}
+
+export async function* batchIn(event: RecordedEvent): Steps<StoreError, Batch> {
+  const { data, revision, time } = yield* dataOf(event, 'HeadsSealed')
+  return { ...data, revision, time }
+}
+
+/** The batches with the entries from an index on, in order; the last one in any case. Takes the heads of those before them, too. */
+async function* batchesFrom(
+  store: EventStore,
+  number: number,
+  index: number,
+  heads: LastHeads | undefined,
+): Steps<StoreError, readonly Batch[]> {
+  const batches: Batch[] = []
+  for await (const event of backwards(store, logStream(number))) {
+    const batch = yield* batchIn(yield* ok(event))
+    if ((batches[0]?.from ?? Infinity) > index) batches.unshift(batch)
+    if (heads) takeOlder(heads, batch.entries)
+    else if (batch.from <= index) break
+  }
+  return batches
+}
+
+/** The keys that entries in these revisions of the log made known. */
+async function* keysAt(
+  store: EventStore,
+  number: number,
+  rotations: readonly number[],
+): Steps<LedgerError, readonly ValidKey[]> {
+  const keys: ValidKey[] = []
+  for (const from of rotations) {
+    const [event] = yield* ok(
+      store.read({ stream: logStream(number), from, direction: 'forwards', limit: 1 }),
+    )
+    if (event) keys.push(...(yield* rotationIn(yield* batchIn(event))))
+  }
+  return keys
+}
+
+/** The key that a batch makes known, if it does: it has one entry then. */
+export async function* rotationIn({
+  entries,
+  from,
+  checkpoint,
+}: Batch): Steps<LedgerError, readonly ValidKey[]> {
+  const entry = yield* ok(parseEntry(entries[0] ?? ''))
+  if (entry.type !== 'key') return []
+  return [{ key: yield* ok(parseKey(entry.key)), after: from + 1, rotation: { index: from, checkpoint } }]
+}

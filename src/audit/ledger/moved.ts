@@ -1,0 +1,168 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { hashOf } from '../../events/codec.ts'
+import type { InvalidInput } from '../../events/errors.ts'
+import { streamOf, turnsStreamOf } from '../../events/ids.ts'
+import { ok, orThrow, run, type Steps } from '../../result/steps.ts'
+import type { Typed } from '../../result/typed.ts'
+import { isLoss, type StoreError } from '../../store/errors.ts'
+import { nameOf } from './entries.ts'
+import { namePages } from '../../store/pages.ts'
+import {
+  type Checkpoint as StorePlace,
+  type EventStore,
+  maxPage,
+  type RecordedEvent,
+} from '../../store/port.ts'
+import { streamEndFrom } from '../../store/whole/whole-writes.ts'
+
+/** Streams that may have been written to. */
+export interface Moved {
+  /** Up to where. */
+  readonly place: StorePlace | undefined
+  /** Their names. Iteration throws a `StoreError`. */
+  readonly streams: AsyncIterable<string> | Iterable<string>
+}
+
+/** The streams that are sealed: of conversations, and of what their turns recorded. */
+const prefixes = [streamOf(''), turnsStreamOf('')]
+
+/**
+ * Works from a place that the ledger names, or from the beginning where the event at that place is gone: that somebody removed it must
+ * not end the sealing of everything else.
+ */
+export async function* fromPlace<Failure extends Typed, Value>(
+  place: StorePlace | undefined,
+  work: (place: StorePlace | undefined) => Steps<Failure | InvalidInput, Value>,
+): Steps<Failure | InvalidInput, Value> {
+  const done = await run(work(place))
+  if (E.isRight(done)) return done.right
+  if (place === undefined || !isInvalidPlace(done.left)) return yield done.left
+  return yield* work(undefined)
+}
+
+const isInvalidPlace = (error: Typed): boolean =>
+  error._tag === 'InvalidInput' && 'path' in error && error.path === 'after'
+
+/** Lists the streams that were written to since a place; without one, all. */
+export async function* movedSince(
+  store: EventStore,
+  since: StorePlace | undefined,
+): Steps<StoreError | InvalidInput, Moved> {
+  const { place, streams } = yield* changedSince(store, since)
+  if (streams) return { place, streams }
+  if (since === undefined && place !== undefined) return { place, streams: listed(store) }
+  return yield* read(store, since)
+}
+
+/** As `movedSince`; no streams if the store does not say which, or too much was written. */
+export async function* changedSince(
+  store: EventStore,
+  since: StorePlace | undefined,
+): Steps<StoreError, { readonly place: StorePlace | undefined; readonly streams?: readonly string[] }> {
+  let place: StorePlace | undefined
+  const all: string[] = []
+  for (const [index, prefix] of prefixes.entries()) {
+    const { checkpoint, streams } = yield* ok(store.changed(prefix, since))
+    // What is written between the two is looked at again from the first place.
+    if (index === 0) place = checkpoint
+    if (!streams) return { place }
+    for (const name of streams) if (name.startsWith(prefix)) all.push(name)
+  }
+  return { place, streams: all }
+}
+
+/** Heads that were found by reading events, up to a place. */
+export interface Gathered {
+  readonly place: StorePlace | undefined
+  readonly heads: readonly Head[]
+}
+
+/** Heads that are remembered at a time. */
+const mostHeads = 100_000
+/** Reading an event among others takes less time than looking for the end of a stream, by this factor. */
+const worth = 6
+const few = 10_000
+
+/**
+ * The heads of what was written since a place, by the events themselves in their order: of many conversations that are short this is
+ * several times as fast as looking for each end.
+ *
+ * @returns whether that are all. If not, nothing was given: they are long, or an event cannot be read. Iteration throws a `StoreError`
+ */
+export async function* headsByEvents(
+  store: EventStore,
+  since: StorePlace | undefined,
+): AsyncGenerator<Gathered, boolean> {
+  let heads = new Map<string, Head>()
+  let place = since
+  let passed = 0
+  let isGiven = false
+  for (;;) {
+    const page = await store.readAll({ prefixes, after: place, limit: maxPage })()
+    if (E.isLeft(page) && !isGiven && since === undefined) return false
+    const { events, checkpoint, isEnd } = await orThrow(page)
+    for (const event of events) heads.set(event.stream, headIn(event))
+    passed += events.length
+    const isOver = isEnd === true || checkpoint === place
+    place = checkpoint
+    if (since === undefined && !isGiven && passed > worth * heads.size + few) return false
+    if (isOver || heads.size >= mostHeads) {
+      yield { place, heads: [...heads.values()] }
+      isGiven = true
+      heads = new Map()
+    }
+    if (isOver) return true
+  }
+}
+
+const headIn = (event: RecordedEvent): Head => {
+  const { stream, revision } = event
+  return { name: nameOf(stream), revision, head: hashOf(event), isUnfinished: false }
+}
+
+export async function* listed(store: EventStore): AsyncGenerator<string, void> {
+  for (const prefix of prefixes)
+    for await (const names of namePages((last) => store.streams(prefix, last ?? '', maxPage)))
+      yield* await orThrow(names)
+}
+
+/** By their events: in a store that does not say, or where too much was written. */
+async function* read(
+  store: EventStore,
+  since: StorePlace | undefined,
+): Steps<StoreError | InvalidInput, Moved> {
+  const streams = new Set<string>()
+  for (let place = since; ;) {
+    const page = yield* ok(store.readAll({ prefixes, after: place, limit: maxPage }))
+    for (const { stream } of page.events) streams.add(stream)
+    const isEnd = page.isEnd === true || page.checkpoint === place
+    place = page.checkpoint
+    if (isEnd) return { place, streams }
+  }
+}
+
+/** The end of a stream. */
+export interface Head {
+  /** Of the stream (`nameOf`). */
+  readonly name: string
+  readonly revision: number
+  readonly head: string
+  /** After it there are events of a write that is not complete. */
+  readonly isUnfinished: boolean
+}
+
+/** The head of a stream; undefined if nothing in it counts yet, a text if it cannot be read: why. */
+export async function* headOf(
+  store: EventStore,
+  stream: string,
+): Steps<StoreError, Head | string | undefined> {
+  const from = Number.MAX_SAFE_INTEGER
+  const page = await store.read({ stream, from, direction: 'backwards', limit: 1 })()
+  if (E.isLeft(page)) return isLoss(page.left) ? page.left.message : yield page.left
+  const [newest] = page.right
+  const end = newest?.part ? yield* ok(run(streamEndFrom(store, newest))) : { last: newest }
+  const isUnfinished = 'unfinished' in end
+  if (!end.last)
+    return isUnfinished ? { name: nameOf(stream), revision: -1, head: '', isUnfinished } : undefined
+  return { ...headIn(end.last), isUnfinished }
+}

@@ -1,0 +1,79 @@
+import { ok, type Steps } from '../../result/steps.ts'
+import { remembered } from '../../store/lru.ts'
+import type { EventStore } from '../../store/port.ts'
+import { type LedgerError, ledgerDamaged } from './errors.ts'
+import { tilesStream } from './facts.ts'
+import { completedIn, type Ledger } from './log.ts'
+import {
+  consistencyProof,
+  consistencyLeaves,
+  type HashOf,
+  inclusionLeaves,
+  inclusionProof,
+  type Leaves,
+  rootOfLeaves,
+  subtreesOf,
+} from './proofs.ts'
+import { completedWith, hashFrom, openTile, rowsOf, tileOf, type TilePlace, type TileRows } from './tiles.ts'
+
+/** The hashes of a ledger, by its tiles. */
+export interface Nodes {
+  readonly inclusion: (ledger: Ledger, size: number, index: number) => Steps<LedgerError, readonly Buffer[]>
+  readonly consistency: (ledger: Ledger, size: number, old: number) => Steps<LedgerError, readonly Buffer[]>
+  /** The root of the ledger when it had that size. @param size 1 or more */
+  readonly rootAt: (ledger: Ledger, size: number) => Steps<LedgerError, Buffer>
+}
+
+/** Tiles that are remembered: 16 KB each, with what is computed of them. */
+const most = 256
+
+export const nodesOf = (store: EventStore): Nodes => {
+  const known = remembered<TileRows>(most)
+  const nameOf = ({ number }: Ledger, { level, index }: TilePlace): string => `${number}/${level}/${index}`
+
+  async function* tileRows(ledger: Ledger, tile: TilePlace): Steps<LedgerError, TileRows> {
+    const { edge, unstored, number, origin } = ledger
+    // The open tile of a level grows, and is at the edge.
+    if (tile.index === openTile(edge.size, tile.level)) return rowsOf(edge.rows[tile.level] ?? [])
+    const name = nameOf(ledger, tile)
+    const before = known.get(name)
+    if (before) return before
+    const from = completedWith(tile)
+    const here = unstored.find(({ index }) => index === from)
+    const [event] = here
+      ? []
+      : yield* ok(store.read({ stream: tilesStream(number), from, direction: 'forwards', limit: 1 }))
+    const completed = here ?? (event && (yield* completedIn(event)))
+    const row = completed?.rows[tile.level]
+    if (!row) return yield ledgerDamaged(origin, `tile ${tile.index} of level ${tile.level} is missing`)
+    const rows = rowsOf(row)
+    known.set(name, rows)
+    return rows
+  }
+
+  /** Loads what the hashes of these leaves are made of. */
+  async function* loaded(ledger: Ledger, leaves: readonly Leaves[]): Steps<LedgerError, HashOf> {
+    const rows = new Map<string, TileRows>()
+    for (const tile of leaves.flatMap(subtreesOf).map(tileOf)) {
+      const name = nameOf(ledger, tile)
+      if (!rows.has(name)) rows.set(name, yield* tileRows(ledger, tile))
+    }
+    return hashFrom((tile) => rows.get(nameOf(ledger, tile)))
+  }
+
+  async function* rootAt(ledger: Ledger, size: number): Steps<LedgerError, Buffer> {
+    const leaves = { from: 0, to: size }
+    return rootOfLeaves(leaves, yield* loaded(ledger, [leaves]))
+  }
+
+  async function* inclusion(ledger: Ledger, size: number, index: number): Proof {
+    return inclusionProof(size, index, yield* loaded(ledger, inclusionLeaves(size, index)))
+  }
+  async function* consistency(ledger: Ledger, size: number, old: number): Proof {
+    return consistencyProof(size, old, yield* loaded(ledger, consistencyLeaves(size, old)))
+  }
+
+  return { inclusion, consistency, rootAt }
+}
+
+type Proof = Steps<LedgerError, readonly Buffer[]>

@@ -1,0 +1,110 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { type InvalidInput, invalidInput } from '../../events/errors.ts'
+import { isKeyName, isSigned, type Signer, type VerifierKey, verifierKey } from './keys.ts'
+
+// Signed notes, as C2SP signed-note and tlog-cosignature describe them.
+
+/** A text and who has signed it. */
+export interface Note {
+  /** Ends with a newline. */
+  readonly text: string
+  readonly signatures: readonly NoteSignature[]
+}
+
+export interface NoteSignature {
+  readonly name: string
+  /** Of the key: 4 bytes in hex. */
+  readonly id: string
+  readonly signature: Buffer
+}
+
+const mostSignatures = 100
+const idBytes = 4
+/** Of the time in a cosignature. */
+const timeBytes = 8
+const signatureBytes = 64
+
+const signatureLine = ({ name, id, signature }: NoteSignature): string =>
+  `— ${name} ${Buffer.concat([Buffer.from(id, 'hex'), signature]).toString('base64')}\n`
+
+export const noteText = ({ text, signatures }: Note): string =>
+  `${text}\n${signatures.map(signatureLine).join('')}`
+
+/** Reads what `noteText` writes. Verifies nothing. */
+export const parseNote = (source: string): E.Either<InvalidInput, Note> => {
+  const end = source.lastIndexOf('\n\n')
+  // The only control characters that a note may hold are newlines.
+  if (end < 0 || !source.isWellFormed() || /[^\P{Cc}\n]/u.test(source)) return notANote
+  const signatures = parseSignatures(source.slice(end + 2))
+  return signatures && signatures.length > 0
+    ? E.right({ text: source.slice(0, end + 1), signatures })
+    : notANote
+}
+
+const notANote = E.left(
+  invalidInput('note', 'must be a signed note: a text, an empty line, and lines with signatures'),
+)
+
+/** Signature lines, as a witness answers them; undefined if one of them is not such a line. */
+export const parseSignatures = (lines: string): readonly NoteSignature[] | undefined => {
+  if (!lines.endsWith('\n')) return undefined
+  const signatures = lines.slice(0, -1).split('\n').map(parseSignature)
+  return signatures.length <= mostSignatures && signatures.every((each) => each !== undefined)
+    ? signatures
+    : undefined
+}
+
+const parseSignature = (line: string): NoteSignature | undefined => {
+  const [, name, coded = ''] = /^— ([^ ]+) ([A-Za-z0-9+/]+={0,2})$/.exec(line) ?? []
+  const bytes = Buffer.from(coded, 'base64')
+  if (!isKeyName(name) || bytes.length <= idBytes || bytes.toString('base64') !== coded) return undefined
+  return { name, id: bytes.toString('hex', 0, idBytes), signature: bytes.subarray(idBytes) }
+}
+
+/** Signs a text as the log of that name. */
+export const signed = async (text: string, name: string, signer: Signer): Promise<Note> => {
+  const { id } = verifierKey(name, signer.publicKey)
+  return { text, signatures: [{ name, id, signature: Buffer.from(await signer.sign(Buffer.from(text))) }] }
+}
+
+/** Who of the keys has signed the note. A signature of one of them that is wrong makes the whole note invalid. */
+export const signersOf = (
+  { text, signatures }: Note,
+  keys: readonly VerifierKey[],
+): E.Either<InvalidInput, readonly VerifierKey[]> => {
+  const found = new Set<VerifierKey>()
+  for (const { name, id, signature } of signatures) {
+    const key = keys.find((each) => each.name === name && each.id === id)
+    if (!key) continue
+    if (!hasSigned(key, text, signature))
+      return E.left(invalidInput('note', `the signature of ${name} (${id}) is not over this text`))
+    found.add(key)
+  }
+  return E.right([...found])
+}
+
+/** Whether one of the keys has signed the note, and no signature of them is wrong. */
+export const isSignedBy = (note: Note, keys: readonly VerifierKey[]): boolean => {
+  const signers = signersOf(note, keys)
+  return E.isRight(signers) && signers.right.length > 0
+}
+
+const hasSigned = (key: VerifierKey, text: string, signature: Buffer): boolean => {
+  if (key.use === 'log') return isSigned(key, Buffer.from(text), signature)
+  const time = cosignedAt(signature)
+  return time !== undefined && isSigned(key, cosigned(text, time), signature.subarray(timeBytes))
+}
+
+/** What a witness signs. @param time in seconds since 1970 */
+export const cosigned = (text: string, time: number): Buffer =>
+  Buffer.from(`cosignature/v1\ntime ${time}\n${text}`)
+
+/** The last second that a date has. */
+const endOfTime = 8.64e12
+
+/** When a witness signed, in seconds since 1970; undefined if this is no cosignature. */
+export const cosignedAt = (signature: Buffer): number | undefined => {
+  if (signature.length !== timeBytes + signatureBytes) return undefined
+  const time = Number(signature.readBigUInt64BE())
+  return time <= endOfTime ? time : undefined
+}

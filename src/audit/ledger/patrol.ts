@@ -1,0 +1,189 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { Conversation } from '../../conversation/conversation.ts'
+import type { Actor } from '../../events/events.ts'
+import { caught, orThrow, run, type Steps } from '../../result/steps.ts'
+import { pause } from '../../result/timers.ts'
+import type { EventStore } from '../../store/port.ts'
+import { count } from '../../agent/telemetry/metrics.ts'
+import type { Anchor } from './anchors.ts'
+import { type AuditDone, auditing, type Progress } from './auditing.ts'
+import type { LedgerError } from './errors.ts'
+import { patrolStream, placeStream } from './facts.ts'
+import { backwards, dataOf, lastOf, record } from './stored.ts'
+import type { AuditProblem } from './verify.ts'
+
+/** How a patrol goes its rounds. */
+export interface PatrolOptions {
+  readonly anchors?: readonly Anchor[] | undefined
+  /** A verifier key of the ledger that is known from elsewhere. Default: whatever the store says. */
+  readonly key?: string | undefined
+  /** Milliseconds from the beginning of a round to that of the next. Default: a day. */
+  readonly every?: number | undefined
+  /** The share of the time in which it works, above 0 and up to 1. Default 0.1. */
+  readonly share?: number | undefined
+  readonly signal?: AbortSignal | undefined
+  readonly onEvent?: ((event: PatrolEvent) => void) | undefined
+}
+
+/** A round that was gone, as it is recorded. */
+export interface PatrolRound extends Omit<AuditDone, 'type'> {
+  /** When it began (ISO 8601, UTC), also if it was interrupted since. */
+  readonly began?: string | undefined
+}
+
+/** What a patrol did. `alarm`: a problem that no round before it has recorded. */
+export type PatrolEvent =
+  | { readonly type: 'alarm'; readonly problem: AuditProblem }
+  | ({ readonly type: 'round' } & PatrolRound)
+  | { readonly type: 'failed'; readonly error: LedgerError }
+
+export interface Patrolling {
+  readonly store: EventStore
+  readonly actor: Actor
+  readonly conversation: (id: string) => Conversation
+  readonly anchors: readonly Anchor[]
+  readonly key: string | undefined
+  readonly every: number
+  readonly share: number
+  readonly signal: AbortSignal
+  readonly tell: (event: PatrolEvent) => void
+}
+
+export const day = 86_400_000
+/** After a round that could not be ended, milliseconds. */
+const again = 60_000
+
+/**
+ * Checks everything, slowly, again and again until the signal aborts; whoever starts it again waits until the next round is due, or continues
+ * the one that was interrupted.
+ */
+export async function* patrolOn(patrolling: Patrolling): Steps<LedgerError, void> {
+  const { store, every, signal, tell } = patrolling
+  let due = yield* caught<LedgerError, number>(async () => {
+    const last = await lastRound(store)
+    return last ? Date.parse(last.round.began ?? last.round.time) + every : 0
+  })
+  for (;;) {
+    await pause(Math.max(0, due - Date.now()), signal)
+    if (signal.aborted) return
+    const tried = Date.now()
+    const gone = await run(caught<LedgerError, string>(() => round(patrolling)))
+    if (E.isLeft(gone)) tell({ type: 'failed', error: gone.left })
+    due = E.isLeft(gone) ? tried + Math.min(again, every) : Date.parse(gone.right) + every
+  }
+}
+
+/** Goes one round, or the rest of one, unless it is told to end. @returns when it began. Throws a `LedgerError`. */
+const round = async (patrolling: Patrolling): Promise<string> => {
+  const { store, share, signal, tell } = patrolling
+  const known = await alarmsIn(store)
+  const before = (await lastRound(store))?.revision ?? -1
+  const rest = await interrupted(store, before)
+  const began = rest?.began ?? new Date().toISOString()
+  let progress = rest?.progress
+  let keptAt = Date.now()
+  let kept = progress
+  const keep = async (): Promise<void> => {
+    if (progress !== undefined && progress !== kept) {
+      const data = { round: before, began, ...progress }
+      await orThrow(run(record(patrolling, placeStream, { type: 'PatrolReached', data })))
+    }
+    kept = progress
+    keptAt = Date.now()
+  }
+  try {
+    let worked = performance.now()
+    for await (const finding of auditing({ ...patrolling, progress })) {
+      if (finding.type === 'passed') progress = finding.progress
+      if (finding.type === 'problem') await alarmed(patrolling, finding, known)
+      if (finding.type === 'done') {
+        const { type: _type, ...counts } = finding
+        const gone = { began, ...counts }
+        await orThrow(run(record(patrolling, patrolStream, { type: 'PatrolRound', data: gone })))
+        progress = undefined
+        tell({ type: 'round', ...gone })
+        return began
+      }
+      const took = performance.now() - worked
+      if (took >= turn) {
+        await pause((took * (1 - share)) / share, signal)
+        worked = performance.now()
+      }
+      if (signal.aborted) break
+      if (Date.now() - keptAt >= keepEvery) await keep()
+    }
+    return began
+  } finally {
+    await keep()
+  }
+}
+
+/** Who is killed repeats at most so much of a round, in milliseconds. */
+const keepEvery = 300_000
+
+/** It works so many milliseconds, or what one conversation takes, before it rests. */
+const turn = 20
+
+const alarmed = async (patrolling: Patrolling, problem: AuditProblem, known: Set<string>): Promise<void> => {
+  const { type: _type, ...data } = problem
+  count('palimpsest.audit.problems', 1, { 'palimpsest.audit.kind': problem.kind })
+  const name = nameOf(data)
+  if (known.has(name)) return
+  known.add(name)
+  await orThrow(run(record(patrolling, patrolStream, { type: 'PatrolAlarm', data })))
+  patrolling.tell({ type: 'alarm', problem })
+}
+
+interface Alarm {
+  readonly kind: string
+  readonly message: string
+  readonly conversation?: string | undefined
+  readonly revision?: number | undefined
+}
+
+/** Tells problems apart. */
+const nameOf = ({ kind, conversation, revision, message }: Alarm): string =>
+  JSON.stringify([kind, conversation, revision, message])
+
+/** How far the round after that one is, if it was interrupted. */
+const interrupted = async (
+  store: EventStore,
+  before: number,
+): Promise<{ readonly began: string | undefined; readonly progress: Progress } | undefined> => {
+  const last = await orThrow(run(lastOf(store, placeStream)))
+  if (!last) return undefined
+  const { round: after, began, ...progress } = (await orThrow(run(dataOf(last, 'PatrolReached')))).data
+  return after === before ? { began, progress } : undefined
+}
+
+/** Events that are looked back on. */
+const most = 1_000
+
+const alarmsIn = async (store: EventStore): Promise<Set<string>> => {
+  const alarms = new Set<string>()
+  let read = 0
+  for await (const page of backwards(store, patrolStream)) {
+    const event = await orThrow(page)
+    if (event.type === 'PatrolAlarm') {
+      const { data } = await orThrow(run(dataOf(event, 'PatrolAlarm')))
+      alarms.add(nameOf(data))
+    }
+    if (++read === most) break
+  }
+  return alarms
+}
+
+/** The last round that was gone, when it ended, and where that is recorded. Throws a `LedgerError`. */
+export const lastRound = async (
+  store: EventStore,
+): Promise<
+  { readonly round: PatrolRound & { readonly time: string }; readonly revision: number } | undefined
+> => {
+  for await (const page of backwards(store, patrolStream)) {
+    const event = await orThrow(page)
+    if (event.type !== 'PatrolRound') continue
+    const { data, time, revision } = await orThrow(run(dataOf(event, 'PatrolRound')))
+    return { round: { ...data, time }, revision }
+  }
+  return undefined
+}

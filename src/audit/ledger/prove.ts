@@ -1,0 +1,224 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { loadLineage } from '../../conversation/reading/lineage.ts'
+import { caught, ok, orThrow, type Steps } from '../../result/steps.ts'
+import type { EventStore } from '../../store/port.ts'
+import { anchoredIn } from './anchoring.ts'
+import { checkInclusion } from './checks.ts'
+import { readCheckpoint } from './checkpoints.ts'
+import { turnsStreamOf } from '../../events/ids.ts'
+import { entryText, nameOf, ownerOf } from './entries.ts'
+import {
+  type LedgerError,
+  ledgerDamaged,
+  notSealed,
+  type ProofError,
+  type SealContradicted,
+  sealContradicted,
+} from './errors.ts'
+import { leafHash } from './hashes.ts'
+import { differenceFrom, type HeadEntry, headsOf } from './heads.ts'
+import { keyText } from './keys.ts'
+import { type Ledger, loadLedger } from './log.ts'
+import type { Nodes } from './nodes.ts'
+import { ofTurns } from './verify.ts'
+import { type Note, type NoteSignature, noteText, parseNote } from './notes.ts'
+
+/** That a conversation is in the ledger, in texts that need nothing else to be checked. */
+export interface LedgerProof {
+  readonly conversation: string
+  /** Of the last event that is sealed, in the conversation's own stream, and its hash (`hashOf`). */
+  readonly revision: number
+  readonly head: string
+  /** Of the entry, and of the ledger at the checkpoint. */
+  readonly index: number
+  readonly size: number
+  /** The inclusion proof (RFC 9162), each hash in base64. */
+  readonly proof: readonly string[]
+  /** A signed note with all cosignatures: the newest that an anchor has, if the entries are in it. */
+  readonly checkpoint: string
+  /** When the checkpoint was made, by the clock of the store (ISO 8601, UTC): it is not signed. */
+  readonly sealed: string
+  /**
+   * Every entry for the conversation, for what its turns recorded, and for those that it was forked from as far as it has them, in the order
+   * of the ledger. Only with `entries` or `compare`.
+   */
+  readonly entries?: readonly ProofEntry[]
+  /** The keys of the ledger, in order. */
+  readonly keys: readonly ProofKey[]
+}
+
+/** An entry of the ledger, and that it is in it. */
+export interface ProofEntry {
+  /** The first line of the leaf: a conversation, or `stream turns-` and the conversation. */
+  readonly name: string
+  /** Of the event in its own stream. */
+  readonly revision: number
+  /** Of the event in the conversation; of what its turns recorded, the revision. */
+  readonly position: number
+  readonly index: number
+  /** As `proof`. */
+  readonly proof: readonly string[]
+}
+
+/** A key of a ledger. */
+export interface ProofKey {
+  /** A verifier key. */
+  readonly key: string
+  /** It signs checkpoints of more entries than this. */
+  readonly after: number
+  /** Of a later key: the entry in which the one before made it known. */
+  readonly rotation?: Inclusion
+}
+interface Inclusion {
+  readonly index: number
+  readonly size: number
+  readonly proof: readonly string[]
+  readonly checkpoint: string
+}
+
+const base64 = (hashes: readonly Buffer[]): readonly string[] => hashes.map((hash) => hash.toString('base64'))
+
+/** How a proof is made. */
+export interface ProofOptions {
+  /**
+   * Whether every entry of the ledger for the conversation, and for those that it was forked from, is compared with the store first: reads
+   * the whole ledger. Without it, only what was sealed last is looked up, and nothing is compared.
+   */
+  readonly compare?: boolean | undefined
+  /** With all entries, as `exportEvidence` needs: reads the whole ledger. `compare` implies it. */
+  readonly entries?: boolean | undefined
+}
+
+/** An entry, and where its event is in the conversation. */
+interface PlacedEntry extends HeadEntry {
+  readonly name: string
+  readonly position: number
+}
+
+/** The proof that a conversation is in the ledger, as far as it was sealed last. */
+export async function* proofOf(
+  { store, nodes }: { readonly store: EventStore; readonly nodes: Nodes },
+  conversation: string,
+  { compare = false, entries: isAll = compare }: ProofOptions = {},
+): Steps<ProofError, LedgerProof> {
+  const ledger = yield* loadLedger(store)
+  const all = isAll ? yield* allEntries(store, ledger, conversation) : []
+  if (compare) yield* compareAll(store, all)
+  const latest = yield* caught<LedgerError, HeadEntry | undefined>(async () => {
+    for await (const entry of headsOf(store, ledger, conversation)) return entry
+    return undefined
+  })
+  if (!latest) return yield notSealed(conversation)
+  const { index, revision, head } = latest
+  const text = yield* ok(entryText({ type: 'head', name: conversation, revision, head }))
+  const { checkpoint, sealed } = yield* bestCheckpoint(store, ledger, all.at(-1)?.index ?? index)
+  const entries: ProofEntry[] = []
+  for (const entry of all) {
+    const { name, revision: at, position } = entry
+    const entryLeaf = yield* ok(entryText({ type: 'head', name, revision: at, head: entry.head }))
+    const { proof } = yield* inclusionIn(nodes, ledger, { index: entry.index, text: entryLeaf, checkpoint })
+    entries.push({ name, revision: at, position, index: entry.index, proof })
+  }
+  const proven = yield* inclusionIn(nodes, ledger, { index, text, checkpoint })
+  const keys = yield* proofKeys(nodes, ledger)
+  return { conversation, revision, head, ...proven, sealed, ...(isAll && { entries }), keys }
+}
+
+/** Every entry for a conversation, for what its turns recorded, and for those that it was forked from, up to the fork. */
+async function* allEntries(
+  store: EventStore,
+  ledger: Ledger,
+  id: string,
+): Steps<LedgerError, readonly PlacedEntry[]> {
+  const lineage = await loadLineage(store, id)
+  // What is missing of it is told by whoever reads it.
+  const stretches = E.isRight(lineage) ? (lineage.right ?? []) : []
+  const streams = [
+    ...stretches.map(({ conversation: name, offset, last }) => ({ name, offset, last })),
+    { name: nameOf(turnsStreamOf(id)), offset: 0, last: Infinity },
+  ]
+  return yield* caught<LedgerError, readonly PlacedEntry[]>(async () => {
+    const all: PlacedEntry[] = []
+    for (const { name, offset, last } of streams)
+      for await (const entry of headsOf(store, ledger, name)) {
+        const position = offset + entry.revision
+        if (position <= last) all.push({ ...entry, name, position })
+      }
+    return all.toSorted((a, b) => a.index - b.index)
+  })
+}
+
+/** Ends with `SealContradicted` where the store is not what the ledger has. */
+async function* compareAll(store: EventStore, entries: readonly PlacedEntry[]): Steps<ProofError, void> {
+  const found = yield* caught<ProofError, SealContradicted | undefined>(async () => {
+    for (const entry of entries.toReversed()) {
+      const { name, revision } = entry
+      const difference = await differenceFrom(store, name, entry)
+      if (!difference) continue
+      const owner = ownerOf(name)
+      const message = owner === name ? difference.message : ofTurns(difference.message)
+      return sealContradicted(owner, revision, message)
+    }
+    return undefined
+  })
+  if (found) return yield found
+}
+
+/** The keys of a ledger, each but the first with the proof that the one before made it known. */
+export async function* proofKeys(nodes: Nodes, ledger: Ledger): Steps<LedgerError, readonly ProofKey[]> {
+  const keys: ProofKey[] = []
+  for (const { key, after, rotation } of ledger.keys) {
+    const text = keyText(key)
+    const proven = rotation && (yield* inclusionIn(nodes, ledger, { ...rotation, text: `key\n${text}\n` }))
+    keys.push({ key: text, after, ...(proven && { rotation: proven }) })
+  }
+  return keys
+}
+
+async function* inclusionIn(
+  nodes: Nodes,
+  ledger: Ledger,
+  { index, text, checkpoint }: { readonly index: number; readonly text: string; readonly checkpoint: string },
+): Steps<LedgerError, Inclusion> {
+  const { size, root } = (yield* ok(readCheckpoint(checkpoint))).checkpoint
+  if (index >= size || size > ledger.edge.size)
+    return yield ledgerDamaged(
+      ledger.origin,
+      `a checkpoint of ${size} entries was kept elsewhere, and it has ${ledger.edge.size}: entries were removed`,
+    )
+  const proof = yield* nodes.inclusion(ledger, size, index)
+  if (!checkInclusion({ leaf: leafHash(text), index, size, root, proof }))
+    return yield ledgerDamaged(ledger.origin, `entry ${index} is not in its checkpoint of ${size} entries`)
+  return { index, size, proof: base64(proof), checkpoint }
+}
+
+/** The newest checkpoint that an anchor has, if it covers the entry, with the signatures of all, of each signer the first; otherwise the newest. */
+async function* bestCheckpoint(
+  store: EventStore,
+  ledger: Ledger,
+  index: number,
+): Steps<LedgerError, Pick<LedgerProof, 'checkpoint' | 'sealed'>> {
+  let sealed: string | undefined
+  const notes = yield* caught<LedgerError, readonly Note[]>(async () => {
+    const all: Note[] = []
+    let newest = index + 1
+    for await (const { size, checkpoint, time } of anchoredIn(store, ledger)) {
+      if (size < newest) break
+      newest = size
+      sealed ??= time
+      all.push(await orThrow(parseNote(checkpoint)))
+    }
+    return all
+  })
+  const [first] = notes
+  if (!first || sealed === undefined)
+    return { checkpoint: ledger.checkpoint ?? '', sealed: ledger.sealed ?? ledger.begun }
+  const lines = new Map<string, NoteSignature>()
+  for (const { text, signatures } of notes.toReversed())
+    if (text === first.text)
+      for (const each of signatures) {
+        const key = `${each.name}\n${each.id}`
+        if (!lines.has(key)) lines.set(key, each)
+      }
+  return { checkpoint: noteText({ text: first.text, signatures: [...lines.values()] }), sealed }
+}

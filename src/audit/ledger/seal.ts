@@ -1,0 +1,213 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { caught, ok, orThrow, run, type Steps } from '../../result/steps.ts'
+import type { Checkpoint as StorePlace, EventStore } from '../../store/port.ts'
+import { type Anchored, anchorCheckpoint, checkAnchors } from './anchoring.ts'
+import type { Anchor } from './anchors.ts'
+import { appendEntries, type Writing } from './append.ts'
+import { conversationOf } from '../../events/ids.ts'
+import { entryText, type LastHeads, ownerOf, type SealedEvent } from './entries.ts'
+import type { SealError } from './errors.ts'
+import { differenceFrom, lastHeads } from './heads.ts'
+import { type Ledger, loadLedger } from './log.ts'
+import { changedSince, fromPlace, type Head, headOf, headsByEvents, listed } from './moved.ts'
+import type { Nodes } from './nodes.ts'
+import { checkSigner } from './sign.ts'
+
+/** A conversation that could not be sealed, and why. */
+export interface Unsealable {
+  readonly conversation: string
+  readonly message: string
+}
+
+/** What was sealed. */
+export interface SealedNow {
+  readonly origin: string
+  /** Conversations that were sealed now, and those of which what their turns recorded was sealed. */
+  readonly sealed: number
+  readonly turns: number
+  /** Entries of the ledger, all together. */
+  readonly size: number
+  /** The last checkpoint, a signed note; undefined if nothing was ever sealed. */
+  readonly checkpoint: string | undefined
+  readonly anchored: readonly Anchored[]
+  /** Conversations whose last event cannot be read, or which contradict what the ledger has of them. */
+  readonly unsealable: readonly Unsealable[]
+}
+
+export interface Sealing extends Writing {
+  readonly nodes: Nodes
+  readonly anchors: readonly Anchor[]
+}
+
+/** Entries of one event. */
+export const batchSize = 1_024
+const maxTries = 5
+
+/**
+ * Loads the ledger, unless it cannot be signed: with another key, or where an anchor has seen more than there is.
+ *
+ * @param heads takes what was sealed last of each stream
+ */
+export async function* loadToSign(
+  { store, signer, nodes, anchors }: Sealing,
+  heads?: LastHeads,
+): Steps<SealError, Ledger> {
+  for (;;) {
+    const ledger = yield* loadLedger(store, heads)
+    yield* ok(checkSigner(ledger, signer))
+    const checked = await run(checkAnchors(nodes, ledger, anchors))
+    if (E.isRight(checked)) return ledger
+    // Another sealer may have sealed and anchored more since the ledger was loaded.
+    const isBehind = checked.left._tag === 'AnchorAhead'
+    if (!isBehind || (yield* loadLedger(store)).revision === ledger.revision) return yield checked.left
+  }
+}
+
+/** Seals every conversation that was written to since it was sealed last, whether or not somebody is writing. */
+export async function* sealNow(sealing: Sealing): Steps<SealError, SealedNow> {
+  for (let tries = 1; ; tries++) {
+    const ledger = yield* loadToSign(sealing)
+    const done = await run(fromPlace(ledger.after, (after) => sealOnce(sealing, { ...ledger, after })))
+    if (E.isRight(done)) return done.right
+    // Another sealer was faster: what is left to do, the ledger says.
+    if (done.left._tag !== 'Conflict' || tries === maxTries) return yield done.left
+  }
+}
+
+async function* sealOnce(sealing: Sealing, loaded: Ledger): Steps<SealError, SealedNow> {
+  const { store, anchors } = sealing
+  const { place, streams } = yield* changedSince(store, loaded.after)
+  const unsealable: Unsealable[] = []
+  const batches = batching(sealing, loaded)
+  const ledger = yield* caught<SealError, Ledger>(async () => {
+    const isDone = streams === undefined && (await sealByEvents(store, batches))
+    if (!isDone) unsealable.push(...(await sealByStreams(store, batches, place, streams ?? listed(store))))
+    unsealable.push(...batches.refused)
+    return batches.ledger()
+  })
+  const anchored = await anchorCheckpoint(sealing, ledger, anchors)
+  const { origin, edge, checkpoint } = ledger
+  const { sealed } = batches
+  const turns = edge.size - loaded.edge.size - sealed()
+  return { origin, sealed: sealed(), turns, size: edge.size, checkpoint, anchored, unsealable }
+}
+
+interface Batches {
+  /** The ledger as it is once all that was flushed is in it. */
+  readonly ledger: () => Ledger
+  /** How many conversations were sealed. */
+  readonly sealed: () => number
+  /** Conversations that contradict what the ledger has of them. */
+  readonly refused: readonly Unsealable[]
+  /** Throws a `SealError`. */
+  readonly add: (head: Head) => Promise<void>
+  /**
+   * Everything before that place is sealed then; undefined, or if something was refused: it is where it was, so that the next seal
+   * comes to it again. Throws a `SealError`.
+   */
+  readonly flush: (place: StorePlace | undefined) => Promise<void>
+}
+
+/** Until a place is named, whoever is interrupted begins again where it was. */
+const batching = (sealing: Sealing, loaded: Ledger): Batches => {
+  let ledger = loaded
+  let batch: Head[] = []
+  let last: LastHeads | undefined
+  let sealed = 0
+  const refused: Unsealable[] = []
+  const append = async (after: StorePlace | undefined): Promise<void> => {
+    const heads = batch
+    batch = []
+    ledger = await orThrow(run(appendHeads(sealing, ledger, heads, after)))
+    sealed += heads.filter(({ name }) => ownerOf(name) === name).length
+  }
+  return {
+    ledger: () => ledger,
+    sealed: () => sealed,
+    refused,
+    add: async (head) => {
+      if (batch.length === batchSize) await append(ledger.after)
+      last ??= await orThrow(run(lastHeads(sealing.store, loaded)))
+      const before = last.get(head.name)
+      if (!isNews(before, head)) return
+      const message = await contradictionOf(sealing.store, before, head)
+      if (message === undefined) batch.push(head)
+      else refused.push({ conversation: ownerOf(head.name), message })
+    },
+    flush: async (place) => {
+      const to = refused.length > 0 ? loaded.after : (place ?? ledger.after)
+      // Nothing says so far up to where all is sealed, as in a ledger of a version that sealed conversations only.
+      const isPlace = ledger.checkpoint !== undefined && ledger.after === undefined && to !== undefined
+      if (batch.length > 0 || isPlace) await append(to)
+    },
+  }
+}
+
+/** @returns whether that was everything */
+const sealByEvents = async (store: EventStore, batches: Batches): Promise<boolean> => {
+  const gathering = headsByEvents(store, batches.ledger().after)
+  let step = await gathering.next()
+  for (; step.done !== true; step = await gathering.next()) {
+    for (const head of step.value.heads) await batches.add(head)
+    await batches.flush(step.value.place)
+  }
+  return step.value
+}
+
+const sealByStreams = async (
+  store: EventStore,
+  batches: Batches,
+  place: StorePlace | undefined,
+  streams: AsyncIterable<string> | Iterable<string>,
+): Promise<readonly Unsealable[]> => {
+  const unsealable: Unsealable[] = []
+  let isUnfinished = false
+  for await (const stream of streams) {
+    const head = await orThrow(run(headOf(store, stream)))
+    if (typeof head === 'string')
+      unsealable.push({ conversation: conversationOf(stream) ?? stream, message: head })
+    if (typeof head !== 'object') continue
+    isUnfinished ||= head.isUnfinished
+    await batches.add(head)
+  }
+  await batches.flush(isUnfinished ? undefined : place)
+  return unsealable
+}
+
+/** Tells a head that differs from the one of its stream that was sealed last. */
+export const isNews = (last: SealedEvent | undefined, { revision, head }: Head): boolean =>
+  last ? revision !== last.revision || head !== last.head : revision >= 0
+
+/**
+ * Says why a head must not be sealed: the stream no longer has the event that was sealed last. Whoever sealed it all the same would
+ * vouch for a history that was rewritten. Throws a `StoreError`.
+ */
+export const contradictionOf = async (
+  store: EventStore,
+  last: SealedEvent | undefined,
+  { name, revision }: Head,
+): Promise<string | undefined> => {
+  if (!last) return undefined
+  const difference =
+    revision < last.revision
+      ? { message: 'it was sealed, and events after it were removed or no longer count' }
+      : await differenceFrom(store, name, last)
+  const what = ownerOf(name) === name ? '' : ' what its turns recorded:'
+  return (
+    difference &&
+    `not sealed,${what} as it contradicts the ledger at revision ${last.revision} (${difference.message}): palimpsest audit verify says more; keep a copy of the store as it is, and restore a backup`
+  )
+}
+
+/** Appends heads as entries, at most `batchSize` of them. */
+export async function* appendHeads(
+  writing: Writing,
+  ledger: Ledger,
+  heads: readonly Head[],
+  after: StorePlace | undefined,
+): Steps<SealError, Ledger> {
+  const entries: string[] = []
+  for (const { name, revision, head } of heads)
+    entries.push(yield* ok(entryText({ type: 'head', name, revision, head })))
+  return yield* appendEntries(writing, ledger, { entries, after })
+}

@@ -1,0 +1,170 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { caught, orThrow, run, type Steps } from '../../result/steps.ts'
+import { pause } from '../../result/timers.ts'
+import type { Checkpoint as StorePlace } from '../../store/port.ts'
+import { type Anchored, anchorCheckpoint } from './anchoring.ts'
+import { isDue, looked, type Pace, type Pending } from './due.ts'
+import { type LastHeads, ownerOf, streamNamed } from './entries.ts'
+import type { SealError } from './errors.ts'
+import type { Ledger } from './log.ts'
+import { fromPlace, headOf, movedSince } from './moved.ts'
+import {
+  appendHeads,
+  batchSize,
+  contradictionOf,
+  isNews,
+  loadToSign,
+  type Sealing,
+  type Unsealable,
+} from './seal.ts'
+
+/** How a sealer works. */
+export interface SealerPace extends Pace {
+  /** Milliseconds between two looks at the store. */
+  readonly every: number
+  /** Milliseconds between two checkpoints that anchors get. */
+  readonly anchorEvery: number
+}
+
+/** What a sealer did. */
+export type SealerEvent =
+  | { readonly type: 'sealed'; readonly sealed: number; readonly size: number }
+  | ({ readonly type: 'anchored' } & Anchored)
+  /** A conversation contradicts what the ledger has of it: somebody rewrote it. Told once for each head. */
+  | ({ readonly type: 'refused' } & Unsealable)
+  | { readonly type: 'failed'; readonly error: SealError }
+
+const minute = 60_000
+export const defaultPace: SealerPace = {
+  quiet: minute,
+  events: 100,
+  longest: 10 * minute,
+  every: 5_000,
+  anchorEvery: 10 * minute,
+}
+
+/** What another attempt may change: the database is away, another sealer was faster. */
+const passing: ReadonlySet<SealError['_tag']> = new Set([
+  'Conflict',
+  'OutcomeUnknown',
+  'StoreBusy',
+  'StoreUnavailable',
+  'AnchorFailed',
+])
+
+interface State {
+  readonly ledger: Ledger
+  /** Grows with the ledger. */
+  readonly sealed: LastHeads
+  /** Messages of what was refused, by the name of the stream. */
+  readonly refused: Map<string, string>
+  /** The store was read up to there. */
+  readonly place: StorePlace | undefined
+  /** By stream, the one first that is pending longest. */
+  readonly pending: ReadonlyMap<string, Pending>
+}
+
+/**
+ * Follows the store and seals conversations as they come to rest, until the signal aborts. It never stands in the way of an append, and
+ * continues where the ledger says. Ends with an error that another attempt would not change, such as `AnchorAhead`.
+ */
+export async function* sealOn(
+  sealing: Sealing,
+  pace: SealerPace,
+  signal: AbortSignal,
+  tell: (event: SealerEvent) => void,
+): Steps<SealError, void> {
+  let state: State | undefined
+  let anchoredAt = -Infinity
+  /** How many entries each anchor has seen, by its name. */
+  const seen = new Map<string, number>()
+  while (!signal.aborted) {
+    const next = await run(round(sealing, pace, state, signal, tell))
+    if (E.isRight(next)) {
+      state = next.right
+      const { ledger } = state
+      const lacking = sealing.anchors.filter(({ name }) => (seen.get(name) ?? 0) < ledger.edge.size)
+      if (lacking.length > 0 && Date.now() - anchoredAt >= pace.anchorEvery) {
+        anchoredAt = Date.now()
+        for (const anchored of await anchorCheckpoint(sealing, ledger, lacking)) {
+          if (!anchored.error) seen.set(anchored.anchor, ledger.edge.size)
+          tell({ type: 'anchored', ...anchored })
+        }
+      }
+    } else {
+      if (!passing.has(next.left._tag)) return yield next.left
+      if (next.left._tag !== 'Conflict') tell({ type: 'failed', error: next.left })
+      state = undefined
+    }
+    await pause(pace.every, signal)
+  }
+}
+
+/** Looks at the store once, and seals all that is due, without a pause between batches. */
+async function* round(
+  sealing: Sealing,
+  pace: Pace,
+  before: State | undefined,
+  signal: AbortSignal,
+  tell: (event: SealerEvent) => void,
+): Steps<SealError, State> {
+  const state = before ?? (yield* begun(sealing))
+  const { sealed, refused } = state
+  const { place, pending: seen } = yield* fromPlace<SealError, State>(state.place, (from) =>
+    lookAt(sealing, { ...state, place: from }),
+  )
+  const now = Date.now()
+  const pending = new Map(seen)
+  const due: [stream: string, head: Pending][] = []
+  for (const [stream, head] of seen) {
+    if (!isDue(head, now, pace)) continue
+    const { name } = head
+    const last = sealed.get(name)
+    const message = yield* caught<SealError, string | undefined>(() =>
+      contradictionOf(sealing.store, last, head),
+    )
+    // It stays pending, so that whoever continues here comes to it again.
+    if (message !== undefined) {
+      if (refused.get(name) !== `${message}\n${head.head}`)
+        tell({ type: 'refused', conversation: ownerOf(name), message })
+      refused.set(name, `${message}\n${head.head}`)
+    } else if (isNews(last, head)) due.push([stream, head])
+    else pending.delete(stream)
+  }
+  let { ledger } = state
+  for (let from = 0; from < due.length && !signal.aborted; from += batchSize) {
+    const batch = due.slice(from, from + batchSize)
+    for (const [stream] of batch) pending.delete(stream)
+    const [oldest] = pending.values()
+    const heads = batch.map(([, head]) => head)
+    ledger = yield* appendHeads(sealing, ledger, heads, oldest ? oldest.since : place)
+    for (const { name, revision, head } of heads) sealed.set(name, { revision, head })
+    tell({ type: 'sealed', sealed: heads.length, size: ledger.edge.size })
+  }
+  return { ...state, ledger, place, pending }
+}
+
+async function* begun(sealing: Sealing): Steps<SealError, State> {
+  const sealed: LastHeads = new Map()
+  const ledger = yield* loadToSign(sealing, sealed)
+  return { ledger, sealed, refused: new Map(), place: ledger.after, pending: new Map() }
+}
+
+async function* lookAt({ store }: Sealing, state: State): Steps<SealError, State> {
+  const { sealed, place: since, pending: before } = state
+  const { place, streams } = yield* movedSince(store, since)
+  const pending = new Map(before)
+  const unfinished = [...before.values()]
+    .filter((each) => each.isUnfinished)
+    .map((each) => streamNamed(each.name))
+  const look = async (stream: string): Promise<void> => {
+    const head = await orThrow(run(headOf(store, stream)))
+    if (typeof head === 'object' && (head.isUnfinished || isNews(sealed.get(head.name), head)))
+      pending.set(stream, looked(pending.get(stream), head, Date.now(), since))
+  }
+  yield* caught<SealError, void>(async () => {
+    for await (const stream of streams) await look(stream)
+    for (const stream of unfinished) await look(stream)
+  })
+  return { ...state, place, pending }
+}

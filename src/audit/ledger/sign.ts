@@ -1,0 +1,66 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import { type InvalidInput, invalidInput } from '../../events/errors.ts'
+import type { Steps } from '../../result/steps.ts'
+import { checkpointText, readCheckpoint } from './checkpoints.ts'
+import { type KeyMismatch, keyMismatch, type LedgerDamaged, ledgerDamaged } from './errors.ts'
+import { keyText, type Signer, type VerifierKey, verifierKey } from './keys.ts'
+import type { Ledger } from './log.ts'
+import { isSignedBy, type NoteSignature, noteText, signed } from './notes.ts'
+import { type Edge, edgeRoot } from './tiles.ts'
+
+/** The key that signs now. */
+export const signingKey = ({ keys }: Pick<Ledger, 'keys'>): VerifierKey =>
+  (keys.at(-1) as Ledger['keys'][number]).key
+
+/**
+ * Fails unless the signer has the key that the ledger is signed with, and has signed what is there: whoever can write to the store could
+ * have added entries, and the next checkpoint would vouch for them.
+ */
+export const checkSigner = (
+  { origin, keys, checkpoint }: Ledger,
+  signer: Signer,
+): E.Either<KeyMismatch | LedgerDamaged, void> => {
+  const own = verifierKey(origin, signer.publicKey)
+  const [expected, actual] = [keyText(signingKey({ keys })), keyText(own)]
+  if (actual !== expected)
+    return E.left(
+      keyMismatch(
+        expected,
+        actual,
+        keys.some(({ key }) => keyText(key) === actual),
+      ),
+    )
+  return checkpoint === undefined || hasSigned(own, checkpoint)
+    ? E.right(undefined)
+    : E.left(
+        ledgerDamaged(
+          origin,
+          'its last checkpoint is not signed with its key, so somebody else may have added entries',
+        ),
+      )
+}
+
+/** Whether a key has signed a checkpoint of its ledger. */
+export const hasSigned = (key: VerifierKey, text: string): boolean =>
+  pipe(
+    readCheckpoint(text),
+    E.exists(({ note, checkpoint }) => checkpoint.origin === key.name && isSignedBy(note, [key])),
+  )
+
+/** The checkpoint of a ledger that has grown to that edge: a note that all signers sign. What they answer is verified. */
+export async function* checkpointOf(
+  origin: string,
+  edge: Edge,
+  signers: readonly Signer[],
+): Steps<InvalidInput, string> {
+  const text = checkpointText({ origin, size: edge.size, root: edgeRoot(edge) })
+  const signatures: NoteSignature[] = []
+  for (const signer of signers) {
+    const note = await signed(text, origin, signer)
+    if (!isSignedBy(note, [verifierKey(origin, signer.publicKey)]))
+      return yield invalidInput('signer', 'signed with another key than its public one')
+    signatures.push(...note.signatures)
+  }
+  return noteText({ text, signatures })
+}

@@ -1,0 +1,86 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
+import type { Actor } from '../../events/events.ts'
+import { eventId, newCommandId } from '../../events/ids.ts'
+import type { StoredEvent } from '../../events/codec.ts'
+import { completeEnvelope, metadataOf } from '../../conversation/writing/encode.ts'
+import { ok, type Steps } from '../../result/steps.ts'
+import type { StoreError } from '../../store/errors.ts'
+import type { EventStore, RecordedEvent } from '../../store/port.ts'
+import { ledgerCodec } from './facts.ts'
+
+/** A fact of `facts.ts`. */
+type Encoded = Parameters<typeof ledgerCodec.encode>[0]
+type Type = Encoded['type']
+type Data<T extends Type> = Extract<Encoded, { readonly type: T }>['data']
+
+/** A fact as it is stored. @param index of it in its stream, if writing it twice is to be the same as once */
+export const encoded = (
+  stream: string,
+  fact: Encoded,
+  actor: Actor,
+  index?: number,
+): E.Either<InvalidInput | EventTooLarge, StoredEvent> => {
+  const commandId = index === undefined ? newCommandId() : String(index)
+  const metadata = { ...metadataOf(completeEnvelope({ commandId }, actor)), prev: null }
+  return ledgerCodec.encode(fact, eventId(stream, commandId, 0), metadata)
+}
+
+/** The data of an event of a type, and when it was written. Another type is damage. */
+export async function* dataOf<T extends Type>(
+  event: RecordedEvent,
+  type: T,
+): Steps<StoreError, { readonly data: Data<T>; readonly revision: number; readonly time: string }> {
+  const fact = yield* ok(ledgerCodec.decode(event, event))
+  if (fact.type === type)
+    return { data: fact.data as Data<T>, revision: event.revision, time: fact.metadata.time }
+  const message = `event ${event.revision} of stream ${event.stream} is ${fact.type}, not ${type}: restore a backup`
+  return yield { _tag: 'DecodeFailed', message, stream: event.stream, revision: event.revision }
+}
+
+/** The last event of a stream. */
+export async function* lastOf(
+  store: EventStore,
+  stream: string,
+): Steps<StoreError, RecordedEvent | undefined> {
+  const from = Number.MAX_SAFE_INTEGER
+  const [last] = yield* ok(store.read({ stream, from, direction: 'backwards', limit: 1 }))
+  return last
+}
+
+const maxTries = 10
+
+export interface Writer {
+  readonly store: EventStore
+  readonly actor: Actor
+}
+
+/** Appends a fact whoever else does. */
+export async function* record(
+  { store, actor }: Writer,
+  stream: string,
+  fact: Encoded,
+): Steps<StoreError | InvalidInput | EventTooLarge, void> {
+  const event = yield* ok(encoded(stream, fact, actor))
+  for (let tries = 1; ; tries++) {
+    const expected = (yield* lastOf(store, stream))?.revision ?? -1
+    const written = await store.append({ stream, events: [event], expected, isNew: true })()
+    if (E.isRight(written)) return
+    if (written.left._tag !== 'Conflict' || tries === maxTries) return yield written.left
+  }
+}
+
+/** Events backwards, from the last or another revision on, page by page. */
+export async function* backwards(
+  store: EventStore,
+  stream: string,
+  from = Number.MAX_SAFE_INTEGER,
+): AsyncGenerator<E.Either<StoreError, RecordedEvent>, void> {
+  for (let next = from; next >= 0;) {
+    const page = await store.read({ stream, from: next, direction: 'backwards', limit: 16 })()
+    if (E.isLeft(page)) return yield page
+    if (page.right.length === 0) return
+    for (const event of page.right) yield E.right(event)
+    next = (page.right.at(-1)?.revision ?? 0) - 1
+  }
+}

@@ -1,0 +1,265 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { several } from '../../result/several.ts'
+import { orThrow, run } from '../../result/steps.ts'
+import { pagesOf } from '../../store/pages.ts'
+import type { StoreError } from '../../store/errors.ts'
+import type { Checkpoint as StorePlace, EventStore } from '../../store/port.ts'
+import { anchoredIn } from './anchoring.ts'
+import type { Anchor } from './anchors.ts'
+import { readCheckpoint } from './checkpoints.ts'
+import { ownerOf, parseEntry } from './entries.ts'
+import type { AnchorFailed } from './errors.ts'
+import { ledgerStream, logStream, tilesStream } from './facts.ts'
+import { differenceFrom } from './heads.ts'
+import { parseKey } from './keys.ts'
+import { batchIn, completedIn } from './log.ts'
+import { type Held, isAmong, replayOf } from './replay.ts'
+import { backwards, dataOf } from './stored.ts'
+import type { Completed } from './tiles.ts'
+
+/** Something that is not as it was sealed, or as it was written. */
+export interface AuditProblem {
+  readonly type: 'problem'
+  /**
+   * `ledger`: the ledger is not what was signed; `entry`: the conversation is not what was sealed; `anchor`: the ledger is not what is
+   * kept elsewhere; `conversation`, `receipt`: as `verify` and `verifyReceipts` find them; `store`: the file is damaged.
+   */
+  readonly kind: 'ledger' | 'entry' | 'anchor' | 'conversation' | 'receipt' | 'store'
+  readonly message: string
+  readonly conversation?: string
+  /** Of the event in the conversation's own stream, or in that of its turns: the message says so. */
+  readonly revision?: number
+}
+
+/** Something of the ledger was checked; what comes next can wait. */
+interface Passed {
+  readonly type: 'passed'
+  /** Entries of which the events were compared. */
+  readonly entries: number
+}
+
+/** A ledger that was read. */
+export interface ReadLedger {
+  readonly size: number
+  /** The last revision that is sealed of each stream, by its name (`nameOf`). */
+  readonly sealed: ReadonlyMap<string, number>
+  /** Everything that was written up to there is said to be sealed; undefined: it says nothing. */
+  readonly after: StorePlace | undefined
+  /** Whether that is said of what turns recorded, too. */
+  readonly turns: boolean
+}
+
+export interface LedgerCheck {
+  readonly store: EventStore
+  readonly anchors: readonly Anchor[]
+  /** A verifier key that is known from elsewhere. */
+  readonly key: string | undefined
+  /** Of so many entries, the events were compared before. */
+  readonly known: number
+  /** The number of entries whose events are compared at once. */
+  readonly atOnce: number
+}
+
+/** The beginning of a ledger, which is numbered by its revision. */
+interface Begun {
+  readonly data: { readonly origin: string; readonly key: string; readonly reason?: string | undefined }
+  readonly revision: number
+  readonly time: string
+}
+
+const problem = (kind: AuditProblem['kind'], message: string): AuditProblem => ({
+  type: 'problem',
+  kind,
+  message,
+})
+
+/**
+ * Reads the whole ledger once, and every event that it names, apart from those of known entries: the newest one of the store, or the one
+ * whose key is known.
+ *
+ * Iteration throws a `LedgerError`.
+ */
+export async function* verifyLedger({
+  store,
+  anchors,
+  key,
+  known,
+  atOnce,
+}: LedgerCheck): AsyncGenerator<AuditProblem | Passed, ReadLedger> {
+  const begun: Begun[] = []
+  for await (const event of backwards(store, ledgerStream)) {
+    const read = await readable(run(dataOf(await orThrow(event), 'LedgerBegun')))
+    if (E.isLeft(read)) yield problem('ledger', read.left.message)
+    else begun.push(read.right)
+  }
+  const [newest] = begun
+  if (!newest) {
+    yield problem(
+      'ledger',
+      `${store.url} has no ledger, so nothing proves what it says, nor can checkpoints of anchors be compared with it: begin one with palimpsest audit init; if it had one, that was removed, or this is another store`,
+    )
+    return { size: 0, sealed: new Map(), after: undefined, turns: false }
+  }
+  const meant = begun.find(({ data }) => key?.startsWith(`${data.origin}+`)) ?? newest
+  const { data, revision: number } = meant
+  if (meant !== newest)
+    yield problem(
+      'ledger',
+      `ledger ${data.origin} is not continued: ${newest.data.origin} was begun at ${newest.time} (${newest.data.reason ?? 'nobody said why'}), and what was written since is in that one only`,
+    )
+  const held = yield* heldBy(anchors, { store, number, origin: data.origin })
+  const replay = replayOf(data.origin, await orThrow(parseKey(data.key)), held)
+  const sealed = new Map<string, number>()
+  let after: StorePlace | undefined
+  let turns = false
+  for await (const page of pagesOf(store, logStream(number)))
+    for (const event of await orThrow(page)) {
+      const read = await readable(run(batchIn(event)))
+      if (E.isLeft(read)) {
+        yield problem('ledger', read.left.message)
+        return { size: replay.edge().size, sealed, after: undefined, turns: false }
+      }
+      const batch = read.right
+      const { wrong, completed, isBroken } = replay.take(batch)
+      for (const { kind, message } of wrong) yield problem(kind, message)
+      if (isBroken) return { size: replay.edge().size, sealed, after: undefined, turns: false }
+      for (const tile of completed) yield* tileProblems(store, number, tile)
+      after = batch.after
+      turns = batch.turns === true
+      const unknown: (readonly [nth: number, entry: ReturnType<typeof parseEntry>])[] = []
+      for (const [index, text] of batch.entries.entries()) {
+        const nth = batch.from + index
+        const entry = parseEntry(text)
+        if (E.isRight(entry) && entry.right.type === 'head')
+          sealed.set(entry.right.name, entry.right.revision)
+        if (nth >= known) unknown.push([nth, entry])
+      }
+      const checking = several(unknown, atOnce, async ([nth, entry]) => {
+        const problems: AuditProblem[] = []
+        for await (const one of entryProblems(store, entry)) problems.push(one)
+        return { nth, problems }
+      })
+      for await (const { nth, problems } of checking) {
+        yield* problems
+        yield { type: 'passed', entries: nth + 1 }
+      }
+      yield { type: 'passed', entries: Math.max(known, batch.from + batch.entries.length) }
+    }
+  for (const { kind, message } of replay.end()) yield problem(kind, message)
+  if (known > replay.edge().size)
+    yield problem(
+      'ledger',
+      `an audit before this one has seen ${known} entries, and the ledger has ${replay.edge().size}: the store is an older copy, or entries were removed`,
+    )
+  if (key !== undefined && !isAmong(replay.signers(), key))
+    yield problem(
+      'ledger',
+      `${key} has signed nothing of the ledger: it is another one, or the key is too new`,
+    )
+  return { size: replay.edge().size, sealed, after: meant === newest ? after : undefined, turns }
+}
+
+/** What was read of the ledger, or why it cannot be decoded, which is a finding: the rest is checked all the same. Throws other errors. */
+const readable = async <A>(
+  reading: Promise<E.Either<StoreError, A>>,
+): Promise<E.Either<Extract<StoreError, { readonly _tag: 'DecodeFailed' }>, A>> => {
+  const read = await reading
+  if (E.isRight(read)) return read
+  return read.left._tag === 'DecodeFailed' ? E.left(read.left) : orThrow(read)
+}
+
+/** A ledger, and the store that has it. */
+interface Anchored {
+  readonly store: EventStore
+  readonly number: number
+  readonly origin: string
+}
+
+async function* heldBy(
+  anchors: readonly Anchor[],
+  of: Anchored,
+): AsyncGenerator<AuditProblem, readonly Held[]> {
+  const all: Held[] = []
+  for (const anchor of anchors) {
+    const notes = await notesOf(anchor, of)
+    if (E.isLeft(notes)) yield problem('anchor', notes.left.message)
+    else {
+      const before = all.length
+      let other: string | undefined
+      for (const text of notes.right) {
+        const read = readCheckpoint(text)
+        if (E.isLeft(read)) other ??= text
+        else all.push({ ...read.right.checkpoint, anchor: anchor.name, note: read.right.note })
+      }
+      // One problem, however much there is: whoever can write there could fill the audits.
+      if (other !== undefined)
+        yield problem(
+          'anchor',
+          `${anchor.name} holds something that is no checkpoint: it was cut off or changed there (${excerpt(other)})`,
+        )
+      if (all.length === before)
+        yield problem('anchor', `${anchor.name} holds no checkpoint of ledger ${of.origin}`)
+    }
+  }
+  // Where no anchor is named, there is what the store has recorded of the last one: who cuts the ledger may forget it.
+  if (anchors.length === 0)
+    for await (const { anchor, checkpoint: text } of anchoredIn(of.store, of)) {
+      const { note, checkpoint } = await orThrow(readCheckpoint(text))
+      all.push({ ...checkpoint, anchor, note })
+      break
+    }
+  return all.toSorted((a, b) => a.size - b.size)
+}
+
+/** So much of a text as finds it again. */
+const excerpt = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
+
+/** The checkpoints that an anchor holds; of one that only signs, those that the store has recorded, if all are signed. */
+const notesOf = async (
+  { name, held, verify }: Anchor,
+  { store, number, origin }: Anchored,
+): Promise<E.Either<AnchorFailed, readonly string[]>> => {
+  if (!verify) return held(origin)()
+  const notes: string[] = []
+  for await (const { anchor, checkpoint, recorded } of anchoredIn(store, { number })) {
+    const verified = anchor === name ? await verify(checkpoint, recorded)() : undefined
+    if (verified && E.isLeft(verified)) return verified
+    if (verified) notes.push(verified.right)
+  }
+  return E.right(notes)
+}
+
+/** What is made of the entries is what is stored; what is missing is made when it is needed. */
+async function* tileProblems(
+  store: EventStore,
+  number: number,
+  { index, rows }: Completed,
+): AsyncGenerator<AuditProblem, void> {
+  const [event] = await orThrow(
+    store.read({ stream: tilesStream(number), from: index, direction: 'forwards', limit: 1 }),
+  )
+  const read = event && (await readable(run(completedIn(event))))
+  if (read && E.isLeft(read)) return yield problem('ledger', read.left.message)
+  const stored = read?.right
+  const isSame = (row: readonly Buffer[], level: number): boolean =>
+    stored !== undefined && Buffer.concat(row).equals(Buffer.concat(stored.rows[level] ?? []))
+  if (stored && !rows.every(isSame)) yield problem('ledger', `tile ${index} is not made of its entries`)
+}
+
+/** Says that a problem is one of what the turns of a conversation recorded: its revision is one of their stream. */
+export const ofTurns = (message: string): string => `what its turns recorded: ${message}`
+
+/** The event that an entry names has the hash that it had. */
+async function* entryProblems(
+  store: EventStore,
+  entry: ReturnType<typeof parseEntry>,
+): AsyncGenerator<AuditProblem, void> {
+  if (E.isLeft(entry)) return yield problem('ledger', 'an entry cannot be read')
+  if (entry.right.type === 'key') return
+  const { name, revision } = entry.right
+  const difference = await differenceFrom(store, name, entry.right)
+  if (!difference) return
+  const conversation = ownerOf(name)
+  const message = conversation === name ? difference.message : ofTurns(difference.message)
+  yield { ...problem('entry', message), conversation, revision }
+}

@@ -1,0 +1,137 @@
+import { ok, type Steps } from '../../result/steps.ts'
+import { decode } from '../../events/codec.ts'
+import type { ConversationEvent } from '../../events/events.ts'
+import { streamOf } from '../../events/ids.ts'
+import { breath } from '../../store/breath.ts'
+import type { ReadError } from '../../store/errors.ts'
+import type { Link } from '../../projections/notes.ts'
+import { titleOf, titleWithin } from '../../projections/titles.ts'
+import { lineageFrom, type Stretch } from '../../conversation/reading/lineage.ts'
+import { endsStream } from '../../store/pages.ts'
+import type { EventStore, RecordedEvent } from '../../store/port.ts'
+import { streamEndFrom, readStreamEnd, type StreamEnd } from '../../store/whole/whole-writes.ts'
+
+/** A conversation at a glance. */
+export interface Overview {
+  readonly id: string
+  /**
+   * The latest `title` note; without one the beginning of the first words of the user, empty if there are none near the start. On one
+   * line, at most 80 characters.
+   */
+  readonly title: string
+  /** Messages ever appended to its lineage, rewound ones included; absent where the store does not count them (EventStoreDB). */
+  readonly messages?: number
+  /** Events of its lineage. */
+  readonly events: number
+  /** When the last event was recorded, ISO 8601. */
+  readonly updated: string
+  /** Its links, each once; absent if there are none. */
+  readonly links?: readonly Link[]
+  /** The conversation that it belongs under: what it is a subagent of, continues or was handed over from; else what it was forked from. */
+  readonly parent?: string
+  /** Why the conversation cannot be read; then the other fields are empty. A damaged one does not hide the others. */
+  readonly problem?: string
+}
+
+/** An overview without notes, and whether it is true for as long as its stream is not written to. */
+export interface Glance {
+  readonly overview: Overview
+  readonly isSettled: boolean
+  readonly lineage: readonly Stretch[]
+}
+
+/** Undefined if there is no such conversation, or it is still being imported. */
+export async function* glanceAt(
+  store: EventStore,
+  id: string,
+  ancestors: Map<string, readonly RecordedEvent[]>,
+): Steps<ReadError, Glance | undefined> {
+  const beginning = yield* beginningOf(store, id)
+  if (beginning.length === 0) return undefined
+  const pause = breath()
+  if (pause) await pause
+  const { last: stored, unfinished } = yield* lastOf(store, id, beginning)
+  if (!stored) return undefined
+  const counted = beginning.filter(({ revision }) => revision <= stored.revision)
+  const { lineage, events, parent } = yield* openingOf(store, id, counted, ancestors)
+  const { stream, revision } = stored
+  const position = (lineage[0]?.offset ?? 0) + revision
+  const last = yield* ok(decode(stored, { stream, revision, position }))
+  const messages = yield* messagesOf(store, lineage, position)
+  const overview = {
+    id,
+    title: titleOf(events),
+    ...(messages !== undefined && { messages }),
+    events: position + 1,
+    updated: last.metadata.time,
+    ...(parent !== undefined && { parent }),
+  }
+  return { overview, isSettled: !unfinished, lineage }
+}
+
+const beginningOf = (store: EventStore, id: string): Steps<ReadError, readonly RecordedEvent[]> =>
+  ok(store.read({ stream: streamOf(id), from: 0, direction: 'forwards', limit: titleWithin }))
+
+/** Where a conversation's own stream ends, which may be among its first events. */
+const lastOf = (
+  store: EventStore,
+  id: string,
+  beginning: readonly RecordedEvent[],
+): Steps<ReadError, StreamEnd> =>
+  endsStream(beginning, titleWithin)
+    ? streamEndFrom(store, beginning.at(-1))
+    : readStreamEnd(store, streamOf(id))
+
+/** The streams that a conversation is made of, and its first events. */
+interface Opening {
+  readonly lineage: readonly Stretch[]
+  readonly events: readonly ConversationEvent[]
+  /** What it was forked from. */
+  readonly parent?: string
+}
+
+async function* openingOf(
+  store: EventStore,
+  conversation: string,
+  own: readonly RecordedEvent[],
+  ancestors: Map<string, readonly RecordedEvent[]>,
+): Steps<ReadError, Opening> {
+  const beginnings = new Map([[conversation, own]])
+  async function* firstOf(id: string, last: number): Steps<ReadError, RecordedEvent | undefined> {
+    if (id === conversation) return own[0]
+    const known = ancestors.get(id)
+    const beginning = known && covers(known, last) ? known : yield* beginningOf(store, id)
+    ancestors.set(id, beginning)
+    beginnings.set(id, beginning)
+    return beginning[0]
+  }
+  const lineage = (yield* lineageFrom(conversation, firstOf)) ?? []
+  const events: ConversationEvent[] = []
+  for (const { conversation: id, stream, offset, last } of lineage.toReversed())
+    for (const stored of beginnings.get(id) ?? []) {
+      const { revision } = stored
+      const position = offset + revision
+      if (position > last || position >= titleWithin) break
+      events.push(yield* ok(decode(stored, { stream, revision, position })))
+    }
+  const [, parent] = beginnings.keys()
+  return { lineage, events, ...(parent !== undefined && { parent }) }
+}
+
+/** Whether more has come since that matters to a fork at that position. */
+const covers = (beginning: readonly RecordedEvent[], last: number): boolean =>
+  beginning.length >= titleWithin || beginning.length > last
+
+async function* messagesOf(
+  store: EventStore,
+  lineage: readonly Stretch[],
+  last: number,
+): Steps<ReadError, number | undefined> {
+  let messages = 0
+  for (const { stream, offset, last: end } of lineage) {
+    const counted = yield* ok(store.count(stream, 'MessageAppended', Math.min(end, last) - offset))
+    if (counted === undefined) return undefined
+    messages += counted
+  }
+  return messages
+}

@@ -1,0 +1,142 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { orThrow, run, type Steps } from '../../result/steps.ts'
+import { toError } from '../../result/typed.ts'
+import { z } from 'zod'
+import { check } from '../../events/check.ts'
+import type { InvalidInput } from '../../events/errors.ts'
+import { conversationOf, streamOf } from '../../events/ids.ts'
+import { breath } from '../../store/breath.ts'
+import { remembered } from '../../store/lru.ts'
+import type { ReadError, StoreError } from '../../store/errors.ts'
+import { noNotes, type NoteIndex } from '../../conversation/beside/note-index.ts'
+import type { Link } from '../../projections/notes.ts'
+import { oneLine } from '../../projections/titles.ts'
+import { type Glance, glanceAt, type Overview } from './glance.ts'
+import { type Listed, listedPages, type ListOptions } from './listed.ts'
+import type { Checkpoint, EventStore, RecordedEvent } from '../../store/port.ts'
+
+type Result<A> = Promise<E.Either<ReadError, A>>
+
+const listOptions = z.strictObject({
+  sort: z.enum(['begun', 'activity', 'id', 'newest']).optional(),
+  beginning: z.string().optional(),
+  ids: z.array(z.string()).optional(),
+})
+
+export const checkedList = (options: unknown): E.Either<InvalidInput, ListOptions> =>
+  check(listOptions, options ?? {})
+
+/** How many conversations are looked at concurrently: a store may be far away. */
+const atOnce = 50
+/** Overviews that are kept. */
+const maxKnown = 10_000
+
+/**
+ * Lists the conversations of a store. What was looked at once is looked at again only where its stream was written since. Iteration
+ * throws a `StoreError`.
+ */
+export const overviewer = (
+  store: EventStore,
+  notes: NoteIndex,
+): ((options?: ListOptions) => AsyncGenerator<Overview, void>) => {
+  let known = remembered<Glance>(maxKnown)
+  let since: Checkpoint | undefined
+
+  const refresh = async (): Promise<void> => {
+    const [changed, noted] = await Promise.all([store.changed(streamOf(''), since)(), run(notes.refresh())])
+    const { streams, checkpoint } = await orThrow(changed)
+    await orThrow(noted)
+    since = checkpoint
+    if (!streams) known = remembered(maxKnown)
+    else for (const name of streams) known.forget(conversationOf(name) ?? name)
+  }
+
+  return async function* (options) {
+    await orThrow(checkedList(options))
+    await refresh()
+    const [own, begun] = [known, since]
+    const ancestors = new Map<string, readonly RecordedEvent[]>()
+    const look = async (id: string): Result<Glance | undefined> => {
+      const before = own.get(id)
+      if (before) return E.right(before)
+      const pause = breath()
+      if (pause) await pause
+      const glance = await glanceOrProblem(store, id, ancestors)
+      if (E.isLeft(glance)) return glance
+      // Not if another look may have found it out of date meanwhile.
+      const isKept = glance.right?.isSettled === true && begun !== undefined && since === begun
+      if (isKept) own.set(id, glance.right)
+      return glance
+    }
+    const lookWithNotes = async ({ id, mayHaveNotes }: Listed): Result<Overview | undefined> => {
+      const glance = await look(id)
+      if (E.isLeft(glance) || !glance.right) return glance as E.Either<ReadError, undefined>
+      const noted = await run(withNotes(notes, glance.right, mayHaveNotes))
+      return E.isLeft(noted) && isItsOwn(noted.left) ? E.right(problemOf(id, noted.left)) : noted
+    }
+    for await (const listed of listedPages(store, notes, options ?? {}))
+      for (let next = 0; next < listed.length; next += atOnce)
+        for (const looked of await Promise.all(listed.slice(next, next + atOnce).map(lookWithNotes))) {
+          if (E.isLeft(looked)) throw toError(looked.left)
+          if (looked.right) yield looked.right
+        }
+  }
+}
+
+/** Whether an error is about the conversation, not about the store. */
+const isItsOwn = ({ _tag }: ReadError): boolean => itsOwn.has(_tag)
+const itsOwn: ReadonlySet<ReadError['_tag']> = new Set([
+  'DecodeFailed',
+  'ConversationNotFound',
+  'HistoryLost',
+  'BlobMissing',
+  'BlobDamaged',
+])
+
+const problemOf = (id: string, { message }: ReadError): Overview => ({
+  id,
+  title: '',
+  messages: 0,
+  events: 0,
+  updated: '',
+  problem: message,
+})
+
+/** The overview with what was noted: a fork has the title of what it was forked from, as it was there. */
+async function* withNotes(
+  notes: NoteIndex,
+  { overview, lineage }: Glance,
+  mayHaveNotes: boolean,
+): Steps<StoreError, Overview> {
+  if (overview.problem !== undefined) return overview
+  const own = mayHaveNotes ? yield* notes.glance(overview.id) : noNotes
+  const { links } = own
+  let title: string | undefined
+  for (const { conversation, last } of lineage) {
+    const { titles } = conversation === overview.id ? own : yield* notes.glance(conversation)
+    title = titles.find(({ at }) => at <= last)?.text
+    if (title !== undefined) break
+  }
+  const parent = parentIn(links) ?? overview.parent
+  return {
+    ...overview,
+    ...(title !== undefined && { title: oneLine(title) }),
+    ...(links.length > 0 && { links }),
+    ...(parent !== undefined && { parent }),
+  }
+}
+
+const parentIn = (links: readonly Link[]): string | undefined =>
+  ['subagent-of', 'continues', 'handed-over-from']
+    .flatMap((relation) => links.filter((link) => link.relation === relation))
+    .find(({ conversation }) => conversation !== undefined)?.conversation
+
+const glanceOrProblem = async (
+  store: EventStore,
+  id: string,
+  ancestors: Map<string, readonly RecordedEvent[]>,
+): Result<Glance | undefined> => {
+  const glance = await run(glanceAt(store, id, ancestors))
+  if (E.isRight(glance) || !isItsOwn(glance.left)) return glance
+  return E.right({ overview: problemOf(id, glance.left), isSettled: false, lineage: [] })
+}

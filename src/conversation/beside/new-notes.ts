@@ -1,0 +1,77 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { z } from 'zod'
+import { checkJson } from '../../events/check.ts'
+import type { InvalidInput } from '../../events/errors.ts'
+import { conversationIdSchema } from '../../events/ids.ts'
+import type { NewFact } from './note-writer.ts'
+
+/** Something to note. */
+export interface NewNote {
+  /** `title`, whose data is a text; or a kind of your own with your prefix: `claude-code/progress`. Up to 200 characters. */
+  readonly kind: string
+  /** Any JSON. */
+  readonly data?: unknown
+}
+
+interface LinkFields {
+  /** `subagent-of`, `continues`, `handed-over-from`, or a word of your own; read as "this conversation is … that one". */
+  readonly relation: string
+  /** A position in the other conversation. */
+  readonly position?: number | undefined
+  /** Id of a tool call in the other conversation. */
+  readonly call?: string | undefined
+}
+/** A link to a conversation, which need not be in the store. */
+export interface LinkToConversation extends LinkFields {
+  /** Its id. */
+  readonly conversation: string
+  /** The same end in words. */
+  readonly ref?: string | undefined
+}
+/** A link to something that is no conversation, or whose id is not known. */
+export interface LinkToRef extends LinkFields {
+  readonly conversation?: undefined
+  /** What it is, in words: a file, a URL, a name. */
+  readonly ref: string
+}
+export type NewLink = LinkToConversation | LinkToRef
+
+const ownKind = /^[^\s/]+(?:\/[^\s/]+)+$/
+const longestKind = 200
+
+const newNoteSchema = z
+  .strictObject({ kind: z.string().max(longestKind), data: z.unknown().optional() })
+  .superRefine(({ kind, data }, context) => {
+    const problem = (path: string, message: string) =>
+      context.addIssue({ code: 'custom', path: [path], message })
+    if (kind === 'title') {
+      if (typeof data !== 'string' || data.trim() === '')
+        problem('data', 'a title is a text that is not empty')
+    } else if (!ownKind.test(kind))
+      problem('kind', 'is title, or a kind with a prefix, like my-agent/progress')
+  })
+
+const newLinkSchema = z
+  .strictObject({
+    relation: z.string().regex(/^\S+$/, { error: 'is a word like subagent-of' }).max(longestKind),
+    conversation: conversationIdSchema.optional(),
+    ref: z.string().min(1).optional(),
+    position: z.int().min(0).optional(),
+    call: z.string().min(1).optional(),
+  })
+  .refine(({ conversation, ref }) => conversation !== undefined || ref !== undefined, {
+    error: 'a link names the other end: give conversation or ref',
+  })
+
+/** Checks a note. */
+export const newNote = (note: unknown): E.Either<InvalidInput, NewFact> =>
+  E.map((data: NewNote): NewFact => (at) => ({ type: 'Noted', data: { ...data, at } }))(
+    checkJson(newNoteSchema, note),
+  )
+
+/** Checks a link. */
+export const newLink = (link: unknown): E.Either<InvalidInput, NewFact> =>
+  E.map((data: z.infer<typeof newLinkSchema>): NewFact => (at) => ({
+    type: 'Linked',
+    data: { ...data, at },
+  }))(checkJson(newLinkSchema, link))

@@ -1,0 +1,132 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { notedIn, notesStreamOf, streamOf } from '../../events/ids.ts'
+import { type Link, linkOf, refined } from '../../projections/notes.ts'
+import { caught, ok, run, type Steps } from '../../result/steps.ts'
+import { breath } from '../../store/breath.ts'
+import { isLoss, type StoreError } from '../../store/errors.ts'
+import { remembered } from '../../store/lru.ts'
+import { type Checkpoint, type EventStore, maxPage } from '../../store/port.ts'
+import { newestNotes } from './note-reader.ts'
+
+/** What a list shows of the notes beside one conversation. */
+export interface NoteGlance {
+  /** The notes of kind `title`, the newest first. */
+  readonly titles: readonly { readonly at: number; readonly text: string }[]
+  /** Each once. */
+  readonly links: readonly Link[]
+}
+
+/** Titles and links of a store's conversations: read once, and again only where notes were written since. */
+export interface NoteIndex {
+  /** To be called before what may be remembered is asked for. */
+  readonly refresh: () => Steps<StoreError, void>
+  readonly glance: (conversation: string) => Steps<StoreError, NoteGlance>
+  /**
+   * Which conversations may have notes, as far as the store's names tell, for whoever looks at so many: reading the names of all streams
+   * is worth it unless there are many more. Notes that were begun since `refresh` may be missing.
+   */
+  readonly noted: (count: number) => Steps<StoreError, (conversation: string) => boolean>
+  /** The links that others have to this conversation; those of notes that cannot be read are missing, and told. */
+  readonly linksTo: (conversation: string, unreadable: OnUnreadable) => Steps<StoreError, readonly Link[]>
+}
+
+/** Told of a conversation whose notes cannot be read, and why. */
+export type OnUnreadable = (conversation: string, problem: string) => void
+
+const maxKnown = 10_000
+
+export const noteIndex = (store: EventStore): NoteIndex => {
+  let known = remembered<NoteGlance>(maxKnown)
+  let since: Checkpoint | undefined
+  let begun = namesOf(store)
+
+  async function* refresh(): Steps<StoreError, void> {
+    const { streams, checkpoint } = yield* ok(store.changed(notesStreamOf(''), since))
+    since = checkpoint
+    if (!streams) {
+      known = remembered(maxKnown)
+      begun = namesOf(store)
+    } else
+      for (const name of streams) {
+        known.forget(notedIn(name) ?? name)
+        begun.add(name)
+      }
+  }
+
+  async function* glance(conversation: string): Steps<StoreError, NoteGlance> {
+    const before = known.get(conversation)
+    if (before) return before
+    const [own, read] = [known, since]
+    const found = yield* glanceAt(store, conversation)
+    // Not what another look may have found to be old.
+    if (read !== undefined && since === read) own.set(conversation, found)
+    return found
+  }
+
+  async function* linksTo(
+    conversation: string,
+    unreadable: OnUnreadable,
+  ): Steps<StoreError, readonly Link[]> {
+    yield* refresh()
+    const found: Link[] = []
+    for (let before: string | undefined; ;) {
+      const names: readonly string[] = yield* ok(store.newest([notesStreamOf('')], before, maxPage))
+      for (const name of names) {
+        const from = notedIn(name) ?? name
+        const seen = await run(glance(from))
+        if (E.isRight(seen))
+          found.push(...seen.right.links.filter((link) => link.conversation === conversation))
+        else if (isLoss(seen.left)) unreadable(from, seen.left.message)
+        else return yield seen.left
+        await breath()
+      }
+      before = names.at(-1)
+      if (before === undefined) return found.toReversed()
+    }
+  }
+
+  return { refresh, glance, linksTo, noted: (count) => begun.noted(count) }
+}
+
+/** How many names are read for each conversation that is looked at, at most: a page of them takes as long as a look at the notes of some. */
+const namesEach = 100
+
+/** The names of the streams of notes: the newest, until all are read. */
+const namesOf = (store: EventStore): Pick<NoteIndex, 'noted'> & { readonly add: (name: string) => void } => {
+  const found = new Set<string>()
+  let last: string | undefined
+  let isAll = false
+  return {
+    add: (name) => found.add(name),
+    noted: async function* (count): Steps<StoreError, (conversation: string) => boolean> {
+      for (let read = 0; !isAll && read < count * namesEach;) {
+        const names = yield* ok(store.newest([streamOf(''), notesStreamOf('')], last, maxPage))
+        for (const name of names) if (notedIn(name) !== undefined) found.add(name)
+        isAll = names.length === 0
+        last = names.at(-1) ?? last
+        read += names.length
+      }
+      return (conversation) => !isAll || found.has(notesStreamOf(conversation))
+    },
+  }
+}
+
+/** Of a conversation with no notes beside it. */
+export const noNotes: NoteGlance = { titles: [], links: [] }
+
+async function* glanceAt(store: EventStore, conversation: string): Steps<StoreError, NoteGlance> {
+  // What a fork was forked from has none most often.
+  const stream = notesStreamOf(conversation)
+  const first = yield* ok(store.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
+  if (first.length === 0) return noNotes
+  return yield* caught(async () => {
+    const titles: { at: number; text: string }[] = []
+    const links: Link[] = []
+    for await (const event of newestNotes(store, conversation)) {
+      if (event.type === 'Linked') links.push(linkOf(conversation, event))
+      else if (event.data.kind === 'title' && typeof event.data.data === 'string')
+        titles.push({ at: event.data.at, text: event.data.data })
+    }
+    return { titles, links: refined(links.toReversed()) }
+  })
+}

@@ -1,0 +1,109 @@
+import { conversationNotFound } from '../../commands/rejections.ts'
+import { notesStreamOf } from '../../events/ids.ts'
+import { noteCodec, type NoteEvent, type NoteType } from '../../events/notes.ts'
+import {
+  entryOf,
+  type Link,
+  linkOf,
+  type Note,
+  type NoteEntry,
+  noteOf,
+  refined,
+} from '../../projections/notes.ts'
+import { caught, orThrow, run, type Steps } from '../../result/steps.ts'
+import { breath } from '../../store/breath.ts'
+import type { ReadError, StoreError } from '../../store/errors.ts'
+import { type EventStore, streamPage } from '../../store/port.ts'
+import { readStreamEnd } from '../../store/whole/whole-writes.ts'
+import { readConversationEnd } from '../reading/ends.ts'
+import type { Lineage } from '../reading/lineage.ts'
+
+/** Which notes to read. */
+export interface NotesOptions {
+  /** Only notes of this kind. Default: all. */
+  readonly kind?: string | undefined
+  /** Only the newest so many of them. Default: all. */
+  readonly last?: number | undefined
+}
+
+/** The facts that were noted beside one conversation, the newest first, of one type if one is named. Iteration throws a `StoreError`. */
+export async function* newestNotes(
+  store: EventStore,
+  conversation: string,
+  type?: NoteType,
+): AsyncGenerator<NoteEvent, void> {
+  const stream = notesStreamOf(conversation)
+  const end = await orThrow(run(readStreamEnd(store, stream)))
+  for (let from = end.last?.revision ?? -1; from >= 0;) {
+    const page = await orThrow(store.read({ stream, from, direction: 'backwards', limit: streamPage }))
+    for (const event of page)
+      if (type === undefined || event.type === type) yield await orThrow(noteCodec.decode(event, event))
+    from -= page.length
+    if (page.length === 0) return
+    await breath()
+  }
+}
+
+/** Those of a conversation and, if it is a fork, those of what it was forked from up to there; newest first, own ones before. */
+async function* ofLineage(
+  store: EventStore,
+  lineage: Lineage,
+): AsyncGenerator<readonly [conversation: string, event: NoteEvent], void> {
+  for (const { conversation, last } of lineage)
+    for await (const event of newestNotes(store, conversation))
+      if (event.data.at <= last) yield [conversation, event]
+}
+
+/** The lineage of a conversation that is there. */
+async function* lineageOf(store: EventStore, conversation: string): Steps<ReadError, Lineage> {
+  const { lineage, last } = yield* readConversationEnd(store, conversation)
+  return last ? lineage : yield conversationNotFound(conversation)
+}
+
+/** The notes of a conversation in the order in which they were recorded. */
+export async function* readNotes(
+  store: EventStore,
+  conversation: string,
+  { kind, last = Infinity }: NotesOptions = {},
+): Steps<ReadError, readonly Note[]> {
+  const lineage = yield* lineageOf(store, conversation)
+  const found: Note[] = []
+  yield* caught<StoreError, void>(async () => {
+    for await (const [holder, event] of ofLineage(store, lineage)) {
+      if (event.type !== 'Noted' || (kind !== undefined && event.data.kind !== kind)) continue
+      if (found.length >= last) return
+      found.push(noteOf(holder, event))
+    }
+  })
+  return found.toReversed()
+}
+
+/** The links that a conversation has itself, each once. */
+export async function* readOwnLinks(
+  store: EventStore,
+  conversation: string,
+): Steps<ReadError, readonly Link[]> {
+  yield* lineageOf(store, conversation)
+  return yield* caught<StoreError, readonly Link[]>(async () => {
+    const links: Link[] = []
+    for await (const event of newestNotes(store, conversation, 'Linked'))
+      if (event.type === 'Linked') links.push(linkOf(conversation, event))
+    return refined(links.toReversed())
+  })
+}
+
+/** All that was noted beside a conversation up to a position, as entries of its full history. */
+export async function* readNoteEntries(
+  store: EventStore,
+  conversation: string,
+  at = Infinity,
+): Steps<ReadError, readonly NoteEntry[]> {
+  const lineage = yield* lineageOf(store, conversation)
+  const found: NoteEntry[] = []
+  yield* caught<StoreError, void>(async () => {
+    for await (const [holder, event] of ofLineage(store, lineage))
+      if (event.data.at <= at && (event.type === 'Noted' || holder === conversation))
+        found.push(entryOf(holder, event))
+  })
+  return found.toReversed()
+}

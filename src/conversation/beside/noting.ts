@@ -1,0 +1,154 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import type { InvalidInput } from '../../events/errors.ts'
+import type { Actor } from '../../events/events.ts'
+import type { NoteEvent, NoteType } from '../../events/notes.ts'
+import type { Envelope } from '../writing/encode.ts'
+import { type NoteIndex, noteIndex, type OnUnreadable } from './note-index.ts'
+import { type NotesOptions, readNotes, readOwnLinks } from './note-reader.ts'
+import { orNearest } from '../reading/nearest-conversation.ts'
+import { type NewFact, type NoteWriter, noteWriter } from './note-writer.ts'
+import { type Link, linkOf, type Note, noteOf } from '../../projections/notes.ts'
+import type { Answer, Way } from '../../result/answer.ts'
+import { ok, type Steps, task } from '../../result/steps.ts'
+import type { ReadError, NoteError } from '../../store/errors.ts'
+import { checkedOptions, kinds } from '../../store/options.ts'
+import type { EventStore } from '../../store/port.ts'
+import { objectOf, splitEnvelope } from '../writing/envelope.ts'
+import { newLink, type NewLink, newNote, type NewNote } from './new-notes.ts'
+
+/** Facts beside a conversation. They are no part of its history, take no position of it, and make no `after` stale. */
+export interface Noting<W extends Way = 'task'> {
+  /**
+   * Notes something about the conversation, which must be there. A repeat under the same `commandId` writes nothing and answers with the
+   * note of the first time. Errors: `ConversationNotFound`, `InvalidInput`, `EventTooLarge`, a `StoreError`.
+   *
+   * @example
+   * await chat.note({ kind: 'title', data: 'Fix the parser' })
+   * await chat.note({ kind: 'my-agent/progress', data: { step: 3, of: 9 } })
+   */
+  readonly note: (note: NewNote, options?: Envelope) => Answer<W, NoteError, Note>
+  /**
+   * Links the conversation to another one. A later link of the same relation and to the same end adds to the earlier one. Errors as for
+   * `note`.
+   *
+   * @example
+   * await chat.link({ relation: 'subagent-of', conversation: 'task-42', position: 6, call: 'toolu_1' })
+   */
+  readonly link: (link: NewLink, options?: Envelope) => Answer<W, NoteError, Link>
+  /**
+   * The notes in the order in which they were recorded, rewinds or not. A fork has those of the conversation that it was forked from
+   * too, as far as they were noted at or before the position of the fork. Default: all. Errors: a `ReadError`.
+   *
+   * @example
+   * const [title] = await chat.notes({ kind: 'title', last: 1 })
+   */
+  readonly notes: (options?: NotesOptions) => Answer<W, ReadError, readonly Note[]>
+  /**
+   * The links of the conversation, each once, and after them those that other conversations of the store have to it (`from` says which).
+   * A fork does not have the links of the conversation that it was forked from. The links of others whose notes cannot be read are missing:
+   * `onUnreadable` is told of them. Errors: a `ReadError`.
+   *
+   * @example
+   * for (const { relation, conversation } of await chat.links()) console.log(relation, conversation)
+   */
+  readonly links: (options?: LinksOptions) => Answer<W, ReadError, readonly Link[]>
+}
+
+/** How links are looked for. */
+export interface LinksOptions {
+  /** Called for each conversation whose notes cannot be read, with the reason: it may have links to this one. */
+  readonly onUnreadable?: OnUnreadable | undefined
+}
+
+/** What writes and finds the notes of a store. */
+export interface NoteStore {
+  readonly write: NoteWriter
+  readonly index: NoteIndex
+}
+
+export const noteStore = (store: EventStore, actor: Actor): NoteStore => ({
+  write: noteWriter(store, actor),
+  index: noteIndex(store),
+})
+
+// What each must be, is for the envelope's own schema to say.
+const envelopeFields = {
+  commandId: kinds.anything,
+  actor: kinds.anything,
+  now: kinds.anything,
+  correlationId: kinds.anything,
+  causationId: kinds.anything,
+}
+
+/** The methods for the notes of one conversation. */
+export const noting = (
+  store: EventStore,
+  { write, index }: NoteStore,
+  id: string,
+  checkedId: E.Either<InvalidInput, string>,
+): Noting => {
+  const written =
+    <T extends NoteType, A>(
+      checked: () => E.Either<InvalidInput, NewFact>,
+      options: unknown,
+      answer: (event: NoteEvent<T>) => A,
+    ): Answer<'task', NoteError, A> =>
+    async () => {
+      const given = pipe(
+        E.Do,
+        E.apS('id', checkedId),
+        E.bind('fact', checked),
+        E.bind('options', () => objectOf(options)),
+        E.chainFirst((all) =>
+          checkedOptions<Omit<Envelope, 'interrupts' | 'answer'>>(all.options, envelopeFields),
+        ),
+        E.bind('split', (all) => splitEnvelope(all.options)),
+      )
+      if (E.isLeft(given)) return given
+      const { fact, split } = given.right
+      const event = await orNearest(store, () => write(id, fact, split.envelope))()
+      return E.map((one: NoteEvent) => answer(one as NoteEvent<T>))(event)
+    }
+
+  async function* notes(options?: NotesOptions): Steps<ReadError, readonly Note[]> {
+    const given = yield* ok(checkedOptions(options, { kind: kinds.text, last: kinds.count }))
+    yield* ok(checkedId)
+    return yield* readNotes(store, id, given)
+  }
+
+  async function* links(options: LinksOptions = {}): Steps<ReadError, readonly Link[]> {
+    const { onUnreadable = ignored } = yield* ok(checkedOptions(options, { onUnreadable: kinds.call }))
+    yield* ok(checkedId)
+    const own = yield* readOwnLinks(store, id)
+    const others = yield* index.linksTo(id, onUnreadable)
+    return [...own, ...others.filter(({ from }) => from !== id)]
+  }
+
+  return {
+    note: (note, options = {}) =>
+      written<'Noted', Note>(
+        () => newNote(note),
+        options,
+        (event) => noteOf(id, event),
+      ),
+    link: (link, options = {}) =>
+      written<'Linked', Link>(
+        () => newLink(link),
+        options,
+        (event) => linkOf(id, event),
+      ),
+    notes: (options) =>
+      orNearest(
+        store,
+        task(() => notes(options)),
+      ),
+    links: (options) =>
+      orNearest(
+        store,
+        task(() => links(options)),
+      ),
+  }
+}
+
+const ignored = (): void => undefined

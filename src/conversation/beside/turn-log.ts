@@ -1,0 +1,189 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { hashOf, type StoredEvent } from '../../events/codec.ts'
+import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
+import { type Actor, START } from '../../events/events.ts'
+import { newCommandId, streamOf, turnsStreamOf } from '../../events/ids.ts'
+import { type RecordedTurnFact, turnCodec, type TurnFact } from '../../events/turn-events.ts'
+import { ok, orThrow, run, type Steps } from '../../result/steps.ts'
+import { conflict, type ReadError, type StoreError } from '../../store/errors.ts'
+import { pagesOf } from '../../store/pages.ts'
+import { type EventStore, type RecordedEvent, streamPage } from '../../store/port.ts'
+import { completeEnvelope, type Envelope, metadataOf } from '../writing/encode.ts'
+import { loadLineage } from '../reading/lineage.ts'
+
+/** Where the stream of a conversation's turns ends. */
+export interface TurnsEnd {
+  /** The last revision; -1 for an empty stream. */
+  readonly revision: number
+  /** Id of the stream's first event; undefined for an empty stream. */
+  readonly begun: string | undefined
+}
+
+/** What the turns of a conversation record beside it. */
+export interface TurnLog {
+  readonly conversation: string
+  /** Those of the conversations that a fork has the event at a position from, which may be forks themselves: the nearest first. */
+  readonly above: (position: number) => Steps<ReadError, readonly TurnLog[]>
+  /** As this handle last saw it; read if it never did. */
+  readonly end: () => Steps<StoreError, TurnsEnd>
+  /** As of now. */
+  readonly now: () => Steps<StoreError, Pick<TurnsEnd, 'revision'>>
+  /** Whether this handle knows the event of that revision as the last one. */
+  readonly isAt: (revision: number) => boolean
+  /** The last revision that this handle has read or written; read if there is none. */
+  readonly seen: () => Steps<StoreError, number>
+  /** Those after a revision, in order, as of now. */
+  readonly after: (revision: number) => Steps<StoreError, readonly RecordedTurnFact[]>
+  /** The newest first, as of now; `at` never increases. Iteration throws a `StoreError`. */
+  readonly newest: (page?: number) => AsyncGenerator<RecordedTurnFact, void>
+  /**
+   * Those recorded while the conversation ended at a position or later, in order; with `follow` also those that come, until the signal
+   * aborts or the store closes. Iteration throws a `StoreError`.
+   */
+  readonly since: (
+    position: number,
+    follow: boolean,
+    signal?: AbortSignal,
+  ) => AsyncGenerator<RecordedTurnFact, void>
+  /**
+   * Appends facts right after a revision that `end` gave; `Conflict` if somebody else wrote since: then nothing was written. `at` becomes
+   * at least that of the fact before. `begun` of the result may be undefined if this handle has not read it.
+   */
+  readonly append: (
+    facts: readonly TurnFact[],
+    after: number,
+    envelope?: Envelope,
+  ) => Steps<StoreError | InvalidInput | EventTooLarge, TurnsEnd>
+}
+
+interface Known {
+  readonly revision: number
+  /** Undefined too if it was not read yet: only replies that call tools need it. */
+  readonly begun: string | undefined
+  readonly hash: string | null
+  /** The highest position that a fact was recorded at. */
+  readonly at: number
+}
+const empty: Known = { revision: -1, begun: undefined, hash: null, at: START }
+
+export const turnLog = (store: EventStore, actor: Actor, conversation: string): TurnLog => {
+  const stream = turnsStreamOf(conversation)
+  let known: Known | undefined
+  /** The last revision up to which facts were read, by whoever heeds them; -1 if none were. */
+  let heeded = -1
+
+  const read = (from: number, direction: 'forwards' | 'backwards', limit: number) =>
+    ok(store.read({ stream, from, direction, limit }))
+
+  /** Takes in what the stream ends with now. */
+  async function* see(last: RecordedEvent | undefined): Steps<StoreError, Known> {
+    if (!last) return empty
+    if (last.revision === known?.revision) return known
+    const begun = known?.begun ?? (last.revision === 0 ? last.id : undefined)
+    const { at } = (yield* ok(turnCodec.decode(last, last))).data
+    return { revision: last.revision, begun, hash: hashOf(last), at }
+  }
+  async function* look(): Steps<StoreError, Known> {
+    const [last] = yield* read(Number.MAX_SAFE_INTEGER, 'backwards', 1)
+    known = yield* see(last)
+    return known
+  }
+
+  async function* newest(limit = streamPage): AsyncGenerator<RecordedTurnFact, void> {
+    for (let from = Number.MAX_SAFE_INTEGER, isFirst = true; from >= 0; isFirst = false) {
+      const page = await orThrow(store.read({ stream, from, direction: 'backwards', limit }))
+      if (isFirst) known = await orThrow(run(see(page[0])))
+      for (const event of page) yield await orThrow(turnCodec.decode(event, event))
+      from = (page.at(-1)?.revision ?? 0) - 1
+    }
+  }
+
+  async function* factsAfter(revision: number): Steps<StoreError, readonly RecordedTurnFact[]> {
+    const facts: RecordedTurnFact[] = []
+    for await (const page of pagesOf(store, stream, { from: revision + 1 }))
+      for (const event of yield* ok(page)) facts.push(yield* ok(turnCodec.decode(event, event)))
+    heeded = Math.max(heeded, facts.at(-1)?.revision ?? revision)
+    return facts
+  }
+
+  async function* since(
+    position: number,
+    follow: boolean,
+    signal?: AbortSignal,
+  ): AsyncGenerator<RecordedTurnFact, void> {
+    const end = { from: Number.MAX_SAFE_INTEGER, direction: 'backwards', limit: 1 } as const
+    // Before the facts are read: what is recorded meanwhile comes after it.
+    const [last] = await orThrow(store.read({ ...end, stream: streamOf(conversation) }))
+    const facts: RecordedTurnFact[] = []
+    for await (const fact of newest()) {
+      if (fact.data.at < position) break
+      facts.push(fact)
+    }
+    let revision = facts[0]?.revision ?? -1
+    for (const fact of facts.toReversed()) {
+      if (signal?.aborted) return
+      yield fact
+    }
+    if (!follow || signal?.aborted) return
+    const after = last && { after: last.checkpoint }
+    for await (const followed of store.follow({ prefixes: [stream], ...after, ...(signal && { signal }) })) {
+      if (followed.type !== 'event' || followed.event.stream !== stream) continue
+      const fact = await orThrow(turnCodec.decode(followed.event, followed.event))
+      if (fact.revision > revision) yield fact
+      revision = Math.max(revision, fact.revision)
+    }
+  }
+
+  async function* append(
+    facts: readonly TurnFact[],
+    after: number,
+    envelope: Envelope = {},
+  ): Steps<StoreError | InvalidInput | EventTooLarge, TurnsEnd> {
+    const before = known?.revision === after ? known : after < 0 ? empty : yield* look()
+    if (before.revision !== after) return yield conflict(stream, after, before.revision)
+    const events: StoredEvent[] = []
+    let { hash, at } = before
+    for (const { type, data } of facts) {
+      // Who reads back from the end stops at what was recorded before a position.
+      at = Math.max(at, data.at)
+      const fact = { type, data: { ...data, at } } as TurnFact
+      const id = newCommandId()
+      const metadata = metadataOf(completeEnvelope({ commandId: id, ...envelope }, actor))
+      const stored = yield* ok(turnCodec.encode(fact, id, { ...metadata, prev: hash }))
+      events.push(stored)
+      hash = hashOf(stored)
+    }
+    const written = await store.append({ stream, events, expected: after, isNew: true })()
+    if (E.isLeft(written)) {
+      known = undefined
+      return yield written.left
+    }
+    known = { revision: after + events.length, begun: after < 0 ? events[0]?.id : before.begun, hash, at }
+    return known
+  }
+
+  return {
+    conversation,
+    above: async function* (position): Steps<ReadError, readonly TurnLog[]> {
+      const lineage = (yield* ok(loadLineage(store, conversation))) ?? []
+      const below = lineage.findIndex(({ offset }) => offset <= position)
+      return lineage.slice(1, below + 1).map((stretch) => turnLog(store, actor, stretch.conversation))
+    },
+    end: async function* (): Steps<StoreError, TurnsEnd> {
+      const last = known ?? (yield* look())
+      if (last.begun !== undefined || last.revision < 0) return last
+      const [first] = yield* read(0, 'forwards', 1)
+      known = { ...last, begun: first?.id }
+      return known
+    },
+    now: look,
+    isAt: (revision) => known?.revision === revision,
+    seen: async function* (): Steps<StoreError, number> {
+      return Math.max(heeded, (known ?? (yield* look())).revision)
+    },
+    after: factsAfter,
+    newest,
+    since,
+    append,
+  }
+}

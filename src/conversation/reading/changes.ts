@@ -1,0 +1,39 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { streamOf, turnsStreamOf } from '../../events/ids.ts'
+import type { Checkpoint, EventStore, RecordedEvent } from '../../store/port.ts'
+
+/**
+ * Tells of what is written to a conversation and by its turns from now on, by whichever process, until the signal aborts. Resolves once
+ * nothing that is written later is missed. It only tells: large content is left out, and an event may not count yet, so look at the
+ * conversation. Tells nothing where the store cannot be read. `others`: names of streams to tell of as well.
+ */
+export type Changes = (
+  seen: (event: RecordedEvent) => void,
+  signal: AbortSignal,
+  others?: readonly string[],
+) => Promise<void>
+
+/** @param store the adapter: nobody needs large content back */
+export const changesOf =
+  (store: EventStore, conversation: string): Changes =>
+  async (seen, signal, others = []) => {
+    const own = streamOf(conversation)
+    const prefixes = [own, turnsStreamOf(conversation), ...others]
+    const after = await placeIn(store, own)
+    const follow = async (): Promise<void> => {
+      for await (const followed of store.follow({ prefixes, after, signal }))
+        // A prefix may be the name of one stream and the beginning of another's.
+        if (followed.type === 'event' && prefixes.includes(followed.event.stream)) seen(followed.event)
+    }
+    // Whoever is not told finds out when it writes.
+    if (after !== undefined && !signal.aborted) follow().catch(() => undefined)
+  }
+
+/** A place at or before the end of the store as it is now. */
+const placeIn = async (store: EventStore, stream: string): Promise<Checkpoint | undefined> => {
+  const changed = await store.changed(stream, undefined)()
+  if (E.isRight(changed) && changed.right.checkpoint !== undefined) return changed.right.checkpoint
+  const from = Number.MAX_SAFE_INTEGER
+  const read = await store.read({ stream, from, direction: 'backwards', limit: 1 })()
+  return E.isRight(read) ? read.right[0]?.checkpoint : undefined
+}

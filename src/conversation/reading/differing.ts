@@ -1,0 +1,21 @@
+import { type Diff, differenceOf, goneIn } from '../../projections/diff.ts'
+import type { Steps } from '../../result/steps.ts'
+import type { StoreError } from '../../store/errors.ts'
+import { loadEffective } from './load.ts'
+import { loadNewest } from './newest.ts'
+import type { Reader } from './reader.ts'
+
+/** How what is seen at two positions differs: reads what is seen there, and of the rest only what came after the first of what is gone. */
+export async function* loadDiff(reading: Reader, from: number, to: number): Steps<StoreError, Diff> {
+  const before = (yield* loadEffective(reading, from, false)).effective.items
+  const after = (yield* loadEffective(reading, to, false)).effective.items
+  const gone = goneIn({ before, after })
+    .map(({ position }) => position)
+    .filter((position) => position <= to)
+    .toSorted((one, other) => one - other)
+  const [first, last] = [gone[0], gone.at(-1)]
+  if (first === undefined || last === undefined) return differenceOf({ from, to, before, after }, [])
+  const range = { at: to, from: first, before: last + 1, last: Infinity, abandoned: true }
+  const fates = yield* loadNewest(reading, range)
+  return differenceOf({ from, to, before, after }, fates)
+}

@@ -1,0 +1,81 @@
+import type { ConversationNotFound } from '../../commands/rejections.ts'
+import * as E from 'fp-ts/lib/Either.js'
+import { hashOf } from '../../events/codec.ts'
+import { streamOf } from '../../events/ids.ts'
+import { ok, type Steps } from '../../result/steps.ts'
+import { eventMissing } from '../../store/dense.ts'
+import { importUnfinished, type ReadError, type StoreError } from '../../store/errors.ts'
+import { type Lineage, loadLineage } from './lineage.ts'
+import type { EventStore, RecordedEvent } from '../../store/port.ts'
+import { streamEndFrom, type StreamEnd } from '../../store/whole/whole-writes.ts'
+
+/** Where a conversation ends. */
+export interface ChainEnd {
+  readonly lineage: Lineage
+  /** Last revision of the conversation's own stream; -1 if there is none. */
+  readonly revision: number
+  /** Hash of the event there. */
+  readonly hash: string | null
+}
+
+/** The last position of a conversation. */
+export const lastPosition = ({ lineage, revision }: Pick<ChainEnd, 'lineage' | 'revision'>): number =>
+  (lineage[0]?.offset ?? 0) + revision
+
+/** Reads where a conversation ends, to write there. `ImportUnfinished` where events come after it that do not count yet. */
+export async function* readChainEnd(
+  store: EventStore,
+  conversation: string,
+  known?: Lineage,
+): Steps<ReadError, ChainEnd> {
+  return yield* chainEndOf(conversation, yield* readConversationEnd(store, conversation, known))
+}
+
+/** As `readChainEnd`, of what was read. */
+export async function* chainEndOf(
+  conversation: string,
+  { lineage, last, unfinished }: ConversationEnd,
+): Steps<ReadError, ChainEnd> {
+  return unfinished ? yield importUnfinished(conversation) : chainEndAt(lineage, last)
+}
+
+/** @param last the event of the conversation's own stream that it ends with */
+export const chainEndAt = (lineage: Lineage, last: RecordedEvent | undefined): ChainEnd => ({
+  lineage,
+  revision: last?.revision ?? -1,
+  hash: last ? hashOf(last) : null,
+})
+
+/** The end of a conversation, for readers, who need no hash: the first one of a process takes long. */
+export interface ConversationEnd extends StreamEnd {
+  readonly lineage: Lineage
+  /** The newest events of its own stream, newest first, at most as many as were asked for. */
+  readonly page: readonly RecordedEvent[]
+}
+
+/** @param limit how many of the newest events to read */
+export async function* readConversationEnd(
+  store: EventStore,
+  conversation: string,
+  known?: Lineage,
+  limit = 1,
+): Steps<StoreError | ConversationNotFound, ConversationEnd> {
+  const stream = streamOf(conversation)
+  const from = Number.MAX_SAFE_INTEGER
+  const [loaded, read] = await Promise.all([
+    known ? E.right(known) : loadLineage(store, conversation),
+    store.read({ stream, from, direction: 'backwards', limit })(),
+  ])
+  const lineage = yield* ok(loaded)
+  const page = yield* ok(read)
+  if (!lineage && page.length > 0) {
+    // Somebody began it between the two.
+    const begun = yield* ok(loadLineage(store, conversation))
+    return begun
+      ? yield* readConversationEnd(store, conversation, begun, limit)
+      : yield eventMissing(stream, 0, page[0]?.revision)
+  }
+  // A conversation that is not there yet has the lineage that its first message will give it.
+  const own = { conversation, stream, offset: 0, last: Infinity }
+  return { lineage: lineage ?? [own], page, ...(yield* streamEndFrom(store, page[0])) }
+}

@@ -1,0 +1,103 @@
+import type * as E from 'fp-ts/lib/Either.js'
+import { decode } from '../../events/codec.ts'
+import type { InvalidInput } from '../../events/errors.ts'
+import type { ConversationEvent } from '../../events/events.ts'
+import { streamOf } from '../../events/ids.ts'
+import type { Own } from './lineage.ts'
+import { openAt } from './log.ts'
+import { orNearest } from './nearest-conversation.ts'
+import { pages, recordedAt } from './reader.ts'
+import { type PlacedEvent, storedEvents, storedThrough, storedTurns } from './stored.ts'
+import { orThrow } from '../../result/steps.ts'
+import { checkedOptions, kinds } from '../../store/options.ts'
+import type { EventStore } from '../../store/port.ts'
+
+export interface EventsOptions {
+  /** First position, that one included. Default 0. */
+  readonly from?: number | undefined
+  /** Last position, that one included. Default: the last there is. */
+  readonly to?: number | undefined
+  /** Continue with new events, until the signal aborts or the store closes. Default false. */
+  readonly follow?: boolean | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface StoredOptions extends Pick<EventsOptions, 'to'> {
+  readonly turns?: boolean | undefined
+}
+
+/** What gives a conversation's events one by one. */
+export interface Following {
+  /**
+   * The events as recorded, by position, `from` and `to` both included; with `follow` also those that come. Iteration throws a
+   * `ReadError`.
+   *
+   * @example
+   * for await (const { position, type, metadata } of chat.events({ from: 2 })) console.log(position, type, metadata.time)
+   */
+  readonly events: (options?: EventsOptions) => AsyncIterable<ConversationEvent>
+  /**
+   * The events to the byte, for an export that another store can take in: this conversation's own, and before them those of the
+   * conversations that it was forked from, each with its notes. With `to`, only the events at the positions up to that one, in their order;
+   * with `turns`, instead what the turns of this conversation recorded beside it. Iteration throws a `ReadError`.
+   *
+   * @example
+   * for await (const { revision, type, data } of chat.stored()) console.log(revision, type, data.length)
+   */
+  readonly stored: (options?: StoredOptions) => AsyncIterable<PlacedEvent>
+}
+
+const eventsFields = { from: kinds.first, to: kinds.last, follow: kinds.flag, signal: kinds.signal }
+
+/** The methods that give the events of one conversation. */
+export const following = (
+  store: EventStore,
+  id: string,
+  checkedId: E.Either<InvalidInput, string>,
+  own: Own,
+): Following => {
+  async function* events(options?: EventsOptions): AsyncGenerator<ConversationEvent, void> {
+    const {
+      from = 0,
+      to = Infinity,
+      follow = false,
+      signal,
+    } = await orThrow(checkedOptions(options, eventsFields))
+    await orThrow(checkedId)
+    const { reading, lineage, last } = await orThrow(
+      orNearest(store, () => openAt(store, id, undefined, own)),
+    )
+    for await (const page of pages(reading, from, Math.min(to, last)))
+      for (const event of page) {
+        if (signal?.aborted) return
+        yield event
+      }
+    if (!follow || to <= last || signal?.aborted) return
+    const newest = await orThrow(recordedAt(store, lineage, last))
+    const after = newest?.checkpoint
+    const stream = streamOf(id)
+    for await (const followed of store.follow({
+      prefixes: [stream],
+      ...(after !== undefined && { after }),
+      ...(signal && { signal }),
+    })) {
+      if (followed.type !== 'event' || followed.event.stream !== stream) continue
+      const { revision } = followed.event
+      const position = last + revision - (newest?.revision ?? 0)
+      const event = await orThrow(decode(followed.event, { stream, revision, position }))
+      // An import's events are followed once it is complete: some may have been given already.
+      if (position >= from && position > last) yield event
+      if (position >= to) return
+    }
+  }
+
+  return {
+    events,
+    stored: async function* (options) {
+      const { to, turns } = await orThrow(checkedOptions(options, { to: kinds.last, turns: kinds.flag }))
+      await orThrow(checkedId)
+      if (turns) yield* storedTurns(store, id)
+      else yield* to === undefined ? storedEvents(store, id) : storedThrough(store, id, to)
+    },
+  }
+}

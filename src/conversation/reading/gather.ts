@@ -1,0 +1,108 @@
+import type { Command, ConversationCommand } from '../../commands/command.ts'
+import {
+  beginsTurn,
+  type Named,
+  type ShownState,
+  type MoveState,
+  type AppendState,
+} from '../../commands/state.ts'
+import { type ConversationEvent, type Covers, type EventType, START } from '../../events/events.ts'
+import type { Slot } from '../../projections/outline.ts'
+import { caught, ok, type Steps } from '../../result/steps.ts'
+import type { StoreError } from '../../store/errors.ts'
+import type { Place } from './known.ts'
+import { loadEffective } from './load.ts'
+import type { Moment } from './moments.ts'
+import { eventAt, pages, type Reader, resolveAt, walkBack } from './reader.ts'
+
+/** What an append is decided on, read from a store. */
+export async function* gatherAppendState(
+  reading: Reader,
+  conversation: string,
+  last: number,
+  { after, tolerate }: ConversationCommand,
+): Steps<StoreError, AppendState> {
+  const since: EventType[] = []
+  if (after !== undefined && tolerate !== undefined)
+    yield* caught<StoreError, void>(async () => {
+      for await (const page of pages(reading, after + 1, last)) since.push(...page.map(({ type }) => type))
+    })
+  return { conversation, last, since }
+}
+
+/** What a rewind or an undo is decided on: what is not known is read. Equal to `stateOf` the whole log (a property test). */
+export async function* gatherMoveState(
+  reading: Reader,
+  tail: AppendState,
+  command: Command<'rewind' | 'undo'>,
+  known: Place = {},
+): Steps<StoreError, MoveState> {
+  const { last } = tail
+  const lastType = known.lastType ?? (yield* ok(eventAt(reading, last)))?.type
+  const head = known.head ?? (yield* ok(resolveAt(reading, last)))
+  return { ...tail, head, lastType, named: yield* pointedAt(reading, last, command, known) }
+}
+
+/**
+ * What every other command is decided on, read piece by piece. Equal to `stateOf` the whole log (a property test).
+ *
+ * @param from the position to load what is shown from: the last one, or where it leads to
+ * @param momentAt as in `loadEffective`
+ */
+export async function* gatherShownState(
+  reading: Reader,
+  tail: AppendState,
+  command: Exclude<ConversationCommand, Command<'rewind' | 'undo'>>,
+  from = tail.last,
+  momentAt?: (position: number) => Moment | undefined,
+): Steps<StoreError, ShownState & Moment> {
+  const loaded = yield* loadEffective(reading, from, true, momentAt)
+  const effective = { ...loaded.effective, at: tail.last }
+  const state = { ...tail, ...loaded, effective }
+  if (command.type !== 'restore') return { ...state, named: {} }
+  const item = effective.items.find(({ position }) => position === command.marker)
+  if (!item || item.kind === 'message') return { ...state, named: {} }
+  const replaced = loaded.replaced.get(item.position) ?? (yield* slotsUnder(reading, item))
+  return { ...state, named: { replaced } }
+}
+
+async function* pointedAt(
+  reading: Reader,
+  last: number,
+  command: Command<'rewind' | 'undo'>,
+  { headBefore }: Place,
+): Steps<StoreError, Named> {
+  const headAt = (position: number) => ok(resolveAt(reading, position))
+  if (command.type === 'undo') return { head: headBefore ?? (yield* headAt(Math.max(START, last - 1))) }
+  const { to, before, turns } = command
+  if (to !== undefined) return { head: yield* headAt(Math.min(to, last)) }
+  const event =
+    before === undefined ? yield* turnStart(reading, last, turns ?? 1) : yield* ok(eventAt(reading, before))
+  return event ? { head: yield* headAt(event.position - 1), event } : {}
+}
+
+/** The message that began the n-th last turn of the user on the path, undefined if there were fewer. */
+async function* turnStart(
+  reading: Reader,
+  last: number,
+  n: number,
+): Steps<StoreError, ConversationEvent | undefined> {
+  let turns = 0
+  let found: ConversationEvent | undefined
+  const walked = walkBack(reading, last, 0, (event) => {
+    if (beginsTurn(event) && ++turns === n) found = event
+    return found !== undefined
+  })
+  yield* ok(walked)
+  return found
+}
+
+/** The slots that a marker stands for: the slice that it covers of what was shown right before it. */
+export async function* slotsUnder(
+  reading: Reader,
+  { position, covers: { first, last } }: { readonly position: number; readonly covers: Covers },
+): Steps<StoreError, readonly Slot[]> {
+  const { slots } = (yield* loadEffective(reading, position - 1, false)).effective.outline
+  const positions = slots.map((slot) => slot.position)
+  return slots.slice(positions.indexOf(first), positions.indexOf(last) + 1)
+}

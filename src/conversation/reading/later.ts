@@ -1,0 +1,41 @@
+import type { ConversationEvent } from '../../events/events.ts'
+import { caught, ok, type Steps } from '../../result/steps.ts'
+import type { ReadError } from '../../store/errors.ts'
+import type { EventStore } from '../../store/port.ts'
+import type { Own } from './lineage.ts'
+import { openAt } from './log.ts'
+import { decodeAll, pages } from './reader.ts'
+
+/** So many of the newest events are read at once: most often, there are fewer that are new. */
+const few = 4
+
+/**
+ * The events after a position that the conversation has, in order, as of now. One read, as long as they are few and the handle knows the
+ * lineage.
+ */
+export async function* later(
+  store: EventStore,
+  conversation: string,
+  own: Own,
+  position: number,
+): Steps<ReadError, readonly ConversationEvent[]> {
+  const [stretch] = own.lineage ?? []
+  if (stretch && position + 1 >= stretch.offset) {
+    const { stream, offset } = stretch
+    const from = Number.MAX_SAFE_INTEGER
+    const newest = yield* ok(store.read({ stream, from, direction: 'backwards', limit: few }))
+    const oldest = newest.at(-1)
+    // Of an unfinished import, not all events count.
+    if (oldest && !newest[0]?.part && offset + oldest.revision <= position + 1) {
+      if (newest[0] && own.lineage) own.saw?.(own.lineage, newest[0])
+      const events = newest.filter(({ revision }) => offset + revision > position)
+      return yield* ok(decodeAll(events.toReversed(), stretch))
+    }
+  }
+  const { reading, last } = yield* ok(openAt(store, conversation, undefined, own))
+  return yield* caught(async () => {
+    const events: ConversationEvent[] = []
+    for await (const page of pages(reading, position + 1, last)) events.push(...page)
+    return events
+  })
+}

@@ -1,0 +1,102 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { type ConversationNotFound, conversationNotFound } from '../../commands/rejections.ts'
+import { decode } from '../../events/codec.ts'
+import type { ConversationEvent, EventData } from '../../events/events.ts'
+import type { DecodeFailed } from '../../events/errors.ts'
+import { streamOf } from '../../events/ids.ts'
+import { ok, run, type Steps } from '../../result/steps.ts'
+import type { StoreError } from '../../store/errors.ts'
+import type { EventStore, RecordedEvent } from '../../store/port.ts'
+import type { Moment } from './moments.ts'
+
+/** The streams whose events make up a conversation: its own, and for a fork those that it was forked from. */
+export interface Stretch {
+  readonly conversation: string
+  readonly stream: string
+  /** Position of the stream's event of revision 0. */
+  readonly offset: number
+  /** Last position that belongs to the lineage; Infinity in the conversation's own stream. */
+  readonly last: number
+}
+
+/**
+ * 1. The first stretch is the conversation's own; each further one is what the one before was forked from.
+ * 2. The stretches follow one another without a gap: `offset` = `last` of the next + 1; the last stretch has offset 0.
+ */
+export type Lineage = readonly Stretch[]
+
+/** What a handle of a conversation keeps of it. */
+export interface Own {
+  /** Once it was read. */
+  lineage?: Lineage
+  /** Tells who writes through the handle with which event the conversation ends now, and what it shows there if that was loaded. */
+  readonly saw?: (lineage: Lineage, last: RecordedEvent, moment?: Moment) => void
+}
+
+/** The lineage of a conversation; undefined if there is no such conversation. Never changes once it is there. */
+export const loadLineage = (
+  store: EventStore,
+  conversation: string,
+): Promise<E.Either<StoreError | ConversationNotFound, Lineage | undefined>> =>
+  run(
+    lineageFrom(conversation, async function* (id): Steps<StoreError, RecordedEvent | undefined> {
+      const read = store.read({ stream: streamOf(id), from: 0, direction: 'forwards', limit: 1 })
+      return (yield* ok(read))[0]
+    }),
+  )
+
+/**
+ * As `loadLineage`.
+ *
+ * @param firstOf gives the first event of a conversation, whose events up to position `last` belong to the lineage; called for the
+ * conversation itself, then for what each was forked from
+ */
+export async function* lineageFrom<Failed>(
+  conversation: string,
+  firstOf: (id: string, last: number) => Steps<Failed, RecordedEvent | undefined>,
+): Steps<Failed | StoreError | ConversationNotFound, Lineage | undefined> {
+  const lineage: Stretch[] = []
+  const seen = new Set<string>()
+  let last = Infinity
+  for (let id: string | undefined = conversation; id !== undefined;) {
+    const stream = streamOf(id)
+    if (seen.has(id)) return yield ofItself(stream)
+    seen.add(id)
+    const first: RecordedEvent | undefined = yield* firstOf(id, last)
+    if (!first && id === conversation) return undefined
+    if (!first) return yield missingParent(conversation, id)
+    const from: Forked['from'] | undefined = yield* ok(originOf(first))
+    const offset = from ? from.position + 1 : 0
+    // A fork of a fork at a position that the first one has from its own parent leaves nothing of the first one.
+    if (offset <= last) lineage.push({ conversation: id, stream, offset, last })
+    last = Math.min(last, offset - 1)
+    id = from?.conversation
+  }
+  return lineage
+}
+
+type Forked = EventData['Forked']
+
+/** Where a conversation's first event says that it was forked from. */
+export const originOf = (first: RecordedEvent): E.Either<StoreError, Forked['from'] | undefined> => {
+  if (first.type !== 'Forked') return E.right(undefined)
+  const decoded = decode(first, { stream: first.stream, revision: 0, position: 0 })
+  return E.map((event: ConversationEvent) => (event.type === 'Forked' ? event.data.from : undefined))(decoded)
+}
+
+/** Forks that stem from one another have no beginning. */
+export const ofItself = (stream: string): DecodeFailed => ({
+  _tag: 'DecodeFailed',
+  message: `event 0 of stream ${stream} cannot be read: it says that the conversation was forked from a fork of itself; restore a backup`,
+  stream,
+  revision: 0,
+})
+
+export const missingParent = (conversation: string, parent: string): ConversationNotFound => ({
+  ...conversationNotFound(parent),
+  message: `conversation ${conversation} was forked from ${parent}, which is not in this store: import that one first`,
+})
+
+/** The stretch that holds a position. */
+export const stretchAt = (lineage: Lineage, position: number): Stretch | undefined =>
+  lineage.find(({ offset }) => offset <= position)

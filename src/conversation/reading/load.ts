@@ -1,0 +1,175 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { type ConversationEvent, type Segment, START, type View } from '../../events/events.ts'
+import { freeze } from '../../events/freeze.ts'
+import { type Effective, type Item, itemOf } from '../../projections/effective.ts'
+import {
+  type Draft,
+  draftOf,
+  emptyOutline,
+  evolve,
+  type Slot,
+  toolsIn,
+  viewIn,
+} from '../../projections/outline.ts'
+import { sliceLength } from '../../projections/slices.ts'
+import { inBreaths } from '../../store/breath.ts'
+import { ok, run, type Steps } from '../../result/steps.ts'
+import type { StoreError } from '../../store/errors.ts'
+import { maxPage } from '../../store/port.ts'
+import type { Moment } from './moments.ts'
+import { eventThere, type Reader, walkBack } from './reader.ts'
+
+/** An effective history as loaded; `at` is the position that was asked for. */
+export type Loaded = Moment
+
+type Events = Map<number, ConversationEvent>
+
+/**
+ * Loads the effective history at a position by reading what it shows: backwards to the newest event with a view, then what that
+ * view names, then forwards again over what was passed. Equal to folding the log from its start (a property test); the length of
+ * the log does not matter.
+ *
+ * @param withConfiguration also reads the event that the configuration is in
+ * @param momentAt what is remembered of a position: the walk ends there
+ */
+export async function* loadEffective(
+  reading: Reader,
+  at: number,
+  withConfiguration = true,
+  momentAt: (position: number) => Moment | undefined = () => undefined,
+): Steps<StoreError, Loaded> {
+  const now = momentAt(at)
+  if (now) return now
+  const passed: ConversationEvent[] = []
+  let base: Moment | undefined
+  let view: View | undefined
+  // A restore without a view (of another program) needs what its marker hid: the walk continues to before that marker.
+  let needed = Infinity
+  const walked = walkBack(reading, at, 0, (event) => {
+    base = event.position < needed ? momentAt(event.position) : undefined
+    if (base) return true
+    view = event.position < needed ? viewIn(event) : undefined
+    passed.push(event)
+    if (event.type === 'Restored' && !view) needed = Math.min(needed, event.data.marker)
+    return view !== undefined
+  })
+  const head = yield* ok(walked)
+  const sinceView = passed.findIndex((event) => viewIn(event) !== undefined)
+  if (view) passed.pop()
+  const events: Events = new Map()
+  const draft = view
+    ? yield* draftFrom(reading, view, events, withConfiguration)
+    : draftOf(base?.effective.outline ?? emptyOutline)
+  const { replaced, ...seen } = await inBreaths(showing(draft, passed.toReversed(), events, base))
+  return {
+    effective: { at, head, ...seen },
+    sinceView: sinceView < 0 ? passed.length + (base?.sinceView ?? 0) : sinceView,
+    replaced,
+  }
+}
+
+/** What is shown once the path's events have come to the draft, in slices. */
+function* showing(
+  draft: Draft,
+  path: readonly ConversationEvent[],
+  events: Events,
+  base: Moment | undefined,
+): Generator<void, Pick<Effective, 'items' | 'outline'> & Pick<Moment, 'replaced'>> {
+  const replaced = new Map(base?.replaced)
+  const before = new Map(base?.effective.items.map((item) => [item.position, item]))
+  for (const [index, event] of path.entries()) {
+    if ((index + 1) % sliceLength === 0) yield
+    events.set(event.position, event)
+    const slots = evolve(draft, event, (marker) => replaced.get(marker))
+    if (slots && event.type !== 'Restored') replaced.set(event.position, slots)
+  }
+  const items: Item[] = []
+  for (const [index, { position }] of draft.slots.entries()) {
+    if ((index + 1) % sliceLength === 0) yield
+    const event = events.get(position)
+    const item = event ? itemOf(event) : before.get(position)
+    if (item) items.push(item)
+  }
+  return { outline: draft, items, replaced }
+}
+
+/** The outline that a view stands for, its events added to `events`. */
+async function* draftFrom(
+  reading: Reader,
+  view: View,
+  events: Events,
+  withConfiguration: boolean,
+): Steps<StoreError, Draft> {
+  const { items, configured, promptSince, restored = [] } = view
+  const [configuration, ...segments] = await Promise.all([
+    withConfiguration ? run(readConfiguration(reading, view)) : E.right({}),
+    ...items.map((segment) => readSegment(reading, segment)),
+  ])
+  const prompt = yield* ok(configuration)
+  const slots: Slot[] = []
+  for (const segment of segments) {
+    // There may be hundreds.
+    if (E.isLeft(segment)) return yield segment.left
+    for (const event of segment.right) {
+      slots.push({ position: event.position, marker: event.type !== 'MessageAppended' })
+      events.set(event.position, event)
+    }
+  }
+  return {
+    slots,
+    restored: [...restored],
+    ...(configured !== undefined && { configured }),
+    ...(promptSince !== undefined && { promptSince }),
+    ...prompt,
+  }
+}
+
+/** What is configured where a view is, and the last tools before it if it has no tools. */
+async function* readConfiguration(
+  reading: Reader,
+  { configured, promptSince = START, toolsFrom }: View,
+): Steps<StoreError, Pick<Draft, 'configuration' | 'toolsFrom' | 'formerTools'>> {
+  if (configured === undefined) return {}
+  const [now, former] = await Promise.all([
+    eventThere(reading, configured),
+    toolsFrom === undefined || toolsFrom === START ? E.right(undefined) : eventThere(reading, toolsFrom),
+  ])
+  const named = yield* ok(now)
+  let found: ConversationEvent | undefined = yield* ok(former)
+  if (named.type !== 'Configured') return {}
+  const configuration = freeze(named.data)
+  if (toolsIn(configuration)) return { configuration }
+  // A view of before there was the field.
+  if (toolsFrom === undefined) {
+    const walked = walkBack(reading, promptSince - 1, 0, (event) => {
+      const hasTools = event.type === 'Configured' && toolsIn(event.data) !== undefined
+      if (hasTools) found = event
+      return hasTools
+    })
+    yield* ok(walked)
+  }
+  const formerTools = found?.type === 'Configured' ? toolsIn(freeze(found.data)) : undefined
+  return {
+    configuration,
+    toolsFrom: found && formerTools ? found.position : START,
+    ...(formerTools && { formerTools }),
+  }
+}
+
+const readSegment = async (
+  reading: Reader,
+  segment: Segment,
+): Promise<E.Either<StoreError, readonly ConversationEvent[]>> => {
+  const messages: ConversationEvent[] = []
+  if ('marker' in segment) {
+    const marker = await eventThere(reading, segment.marker)
+    return E.map((event: ConversationEvent) => [event])(marker)
+  }
+  const { first, last } = segment
+  const collect = (event: ConversationEvent): boolean => {
+    if (event.type === 'MessageAppended') messages.push(event)
+    return false
+  }
+  const walked = await walkBack(reading, last, first, collect, Math.min(last - first + 1, maxPage))
+  return E.map(() => messages.toReversed())(walked)
+}

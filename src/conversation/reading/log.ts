@@ -1,0 +1,112 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { conversationNotFound, type OutOfRange, outOfRange } from '../../commands/rejections.ts'
+import { type ConversationEvent, START } from '../../events/events.ts'
+import { streamOf } from '../../events/ids.ts'
+import type { Log } from '../../projections/path.ts'
+import { caught, run } from '../../result/steps.ts'
+import { type ConversationEnd, lastPosition, readConversationEnd } from './ends.ts'
+import type { ReadError, StoreError } from '../../store/errors.ts'
+import { type Lineage, loadLineage, type Own } from './lineage.ts'
+import type { EventStore, RecordedEvent } from '../../store/port.ts'
+import { firstPage, pages, type Reader, reader } from './reader.ts'
+
+/** A conversation opened for reading, as of now. */
+export interface Opened {
+  readonly reading: Reader
+  readonly lineage: Lineage
+  readonly last: number
+  /** The position asked for, or the last one. */
+  readonly at: number
+}
+
+/** Opens a conversation to look at it at a position; errors where there is no such conversation or position. */
+export const openAt = async (
+  store: EventStore,
+  conversation: string,
+  at?: number,
+  own: Own = {},
+): Promise<E.Either<ReadError, Opened>> => {
+  const end = await run(readConversationEnd(store, conversation, own.lineage))
+  if (E.isLeft(end)) return end
+  if (end.right.page.length > 0) own.lineage = end.right.lineage
+  return openedAt(store, conversation, end.right, at)
+}
+
+/** As `openAt`, where the end is known. */
+export const openedAt = (
+  store: EventStore,
+  conversation: string,
+  { lineage, last: event }: ConversationEnd,
+  at?: number,
+): E.Either<ReadError, Opened> => {
+  if (!event) return E.left(conversationNotFound(conversation))
+  const last = lastPosition({ lineage, revision: event.revision })
+  const outside = outsideOf(conversation, at, last)
+  if (outside) return E.left(outside)
+  return E.right({ reading: reader(store, lineage), lineage, last, at: at ?? last })
+}
+
+interface Shown extends Pick<Opened, 'reading' | 'at'> {
+  /** The event there, if it is the last one and was read. */
+  readonly newest?: RecordedEvent | undefined
+}
+
+/**
+ * As `openAt`, to load what is shown at the position: the stream's events before it are read together with the first one, which
+ * tells whether the conversation is a fork.
+ */
+export const openShown = async (
+  store: EventStore,
+  conversation: string,
+  at?: number,
+  own: Own = {},
+): Promise<E.Either<ReadError, Shown>> => {
+  if (at !== undefined && !(Number.isInteger(at) && at >= 0)) return openAt(store, conversation, at, own)
+  const [lineage, page] = await Promise.all([
+    own.lineage ? E.right(own.lineage) : loadLineage(store, conversation),
+    store.read({
+      stream: streamOf(conversation),
+      from: at ?? Number.MAX_SAFE_INTEGER,
+      direction: 'backwards',
+      limit: firstPage,
+    })(),
+  ])
+  if (E.isLeft(lineage)) return lineage
+  if (E.isLeft(page)) return page
+  if (lineage.right) own.lineage = lineage.right
+  const { offset = 0 } = lineage.right?.[0] ?? {}
+  const [newest] = page.right
+  // A position in a fork is no revision, there may be no such position, or what is there not count yet: then one has to look closer.
+  const isIt =
+    newest !== undefined && !newest.part && (at === undefined || (offset === 0 && newest.revision === at))
+  if (!isIt || !lineage.right) return openAt(store, conversation, at, own)
+  return E.right({
+    reading: reader(store, lineage.right, { known: page.right }),
+    at: at ?? offset + newest.revision,
+    newest: at === undefined ? newest : undefined,
+  })
+}
+
+/** What is wrong with a position to look from, if the conversation goes to `last`. */
+export const outsideOf = (
+  conversation: string,
+  at: number | undefined,
+  last: number,
+): OutOfRange | undefined =>
+  at !== undefined && !(Number.isInteger(at) && at >= START && at <= last)
+    ? outOfRange(conversation, at, last)
+    : undefined
+
+/** The events of positions 0 through `last`, all of them in memory: for the projections that need the whole log. */
+export const loadLog = (
+  reading: Reader,
+  last: number,
+  keep: (event: ConversationEvent) => ConversationEvent = (event) => event,
+): Promise<E.Either<StoreError, Log>> =>
+  run(
+    caught(async () => {
+      const log: ConversationEvent[] = []
+      for await (const page of pages(reading, 0, last)) log.push(...page.map(keep))
+      return log
+    }),
+  )

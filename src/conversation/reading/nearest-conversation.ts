@@ -1,0 +1,42 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { conversationNotFound } from '../../commands/rejections.ts'
+import { conversationOf, streamOf } from '../../events/ids.ts'
+import { nearest } from '../../events/nearest.ts'
+import type { Typed } from '../../result/typed.ts'
+import type { EventStore } from '../../store/port.ts'
+
+/** How many conversations are looked through, the newest first: an error takes no longer in a large store. */
+const mostLooked = 500
+
+/** The same error; one that says that there is no such conversation also suggests the id that may have been meant. */
+export const withNearest = async <Failed extends Typed>(
+  store: EventStore,
+  error: Failed,
+): Promise<Failed> => {
+  if (!('conversation' in error) || typeof error.conversation !== 'string') return error
+  const { conversation: id } = error
+  // That the conversation that a fork was made of is missing is said in other words.
+  if (error.message !== conversationNotFound(id).message) return error
+  const names = await store.newest([streamOf('')], undefined, mostLooked)()
+  if (E.isLeft(names)) return error
+  // A store may list a conversation that was never written.
+  const ids = names.right.map((name) => conversationOf(name) ?? name).filter((other) => other !== id)
+  const meant = meantBy(id, ids)
+  return meant === undefined ? error : { ...error, message: `${error.message}: did you mean ${meant}?` }
+}
+
+/** As `withNearest`, of what the task fails with. */
+export const orNearest =
+  <Failed extends Typed, A>(store: EventStore, task: TaskEither<Failed, A>): TaskEither<Failed, A> =>
+  async () => {
+    const answer = await task()
+    return E.isLeft(answer) ? E.left(await withNearest(store, answer.left)) : answer
+  }
+
+/** The one conversation whose id begins so, apart from its subagents (`id:agent`), or the one with the fewest other letters. */
+const meantBy = (id: string, ids: readonly string[]): string | undefined => {
+  const begun = ids.filter((other) => other.startsWith(id))
+  const whole = begun.find((one) => begun.every((other) => other === one || other.startsWith(`${one}:`)))
+  return whole ?? nearest(id, ids)
+}

@@ -1,0 +1,133 @@
+import { type ConversationEvent, isMarker } from '../../events/events.ts'
+import { itemOf } from '../../projections/effective.ts'
+import { decideFates, type Entry, type Fate, leftAt } from '../../projections/full.ts'
+import { newestFates } from '../../projections/newest.ts'
+import { draftOf, evolve, type Slot } from '../../projections/outline.ts'
+import { type Log, parent, resolve } from '../../projections/path.ts'
+import { ok, type Steps } from '../../result/steps.ts'
+import { inBreaths } from '../../store/breath.ts'
+import { maxPage } from '../../store/port.ts'
+import type { StoreError } from '../../store/errors.ts'
+import { slotsUnder } from './gather.ts'
+import { loadEffective } from './load.ts'
+import { eventThere, firstPage, type Reader, walkBack } from './reader.ts'
+
+/** Which entries of a full history: the last so many, those before a position only. */
+export interface Newest {
+  readonly at: number
+  readonly last: number
+  /** Entries from this position on only. Default: from the beginning. */
+  readonly from?: number
+  /** Entries before this position only. */
+  readonly before: number
+  readonly abandoned: boolean
+}
+
+/** The newest events, and what became of those on the path. */
+interface Read {
+  /** By position; only those from `first` on, and without `abandoned` only those of the path. */
+  readonly log: Log
+  readonly first: number
+  readonly path: readonly ConversationEvent[]
+}
+
+/**
+ * The newest entries of the full history at a position, in order: the end of `full`. Reads what it answers, and what comes after it; of
+ * what came before it, only what a marker without a view covers.
+ */
+export async function* loadNewest(reading: Reader, asked: Newest): Steps<StoreError, readonly Entry[]> {
+  // A marker that hid nothing is no entry: then there are fewer than events that could be.
+  for (let wanted = asked.last; ; wanted *= 2) {
+    const read = asked.abandoned ? readAll : readPath
+    const { log, first, path } = yield* read(reading, asked, wanted)
+    const fates = (await inBreaths(newestFates(path, first))) ?? (yield* fatesFrom(reading, first, path))
+    const left = asked.abandoned ? await inBreaths(leftAt(log, asked.at, first)) : []
+    const entries: Entry[] = []
+    for (let position = Math.min(asked.before - 1, asked.at); position >= first; position--) {
+      const event = log[position]
+      const item = event && itemOf(event)
+      const by = left[position - first]
+      const fate = fates.get(position) ?? (by === undefined ? undefined : abandonedBy(by))
+      if (item && fate) entries.push({ ...item, ...fate })
+      if (entries.length === asked.last) break
+    }
+    if (entries.length === asked.last || first <= (asked.from ?? 0)) return entries.toReversed()
+  }
+}
+
+const abandonedBy = (by: number): Fate => ({ status: 'abandoned', by })
+
+const isEntry = (event: ConversationEvent): boolean => event.type === 'MessageAppended' || isMarker(event)
+
+/** What comes after the entries that are asked for matters for what it hides, not for what it says. */
+const kept = (event: ConversationEvent, before: number): ConversationEvent =>
+  event.position < before || event.type !== 'MessageAppended'
+    ? event
+    : { ...event, data: { role: event.data.role, content: [] } }
+
+async function* readPath(reading: Reader, { at, before }: Newest, wanted: number): Steps<StoreError, Read> {
+  const log: ConversationEvent[] = []
+  const path: ConversationEvent[] = []
+  let entries = 0
+  const visit = (event: ConversationEvent): boolean => {
+    path.push((log[event.position] = kept(event, before)))
+    if (isEntry(event) && event.position < before) entries++
+    return entries >= wanted
+  }
+  yield* ok(walkBack(reading, at, 0, visit, Math.min(Math.max(wanted, firstPage), maxPage)))
+  const first = entries >= wanted ? (path.at(-1)?.position ?? 0) : 0
+  return { log, first, path: path.toReversed() }
+}
+
+async function* readAll(
+  reading: Reader,
+  { at, before, from = 0 }: Newest,
+  wanted: number,
+): Steps<StoreError, Read> {
+  const log: ConversationEvent[] = []
+  let entries = 0
+  let first = at + 1
+  while (first > from && entries < wanted) {
+    const size = Math.min(Math.max(wanted, firstPage), maxPage)
+    const page = yield* ok(reading.page(Math.max(from, first - size), first - 1, 'backwards'))
+    if (page.length === 0) {
+      yield* ok(eventThere(reading, first - 1))
+      return { log, first, path: [] }
+    }
+    for (const event of page) {
+      if (entries >= wanted) break
+      first = event.position
+      log[first] = kept(event, before)
+      if (isEntry(event) && first < before) entries++
+    }
+  }
+  const path: ConversationEvent[] = []
+  for (let p = resolve(log, at); p >= first; p = parent(log, p)) path.push(log[p] as ConversationEvent)
+  return { log, first, path: path.toReversed() }
+}
+
+/** What became of the entries of a path from a position on, with what was shown before it. */
+async function* fatesFrom(
+  reading: Reader,
+  first: number,
+  path: readonly ConversationEvent[],
+): Steps<StoreError, ReadonlyMap<number, Fate>> {
+  const before = yield* loadEffective(reading, (path[0]?.position ?? first) - 1, false)
+  const replaced = new Map<number, readonly Slot[]>()
+  for (const event of path) {
+    if (event.type !== 'Restored' || event.data.marker >= first) continue
+    const marker = yield* ok(eventThere(reading, event.data.marker))
+    if (isMarker(marker)) {
+      const { position, data } = marker
+      replaced.set(position, yield* slotsUnder(reading, { position, covers: data.covers }))
+    }
+  }
+  const fates = new Map<number, Fate>()
+  const draft = draftOf(before.effective.outline)
+  for (const event of path) {
+    const slots = evolve(draft, event, (marker) => replaced.get(marker))
+    if (slots && event.type !== 'Restored') replaced.set(event.position, slots)
+    decideFates(fates, event, slots)
+  }
+  return fates
+}

@@ -1,0 +1,207 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { decode, type Decoder } from '../../events/codec.ts'
+import { type ConversationEvent, START } from '../../events/events.ts'
+import { breath, pacer } from '../../store/breath.ts'
+import { eventMissing } from '../../store/dense.ts'
+import { orThrow } from '../../result/steps.ts'
+import { toError } from '../../result/typed.ts'
+import type { StoreError } from '../../store/errors.ts'
+import { type Lineage, type Stretch, stretchAt } from './lineage.ts'
+import { type EventStore, maxPage, type Range, type RecordedEvent, streamPage } from '../../store/port.ts'
+
+/** Reads the events of one conversation by position, across the streams of its lineage. */
+export interface Reader {
+  readonly lineage: Lineage
+  /** How many events a backward walk reads at first. Default: a few, as most answers are near. */
+  readonly ahead?: number
+  /** The last position. */
+  readonly last: () => Promise<E.Either<StoreError, number>>
+  /** The events from position `first` through `last` of one stretch: at most a page, maybe fewer, at least one. */
+  readonly page: (
+    first: number,
+    last: number,
+    direction: 'forwards' | 'backwards',
+  ) => Promise<E.Either<StoreError, readonly ConversationEvent[]>>
+}
+
+/** Reads the recorded form of the event at a position. */
+export const recordedAt = async (
+  store: EventStore,
+  lineage: Lineage,
+  position: number,
+): Promise<E.Either<StoreError, RecordedEvent | undefined>> => {
+  const stretch = stretchAt(lineage, position)
+  if (!stretch) return E.right(undefined)
+  const from = position - stretch.offset
+  const { stream } = stretch
+  const read = await store.read({ stream, from, direction: 'forwards', limit: 1 })()
+  return E.map((events: readonly RecordedEvent[]) => events[0])(read)
+}
+
+export interface ReaderOptions {
+  /**
+   * Events of the conversation's own stream that need not be read again, newest first, without a gap; by default the first that are read
+   * backwards.
+   */
+  readonly known?: readonly RecordedEvent[] | undefined
+  readonly decoder?: Decoder | undefined
+}
+
+export const reader = (
+  store: EventStore,
+  lineage: Lineage,
+  { known = [], decoder = decode }: ReaderOptions = {},
+): Reader => {
+  let kept = known
+  return {
+    lineage,
+    last: async () => {
+      const [own] = lineage
+      if (!own) return E.right(START)
+      const read = await store.read({
+        stream: own.stream,
+        from: Number.MAX_SAFE_INTEGER,
+        direction: 'backwards',
+        limit: 1,
+      })()
+      return E.map(([last]: readonly RecordedEvent[]) => own.offset + (last?.revision ?? START))(read)
+    },
+    page: async (first, last, direction) => {
+      const stretch = stretchAt(lineage, direction === 'forwards' ? first : last)
+      if (!stretch) return E.right([])
+      const { stream, offset } = stretch
+      const from = direction === 'forwards' ? first : last
+      const newest = kept[0]?.revision ?? -1
+      if (direction === 'backwards' && stretch === lineage[0] && last - offset <= newest) {
+        const back = newest - (last - offset)
+        const part = kept.slice(back, back + 1 + last - Math.max(first, offset))
+        if (part.length > 0) return decodeAll(part, stretch, decoder)
+      }
+      const room =
+        direction === 'forwards' ? Math.min(last, stretch.last) - first : last - Math.max(first, offset)
+      const range = { stream, from: from - offset, direction, limit: Math.min(room + 1, maxPage) }
+      const read = await store.read(range)()
+      if (E.isLeft(read)) return read
+      const [top] = read.right
+      if (direction === 'backwards' && top?.revision !== range.from) return missingOrNone(store, range)
+      if (direction === 'backwards' && stretch === lineage[0] && kept.length === 0) kept = read.right
+      return decodeAll(read.right, stretch, decoder)
+    },
+  }
+}
+
+/** Where a read backwards does not begin with the event asked for: nothing, if the stream ends before it. */
+const missingOrNone = async (
+  store: EventStore,
+  { stream, from }: Range,
+): Promise<E.Either<StoreError, readonly never[]>> => {
+  const read = await store.read({ stream, from, direction: 'forwards', limit: 1 })()
+  if (E.isLeft(read)) return read
+  const [later] = read.right
+  return later ? E.left(eventMissing(stream, from, later.revision)) : E.right([])
+}
+
+export const decodeAll = async (
+  recorded: readonly RecordedEvent[],
+  { stream, offset }: Stretch,
+  decoder = decode,
+): Promise<E.Either<StoreError, readonly ConversationEvent[]>> => {
+  const events: ConversationEvent[] = []
+  const pace = pacer()
+  for (const stored of recorded) {
+    const pause = pace(stored.data.length)
+    if (pause) await pause
+    const decoded = decoder(stored, { stream, revision: stored.revision, position: offset + stored.revision })
+    if (E.isLeft(decoded)) return decoded
+    events.push(decoded.right)
+  }
+  return E.right(events)
+}
+
+/** The events from position `first` through `last`, in order, a page at a time: all are there. Iteration throws a `StoreError`. */
+export async function* pages(
+  from: Reader,
+  first: number,
+  last: number,
+): AsyncGenerator<readonly ConversationEvent[], void> {
+  for (let next = first; next <= last;) {
+    const page = await orThrow(from.page(next, Math.min(last, next + streamPage - 1), 'forwards'))
+    if (page.length === 0) throw toError(noEventAt(from, next))
+    yield page
+    next += page.length
+    if (next <= last) await breath()
+  }
+}
+
+/** What is wrong where a conversation has no event at a position before its end. */
+const noEventAt = ({ lineage }: Reader, position: number): StoreError => {
+  const { stream = '', offset = 0 } = stretchAt(lineage, position) ?? {}
+  return eventMissing(stream, position - offset)
+}
+
+/** Reads the event at one position, which is there. */
+export const eventThere = async (
+  from: Reader,
+  position: number,
+): Promise<E.Either<StoreError, ConversationEvent>> => {
+  const found = await eventAt(from, position)()
+  if (E.isLeft(found)) return found
+  return found.right ? E.right(found.right) : E.left(noEventAt(from, position))
+}
+
+/** Reads the event at one position; undefined if there is none. */
+export const eventAt =
+  (from: Reader, position: number): TaskEither<StoreError, ConversationEvent | undefined> =>
+  async () =>
+    position < 0
+      ? E.right(undefined)
+      : E.map((page: readonly ConversationEvent[]) => page[0])(
+          await from.page(position, position, 'backwards'),
+        )
+
+/** How many events a backward walk reads at first, if nobody knows better. */
+export const firstPage = 32
+
+/**
+ * Walks a path backwards: visits the event at `from`, which is there, and those before it on its path, down to position `first`; it jumps at every
+ * `Rewound`, which it does not visit.
+ *
+ * @param visit returns true to end the walk
+ * @param pageSize how many events to read at first
+ * @returns the position that the walk began at once rewinds were followed
+ */
+export const walkBack = async (
+  reading: Reader,
+  from: number,
+  first: number,
+  visit: (event: ConversationEvent) => boolean,
+  pageSize = reading.ahead ?? firstPage,
+): Promise<E.Either<StoreError, number>> => {
+  let head: number | undefined
+  let position = from
+  let size = pageSize
+  while (position >= first) {
+    const read = await reading.page(Math.max(first, position - size + 1), position, 'backwards')
+    if (E.isLeft(read)) return read
+    const [top] = read.right
+    if (!top) return E.left(noEventAt(reading, position))
+    size = Math.min(size * 4, maxPage)
+    // Newest first: the index of an event is the distance of its position from the top.
+    for (let event = read.right[0]; event; event = read.right[top.position - position]) {
+      if (event.type === 'Rewound') {
+        position = event.data.to
+        if (position < first) break
+        continue
+      }
+      head ??= position
+      if (visit(event)) return E.right(head)
+      position = event.position - 1
+    }
+  }
+  return E.right(head ?? position)
+}
+
+/** The position that the conversation is at right after `position`. */
+export const resolveAt = (reading: Reader, position: number): Promise<E.Either<StoreError, number>> =>
+  walkBack(reading, position, 0, () => true)

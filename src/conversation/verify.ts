@@ -1,0 +1,190 @@
+import { isDeepStrictEqual } from 'node:util'
+import * as E from 'fp-ts/lib/Either.js'
+import { ok, run, type Steps } from '../result/steps.ts'
+import { conversationNotFound } from '../commands/rejections.ts'
+import { decode, hashOf } from '../events/codec.ts'
+import { type ConversationEvent, type Event, isMarker, START } from '../events/events.ts'
+import { streamOf } from '../events/ids.ts'
+import { type Draft, draftOf, type Slot, viewIn, viewOf } from '../projections/outline.ts'
+import { branches } from './branches.ts'
+import { pacer } from '../store/breath.ts'
+import {
+  type BlobDamaged,
+  type BlobMissing,
+  isOfEvent,
+  type ReadError,
+  type StoreError,
+} from '../store/errors.ts'
+import { slotsUnder } from './reading/gather.ts'
+import { loadEffective } from './reading/load.ts'
+import { loadLineage, type Lineage } from './reading/lineage.ts'
+import { pagesOf } from '../store/pages.ts'
+import { shortStreams } from '../store/short-streams.ts'
+import type { EventStore, RecordedEvent, KeptEnd } from '../store/port.ts'
+import { eventAt } from './reading/reader.ts'
+import { lightReader } from './reading/light-reader.ts'
+import { recordedAt } from './reading/reader.ts'
+import { endOf, extentOf } from '../store/whole/whole-writes.ts'
+import { streamsBeside, verifyBeside } from './verify-beside.ts'
+
+/** The first thing in a conversation that is not as it was written. */
+export interface Discrepancy {
+  readonly position: number
+  /**
+   * `undecodable`: not an event; `chain`: not followed by what was written after it; `view`: a table of contents that is not the
+   * history; `marker`: hides or restores what was not shown; `content`: large content of the event is missing or damaged; `end`: the
+   * last events are changed or missing; `note`, `turn`, `inbox`: a note or link beside the conversation, what its turns did, or what was
+   * said meanwhile, is not as it was written, `position` being its index there.
+   */
+  readonly kind: 'undecodable' | 'chain' | 'view' | 'marker' | 'content' | 'end' | 'note' | 'turn' | 'inbox'
+  readonly message: string
+}
+export interface Verified {
+  readonly conversation: string
+  /** Events of the conversation's own stream that are as they were written. */
+  readonly events: number
+  /** Notes and links beside the conversation that are as they were written; absent if there are none. */
+  readonly notes?: number
+  readonly discrepancy?: Discrepancy
+}
+
+/**
+ * Reads a conversation's own stream from its first event on and recomputes every `prev` and every `view`; then its notes. A fork's parents are
+ * conversations of their own; of them only the event that it was forked at is checked.
+ *
+ * Memory: one page of events, the outline of the effective history, and what each marker hides. Every event is read once, however often
+ * the conversation was rewound; those of a fork's parents as far as a marker's slice goes back to them, once for all forks.
+ */
+export async function* verify(all: EventStore, conversation: string): Steps<ReadError, Verified> {
+  const stream = streamOf(conversation)
+  const store = shortStreams(all, { own: stream, optional: streamsBeside(conversation) })
+  const [lineage, extended] = await Promise.all([
+    loadLineage(store, conversation),
+    run(extentOf(store, stream)),
+  ])
+  if (
+    E.isLeft(lineage) &&
+    lineage.left._tag !== 'DecodeFailed' &&
+    contentProblem(lineage.left)?.stream !== stream
+  )
+    return yield lineage.left
+  const extent = yield* ok(extended)
+  const { least, most: until } = extent
+  const kept = yield* ok(store.keptEnd(stream))
+  const checker = checkerOf(all, E.isRight(lineage) ? (lineage.right ?? []) : [], kept)
+  const pace = pacer()
+  let events = 0
+  for await (const page of pagesOf(store, stream, { to: endOf(extent, kept) })) {
+    if (E.isLeft(page)) {
+      const bad = page.left
+      if (!isOfEvent(bad)) return yield bad
+      const kind = bad._tag === 'DecodeFailed' ? 'undecodable' : 'content'
+      const position = checker.offset + events
+      return { conversation, events, discrepancy: { position, kind, message: bad.message } }
+    }
+    for (const stored of page.right) {
+      const pause = pace(stored.data.length)
+      if (pause) await pause
+      const discrepancy = yield* checker.next(stored, events)
+      if (discrepancy) return { conversation, events, discrepancy }
+      events++
+    }
+  }
+  const last = Math.max(least, Math.min(kept?.last ?? START, until))
+  if (events === 0 && last < 0) return yield conversationNotFound(conversation)
+  if (last < events) return { conversation, events, ...(yield* verifyBeside(store, conversation)) }
+  const message = `the stream ends at revision ${events - 1}, but once had revision ${last}: its end was lost`
+  return { conversation, events, discrepancy: { position: checker.offset + events, kind: 'end', message } }
+}
+
+type Found = Steps<StoreError, Discrepancy | undefined>
+
+interface Checker {
+  readonly offset: number
+  readonly next: (stored: RecordedEvent, revision: number) => Found
+}
+
+const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefined): Checker => {
+  const [own, parent] = lineage
+  const offset = own?.offset ?? 0
+  const reading = lightReader(store, lineage)
+  let prev: string | null = null
+
+  const tree = branches({
+    offset,
+    outlineAt: async function* (position): Steps<StoreError, Draft> {
+      const { effective } = yield* loadEffective(reading, position)
+      return draftOf(effective.outline)
+    },
+    // Whether it is shown, the restore finds out.
+    replacedBy: async function* (marker): Steps<StoreError, readonly Slot[] | undefined> {
+      const event = yield* ok(eventAt(reading, marker))
+      if (!event || !isMarker(event)) return undefined
+      return yield* slotsUnder(reading, { position: marker, covers: event.data.covers })
+    },
+  })
+
+  /** Where a fork begins: its parent's event must be the one that it names. */
+  async function* begin({ data, position }: ConversationEvent<'Forked'>): Found {
+    const { conversation, position: at, hash } = data.from
+    const event = parent && (yield* ok(recordedAt(store, [parent], at)))
+    prev = hash
+    if (event && hashOf(event) === hash) return undefined
+    const message = `forked from an event ${at} of ${conversation} that is not the one there now`
+    return { position, kind: 'chain', message }
+  }
+
+  async function* advance(event: ConversationEvent): Found {
+    const { position, type } = event
+    if (type === 'MessageAppended' || type === 'Rewound' || type === 'Forked') {
+      tree.pass(event)
+      return undefined
+    }
+    const { slots, draft } = yield* tree.take(event)
+    if ((isMarker(event) || event.type === 'Restored') && !slots)
+      return { position, kind: 'marker', message: `the ${event.type} names what was not shown` }
+    return viewProblem(event, position, draft)
+  }
+
+  async function* next(stored: RecordedEvent, revision: number): Found {
+    const position = offset + revision
+    const decoded = decode(stored, { stream: stored.stream, revision, position })
+    if (E.isLeft(decoded)) return { position, kind: 'undecodable', message: decoded.left.message }
+    const event = decoded.right
+    const begun = event.type === 'Forked' ? yield* begin(event) : undefined
+    if (begun) return begun
+    if (stored.revision !== revision || event.metadata.prev !== prev)
+      return {
+        position,
+        kind: 'chain',
+        message:
+          'the event before it is not the one it was written after: one of the two was changed, or events between them are missing',
+      }
+    prev = hashOf(stored)
+    if (revision === kept?.last && prev !== kept.hash)
+      return {
+        position,
+        kind: 'end',
+        message: 'the event is not the one that the stream ended with: it was changed',
+      }
+    return yield* advance(event)
+  }
+  return { offset, next }
+}
+
+const contentProblem = (error: ReadError): BlobMissing | BlobDamaged | undefined =>
+  error._tag === 'BlobMissing' || error._tag === 'BlobDamaged' ? error : undefined
+
+const viewProblem = (event: Event, position: number, draft: Draft): Discrepancy | undefined => {
+  const view = viewIn(event)
+  if (!view) return undefined
+  const { toolsFrom, ...now } = viewOf(draft)
+  // Views of before there was this field are right without it.
+  const wanted = 'toolsFrom' in view && toolsFrom !== undefined ? { ...now, toolsFrom } : now
+  if (isDeepStrictEqual(view, wanted)) return undefined
+  return {
+    position,
+    kind: 'view',
+    message: `the ${event.type} carries a view that is not the effective history there`,
+  }
+}

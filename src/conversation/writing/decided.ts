@@ -1,0 +1,63 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { hasEdits } from '../../commands/append.ts'
+import type { Command, ConversationCommand } from '../../commands/command.ts'
+import { decideAppend, decideMove, decidingShown, isMove } from '../../commands/decide.ts'
+import type { Event } from '../../events/events.ts'
+import { ok, type Steps } from '../../result/steps.ts'
+import { inBreaths } from '../../store/breath.ts'
+import type { WriteError } from '../../store/errors.ts'
+import { lastPosition } from '../reading/ends.ts'
+import { gatherAppendState, gatherMoveState, gatherShownState } from '../reading/gather.ts'
+import type { Known } from '../reading/known.ts'
+import type { Moment, Moments } from '../reading/moments.ts'
+import type { Reader } from '../reading/reader.ts'
+
+/** What a command comes to. */
+export interface Decided {
+  readonly events: readonly Event[]
+  /** What was shown before them, if it was looked at. */
+  readonly moment?: Moment
+  /** Where the conversation stood before them, if that was looked at. */
+  readonly from?: number
+  /** Where a rewind leads. */
+  readonly to?: number | undefined
+}
+
+/** An append that need not know what is shown. */
+export const isAppend = (command: ConversationCommand): command is Command<'append'> =>
+  command.type === 'append' && !hasEdits(command.messages)
+
+/** An append that only has to know where the conversation ends. */
+export const isBlind = (command: ConversationCommand): command is Command<'append'> =>
+  isAppend(command) && (command.after === undefined || command.tolerate === undefined)
+
+/** Decides what asks nothing of the store. */
+export const decideBlind = (
+  conversation: string,
+  known: Known,
+  command: Command<'append'>,
+): E.Either<WriteError, Decided> => {
+  const decision = decideAppend(command, { conversation, last: lastPosition(known), since: [] })
+  return E.isLeft(decision) ? decision : E.right({ events: decision.right })
+}
+
+/** Decides any other command, on what is remembered, and what is read where that is not enough. */
+export async function* decideOn(
+  conversation: string,
+  { reading, known, moments }: { readonly reading: Reader; readonly known: Known; readonly moments: Moments },
+  command: ConversationCommand,
+): Steps<WriteError, Decided> {
+  const end = yield* gatherAppendState(reading, conversation, lastPosition(known), command)
+  if (isAppend(command)) return { events: yield* ok(decideAppend(command, end)) }
+  if (isMove(command)) {
+    const state = yield* gatherMoveState(reading, end, command, known)
+    return { from: state.head, to: state.named.head, events: yield* ok(decideMove(command, state)) }
+  }
+  const momentAt = (position: number): Moment | undefined => moments.at(conversation, position)
+  const state = yield* gatherShownState(reading, end, command, known.head, momentAt)
+  const { effective, sinceView, replaced } = state
+  const { head: from } = effective
+  const moment = { effective: { ...effective, at: from }, sinceView, replaced }
+  await inBreaths(moments.keeping(conversation, moment))
+  return { from, moment, events: yield* ok(await inBreaths(decidingShown(command, state))) }
+}

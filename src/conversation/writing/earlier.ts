@@ -1,0 +1,46 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { eventId, streamOf } from '../../events/ids.ts'
+import { ok, type Steps } from '../../result/steps.ts'
+import type { StoreError } from '../../store/errors.ts'
+import { pagesOf } from '../../store/pages.ts'
+import type { EventStore, Found, RecordedEvent } from '../../store/port.ts'
+import { type CompleteEnvelope, type Written, writtenAt } from './encode.ts'
+import { type ChainEnd, lastPosition } from '../reading/ends.ts'
+
+const nothing: Found = { revision: undefined, through: Infinity }
+
+/** Looks for what a named command has written; finds nothing of one that cannot have been repeated. */
+export const findEarlier = (
+  store: EventStore,
+  conversation: string,
+  { commandId, isNamed }: CompleteEnvelope,
+): TaskEither<StoreError, Found> => {
+  const stream = streamOf(conversation)
+  return isNamed ? store.find(stream, eventId(stream, commandId, 0)) : async () => E.right(nothing)
+}
+
+/** What the command wrote the first time, if this is not the first. */
+export async function* earlier(
+  store: EventStore,
+  conversation: string,
+  envelope: CompleteEnvelope,
+  end: ChainEnd,
+  looked: Found,
+): Steps<StoreError, Written | undefined> {
+  const stream = streamOf(conversation)
+  // What came between the look and the end may be the command's.
+  const isSure = looked.revision !== undefined || looked.through >= end.revision
+  const { revision } = isSure ? looked : yield* ok(findEarlier(store, conversation, envelope))
+  if (revision === undefined) return undefined
+  const events: RecordedEvent[] = []
+  for await (const read of pagesOf(store, stream, { from: revision })) {
+    const page = yield* ok(read)
+    const own = page.filter(
+      ({ id }, index) => id === eventId(stream, envelope.commandId, events.length + index),
+    )
+    events.push(...own)
+    if (own.length < page.length) break
+  }
+  return writtenAt(conversation, lastPosition({ ...end, revision }), events)
+}

@@ -1,0 +1,56 @@
+import { isDate } from 'node:util/types'
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import { z } from 'zod'
+import { check, checkJson } from '../../events/check.ts'
+import { type InvalidInput, invalidInput } from '../../events/errors.ts'
+import { askedSchema, metadataSchema } from '../../events/events.ts'
+import type { Envelope } from './encode.ts'
+
+/** A subclass may answer anything: the time itself is asked. */
+const isTime = (value: unknown): boolean => isDate(value) && !Number.isNaN(Date.prototype.getTime.call(value))
+
+const envelopeSchema = z.object({
+  commandId: z.string().min(1).max(1_000).optional(),
+  now: z.custom<Date>(isTime, { error: 'is a Date' }).optional(),
+  correlationId: z.string().optional(),
+  causationId: z.string().optional(),
+  interrupts: z.literal(true).optional(),
+  answer: askedSchema.optional(),
+})
+
+const actorSchema = metadataSchema.pick({ actor: true }).partial()
+
+/** Divides what a writer is given into who sends it, checked, and the rest. */
+export const splitEnvelope = ({
+  commandId,
+  actor,
+  now,
+  correlationId,
+  causationId,
+  interrupts,
+  answer,
+  ...input
+}: Envelope & Record<string, unknown>): E.Either<
+  InvalidInput,
+  { readonly envelope: Envelope; readonly input: Readonly<Record<string, unknown>> }
+> =>
+  pipe(
+    check(envelopeSchema, { commandId, now, correlationId, causationId, interrupts, answer }),
+    E.bindTo('named'),
+    E.bind('who', () => checkJson(actorSchema, { actor })),
+    E.map(({ named, who }) => ({
+      envelope: Object.fromEntries(
+        Object.entries({ ...named, now: named.now && new Date(named.now), ...who }).filter(
+          ([, value]) => value !== undefined,
+        ),
+      ) as Envelope,
+      input,
+    })),
+  )
+
+/** Options as an object: JavaScript lets anything come here. */
+export const objectOf = (options: unknown): E.Either<InvalidInput, Record<string, unknown>> =>
+  typeof options === 'object' && options !== null
+    ? E.right({ ...options })
+    : E.left(invalidInput('options', 'must be an object, like { at: 4 }'))

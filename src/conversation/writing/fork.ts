@@ -1,0 +1,105 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { Command } from '../../commands/command.ts'
+import { fork } from '../../commands/fork.ts'
+import { conversationNotFound } from '../../commands/rejections.ts'
+import { hashOf } from '../../events/codec.ts'
+import { streamOf } from '../../events/ids.ts'
+import { ok, run, type Steps } from '../../result/steps.ts'
+import type { ForkError } from '../../store/errors.ts'
+import type { Remembered } from '../../store/lru.ts'
+import type { EventStore } from '../../store/port.ts'
+import { earlier, findEarlier } from './earlier.ts'
+import { type CompleteEnvelope, encodeChain, type Written, writtenAt } from './encode.ts'
+import {
+  type ChainEnd,
+  chainEndAt,
+  lastPosition,
+  readChainEnd,
+  readConversationEnd,
+} from '../reading/ends.ts'
+import { type Known, knownAfter } from '../reading/known.ts'
+import type { Lineage } from '../reading/lineage.ts'
+import { recordedAt } from '../reading/reader.ts'
+
+type Result<A> = Promise<E.Either<ForkError, A>>
+type Forks = (conversation: string, command: Command<'fork'>, envelope: CompleteEnvelope) => Result<Written>
+
+/**
+ * Forks a conversation. Whether there is one of the new name already, the append finds out: only if it does, that one is read.
+ *
+ * @param ends what is remembered of conversations' ends
+ */
+export const forks = (store: EventStore, ends: Remembered<Known>): Forks => {
+  /** The end of the parent as of now; as remembered, where the fork begins before it: that stays. */
+  async function* endOfParent(conversation: string, at: number | undefined): Steps<ForkError, ChainEnd> {
+    const known = ends.get(conversation)
+    if (known && at !== undefined && at <= lastPosition(known)) return known
+    const { lineage, last, unfinished } = yield* readConversationEnd(store, conversation, known?.lineage)
+    if (unfinished && !last) return yield conversationNotFound(conversation)
+    return chainEndAt(lineage, last)
+  }
+
+  async function* hashAt(end: ChainEnd, position: number): Steps<ForkError, string | undefined> {
+    if (position === lastPosition(end)) return end.hash ?? undefined
+    const event = yield* ok(recordedAt(store, end.lineage, position))
+    return event && hashOf(event)
+  }
+
+  async function* forkAt(
+    conversation: string,
+    command: Command<'fork'>,
+    envelope: CompleteEnvelope,
+    target: ChainEnd,
+  ): Steps<ForkError, Written> {
+    const [ending, looked] = await Promise.all([
+      run(endOfParent(conversation, command.at)),
+      findEarlier(store, command.id, envelope)(),
+    ])
+    const parent = yield* ok(ending)
+    const found = yield* ok(looked)
+    const there = found.revision === undefined ? target : yield* readChainEnd(store, command.id)
+    const before = yield* earlier(store, command.id, envelope, there, found)
+    if (before) return before
+    const last = lastPosition(parent)
+    const position = command.at ?? last
+    const hash = yield* hashAt(parent, position)
+    const events = yield* ok(fork(command, { conversation, last, hash, exists: target.revision >= 0 }))
+    const own = {
+      conversation: command.id,
+      stream: streamOf(command.id),
+      offset: position + 1,
+      last: Infinity,
+    }
+    const end = { lineage: [own, ...below(parent.lineage, position)], revision: -1, hash: hash ?? null }
+    const chain = yield* ok(encodeChain(command.id, end.hash, events, envelope))
+    const { isNamed } = envelope
+    const appended = yield* ok(
+      store.append({
+        stream: own.stream,
+        events: chain.events,
+        expected: -1,
+        findable: isNamed,
+        isNew: !isNamed,
+        isUnasked: isNamed,
+      }),
+    )
+    if (appended === 'written') ends.set(command.id, knownAfter(end, events, chain.hash))
+    return writtenAt(command.id, position + 1, chain.events)
+  }
+
+  return async (conversation, command, envelope) => {
+    const own = { conversation: command.id, stream: streamOf(command.id), offset: 0, last: Infinity }
+    const target = { lineage: [own], revision: -1, hash: null }
+    const forked = await run(forkAt(conversation, command, envelope, target))
+    if (E.isRight(forked) || forked.left._tag !== 'Conflict') return forked
+    // There is such a conversation, maybe by the same command: a second look tells.
+    const there = await run(readChainEnd(store, command.id))
+    return E.isLeft(there) ? there : run(forkAt(conversation, command, envelope, there.right))
+  }
+}
+
+/** What a fork at a position has of its parent's lineage. */
+const below = (lineage: Lineage, position: number): Lineage =>
+  lineage
+    .filter(({ offset }) => offset <= position)
+    .map((stretch) => ({ ...stretch, last: Math.min(stretch.last, position) }))

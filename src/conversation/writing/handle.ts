@@ -1,0 +1,207 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import * as E from 'fp-ts/lib/Either.js'
+import type { Command, ConversationCommand } from '../../commands/command.ts'
+import type { Actor } from '../../events/events.ts'
+import { streamOf } from '../../events/ids.ts'
+import type { Rejection } from '../../commands/rejections.ts'
+import { ok, run, type Steps } from '../../result/steps.ts'
+import type { ForkError, StoreError, WriteError } from '../../store/errors.ts'
+import { remembered } from '../../store/lru.ts'
+import { type EventStore, maxPage, type RecordedEvent } from '../../store/port.ts'
+import { decideBlind, type Decided, decideOn, isAppend, isBlind } from './decided.ts'
+import { earlier, findEarlier } from './earlier.ts'
+import {
+  type Chain,
+  type CompleteEnvelope,
+  completeEnvelope,
+  encodeChain,
+  type Envelope,
+  type Written,
+  writtenAt,
+} from './encode.ts'
+import { chainEndAt, chainEndOf, lastPosition, readConversationEnd } from '../reading/ends.ts'
+import { forks } from './fork.ts'
+import { inOrder } from './in-order.ts'
+import { continues, type Known, knownAfter, knownFrom } from '../reading/known.ts'
+import { momentAfter, momentsOf, sizeOf } from '../reading/moments.ts'
+import { placed } from './placed.ts'
+import type { Own } from '../reading/lineage.ts'
+import { orNearest } from '../reading/nearest-conversation.ts'
+import { firstPage, reader } from '../reading/reader.ts'
+
+type Result<A> = Promise<E.Either<WriteError, A>>
+
+type Handle = (conversation: string, command: ConversationCommand, envelope: Envelope) => Result<Written>
+
+export interface Handler {
+  readonly handle: <T extends ConversationCommand['type']>(
+    conversation: string,
+    command: Command<T>,
+    envelope: Envelope,
+  ) => Promise<E.Either<StoreError | Rejection<T>, Written>>
+  readonly fork: (
+    conversation: string,
+    command: Command<'fork'>,
+    envelope: Envelope,
+  ) => Promise<E.Either<ForkError, Written>>
+  /** Somebody has read with which event a conversation ends, and maybe what it shows there: the next command is decided on that. */
+  readonly saw: (conversation: string, ...read: Parameters<NonNullable<Own['saw']>>) => void
+}
+
+/** A conversation's end, and the newest of its events, newest first, if they were just read. */
+interface Seen {
+  readonly known: Known
+  readonly page?: readonly RecordedEvent[]
+}
+
+/** How often a command is decided again while others write to the same conversation. */
+const maxTries = 100
+const maxEnds = 10_000
+/** A history that was read is kept for the next command if it shows at most so much, in characters of JSON: measuring more takes longer than it saves. */
+const mostSeen = 4 * 1024 * 1024
+
+/**
+ * Carries out commands. Each is decided on the end of the conversation as this process remembers it, and appended there; if that is no
+ * longer the end, or the command would be refused, the end is read and the command decided again. Commands of this process on one
+ * conversation run in the order in which they were given.
+ */
+export const handler = (store: EventStore, defaultActor: Actor): Handler => {
+  const ends = remembered<Known>(maxEnds)
+  const moments = momentsOf()
+  const queue = inOrder()
+
+  /** How many events to read at once. What an unknown marker hid is read from where it is, not from each part of a view before it. */
+  const aheadOf = (conversation: string, command: ConversationCommand): number =>
+    command.type === 'restore' && !moments.tell(conversation, command.marker) ? maxPage : firstPage
+
+  /** Reads the end, with so many events before it as the command will ask for. */
+  async function* look(conversation: string, command: ConversationCommand): Steps<WriteError, Seen> {
+    const before = ends.get(conversation)
+    // Until it is known.
+    ends.forget(conversation)
+    const limit = isAppend(command) ? 1 : aheadOf(conversation, command)
+    const read = yield* readConversationEnd(store, conversation, before?.lineage, limit)
+    const known = knownFrom(yield* chainEndOf(conversation, read), read.last?.type)
+    if (before && !continues(known, before)) moments.forget(conversation)
+    // One that is not there yet may begin as a fork.
+    if (known.revision >= 0) ends.set(conversation, known)
+    return { known, page: read.page }
+  }
+
+  /** The end to decide on; or what the command wrote before, if it is repeated. */
+  async function* begin(
+    conversation: string,
+    command: ConversationCommand,
+    envelope: CompleteEnvelope,
+    remembers: Known | undefined,
+  ): Steps<WriteError, Seen | Written> {
+    const [looked, found] = await Promise.all([
+      remembers ? E.right({ known: remembers }) : run(look(conversation, command)),
+      findEarlier(store, conversation, envelope)(),
+    ])
+    const seen = yield* ok(looked)
+    return (yield* earlier(store, conversation, envelope, seen.known, yield* ok(found))) ?? seen
+  }
+
+  const append = (
+    conversation: string,
+    { revision: expected }: Known,
+    { events }: Chain,
+    findable: boolean,
+  ) =>
+    store.append({
+      stream: streamOf(conversation),
+      events,
+      expected,
+      findable,
+      isNew: !findable,
+      isUnasked: findable,
+    })()
+
+  /** Remembers what was written, for the next command. */
+  const note = (conversation: string, known: Known, decided: Decided, chain: Chain): void => {
+    const { events, moment, from = known.head, to } = decided
+    ends.set(conversation, knownAfter({ ...known, head: from }, events, chain.hash, to))
+    const read = moment && placed(conversation, known, chain)
+    const after = read && E.isRight(read) ? momentAfter(moment, read.right) : undefined
+    if (after) moments.keep(conversation, after)
+  }
+
+  // What runs after a wait for the disk runs with cold caches: an append that asks nothing waits for nothing but its write, and no
+  // function waits for this one only to tidy up after it.
+  const carryOut = async (
+    conversation: string,
+    command: ConversationCommand,
+    envelope: CompleteEnvelope,
+    done: () => void,
+  ): Result<Written> => {
+    try {
+      for (let tries = 1; ; tries++) {
+        const remembers = tries === 1 ? ends.get(conversation) : undefined
+        const begun =
+          remembers && !envelope.isNamed
+            ? E.right({ known: remembers })
+            : await run(begin(conversation, command, envelope, remembers))
+        if (E.isLeft(begun)) return begun
+        if ('events' in begun.right) return E.right(begun.right)
+        const { known, page }: Seen = begun.right
+        const decided = isBlind(command)
+          ? decideBlind(conversation, known, command)
+          : await run(
+              decideOn(
+                conversation,
+                {
+                  reading: {
+                    ...reader(store, known.lineage, { known: page }),
+                    ahead: aheadOf(conversation, command),
+                  },
+                  known,
+                  moments,
+                },
+                command,
+              ),
+            )
+        // What is refused may be right by what others have written since.
+        if (remembers && (E.isLeft(decided) || decided.right.events.length === 0)) continue
+        if (E.isLeft(decided)) return decided
+        const first = lastPosition(known) + 1
+        if (decided.right.events.length === 0) return E.right(writtenAt(conversation, first, []))
+        const chain = encodeChain(conversation, known.hash, decided.right.events, envelope)
+        if (E.isLeft(chain)) return chain
+        const appended = await append(conversation, known, chain.right, envelope.isNamed)
+        if (E.isRight(appended)) {
+          // A repeat is another writer's: what is there has its hash, not ours.
+          if (appended.right === 'written') note(conversation, known, decided.right, chain.right)
+          else ends.forget(conversation)
+          const own = envelope.isNamed ? [] : decided.right.events
+          return E.right(writtenAt(conversation, first, chain.right.events, own))
+        }
+        if (appended.left._tag !== 'Conflict') ends.forget(conversation)
+        if (appended.left._tag !== 'Conflict' || tries === maxTries) return appended
+        if (!remembers) await sleep(Math.random() * Math.min(2 ** tries, 30))
+      }
+    } finally {
+      done()
+    }
+  }
+
+  const inTurn: Handle = (conversation, command, envelope) => {
+    const complete = completeEnvelope(envelope, defaultActor)
+    return queue(conversation, (done) => carryOut(conversation, command, complete, done))
+  }
+
+  return {
+    // A command is refused for reasons of its own: the type of each decider says for which.
+    handle: ((...asked) => orNearest(store, () => inTurn(...asked))()) as Handler['handle'],
+    saw: (conversation, lineage, last, moment) => {
+      const { revision = -1 } = ends.get(conversation) ?? {}
+      // What this process has written since is newer.
+      if (revision < last.revision) ends.set(conversation, knownFrom(chainEndAt(lineage, last), last.type))
+      if (moment && sizeOf(moment.effective, mostSeen) <= mostSeen) moments.keep(conversation, moment)
+    },
+    fork: (conversation, command, envelope) =>
+      orNearest(store, () =>
+        forks(store, ends)(conversation, command, completeEnvelope(envelope, defaultActor)),
+      )(),
+  }
+}

@@ -1,0 +1,61 @@
+import type { ConversationCommand } from '../../commands/command.ts'
+import type { Event } from '../../events/events.ts'
+import { type Effective, effective } from '../../projections/effective.ts'
+import { ok, type Steps } from '../../result/steps.ts'
+import type { WriteError } from '../../store/errors.ts'
+import type { EventStore } from '../../store/port.ts'
+import { decideBlind, decideOn, isBlind } from './decided.ts'
+import { completeEnvelope, encodeChain } from './encode.ts'
+import { chainEndOf, lastPosition, readConversationEnd } from '../reading/ends.ts'
+import { knownFrom } from '../reading/known.ts'
+import { loadEffective } from '../reading/load.ts'
+import { loadLog } from '../reading/log.ts'
+import { momentAfter, momentsOf } from '../reading/moments.ts'
+import { placed } from './placed.ts'
+import { reader } from '../reading/reader.ts'
+
+/** What a command would do if it were carried out now. */
+export interface Preview {
+  readonly conversation: string
+  /** The last position: give it as `after`, to be refused if something has happened since. */
+  readonly position: number
+  /** What would be written, in order; empty if nothing had to be. */
+  readonly events: readonly Event[]
+  /** What the model sees now. */
+  readonly before: Effective
+  /** What it would see. */
+  readonly after: Effective
+}
+
+const nobody = completeEnvelope({}, { kind: 'preview' })
+
+/** Decides a command on the end as it is now, as whoever carries it out does, and writes nothing. */
+export async function* previewOf(
+  store: EventStore,
+  conversation: string,
+  command: ConversationCommand,
+): Steps<WriteError, Preview> {
+  const end = yield* readConversationEnd(store, conversation)
+  const known = knownFrom(yield* chainEndOf(conversation, end), end.last?.type)
+  const reading = reader(store, known.lineage)
+  const moments = momentsOf()
+  const { events } = isBlind(command)
+    ? yield* ok(decideBlind(conversation, known, command))
+    : yield* decideOn(conversation, { reading, known, moments }, command)
+  const position = lastPosition(known)
+  // What was looked at to decide is not read again.
+  const now = yield* loadEffective(reading, position, true, (at) => moments.at(conversation, at))
+  const preview = { conversation, position, events, before: now.effective }
+  const chain = yield* ok(encodeChain(conversation, known.hash, events, nobody))
+  const written = yield* ok(placed(conversation, known, chain))
+  const last = written.at(-1)
+  if (last?.type === 'Rewound') {
+    // Where it leads is there already.
+    const { effective: there } = yield* loadEffective(reading, last.data.to)
+    return { ...preview, after: { ...there, at: last.position } }
+  }
+  const after = momentAfter(now, written)
+  if (after) return { ...preview, after: after.effective }
+  const log = yield* ok(loadLog(reading, position))
+  return { ...preview, after: effective([...log, ...written]) }
+}

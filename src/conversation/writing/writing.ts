@@ -1,0 +1,209 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import { areAccepted } from '../../commands/append.ts'
+import { type Command, type CommandType, commandSchemas } from '../../commands/command.ts'
+import type { Rejection } from '../../commands/rejections.ts'
+import { checkJson } from '../../events/check.ts'
+import { type InvalidInput, invalidInput } from '../../events/errors.ts'
+import { copyJson, isFields, type Json } from '../../events/json.ts'
+import type { Envelope, Written } from './encode.ts'
+import type { Handler } from './handle.ts'
+import { oversized } from '../../projections/pictures.ts'
+import type { Answer, Way } from '../../result/answer.ts'
+import type {
+  AppendError,
+  ConfigureError,
+  HideError,
+  RestoreError,
+  RewindError,
+  StoreError,
+  UndoError,
+} from '../../store/errors.ts'
+import { objectOf, splitEnvelope } from './envelope.ts'
+import type {
+  AppendOptions,
+  CondenseInput,
+  ConfigureInput,
+  MessageInput,
+  RestoreInput,
+  RewindInput,
+  TruncateInput,
+  UndoInput,
+} from './inputs.ts'
+
+/** What writes to a conversation. */
+export interface Writing<W extends Way = 'task'> {
+  /**
+   * Appends a message, or several, in order, of which all are written or none. Appends that are not waited for are written in the order
+   * in which they were asked for. Errors: with `branchAt` and `rewindTo`, `OutOfRange` and `ConversationNotFound`.
+   *
+   * @example
+   * const { position } = await chat.append({ role: 'assistant', content: 'Nothing else is open.' })
+   * await chat.append({ role: 'user', content: 'Then close line 80.' }, { after: position })
+   */
+  readonly append: (
+    message: MessageInput | readonly MessageInput[],
+    options?: AppendOptions,
+  ) => Answer<W, AppendError, Written>
+  /**
+   * Records what requests hold besides messages, from here on. What is left out stays as it is; null removes it. What changes nothing
+   * writes nothing. It has no errors besides those of every writer.
+   *
+   * @example
+   * await chat.configure({ system: 'Answer in one sentence.', model: 'claude-opus-5-5', tools: null })
+   */
+  readonly configure: (input: ConfigureInput) => Answer<W, ConfigureError, Written>
+  /**
+   * Shows a slice of the effective history as a summary from now on; nothing is deleted. By default all but the first message and the
+   * last three. Errors: `NothingToHide`; of `covers`, `NotShown` and `UnsafeCut`; `ConversationNotFound`.
+   *
+   * @example
+   * await chat.condense({ summary: 'Three strings were not closed.', keepLast: 1 })
+   */
+  readonly condense: (input: CondenseInput) => Answer<W, HideError, Written>
+  /**
+   * Shows a slice of the effective history no longer; nothing is deleted. Which slice, and errors: as `condense`.
+   *
+   * @example
+   * await chat.truncate({ fraction: 0.5, reason: 'the first strings are closed' })
+   */
+  readonly truncate: (input: TruncateInput) => Answer<W, HideError, Written>
+  /**
+   * Shows again, in its place, what a marker hid; later messages stay. Errors: `NotShown` where no such marker is shown (one that is
+   * hidden itself is restored from the outside in), `ConversationNotFound`.
+   *
+   * @example
+   * const { position: marker } = await chat.truncate({ covers: { first: 1, last: 2 } })
+   * await chat.restore({ marker })
+   */
+  readonly restore: (input: RestoreInput) => Answer<W, RestoreError, Written>
+  /**
+   * Makes the conversation what it was at an earlier moment. Nothing is lost: a rewind can be undone, and any position can be gone to,
+   * also one on an abandoned branch. Errors: `OutOfRange`, `NothingToRewind`, `ConversationNotFound`.
+   *
+   * @example
+   * await chat.rewind({ turns: 1, reason: 'asked too early' })
+   */
+  readonly rewind: (input: RewindInput) => Answer<W, RewindError, Written>
+  /**
+   * Takes back the last event, if it is a rewind, condense, truncate or restore. An undo is a rewind: undone, it is a redo. Errors:
+   * `NothingToUndo`, `ConversationNotFound`.
+   *
+   * @example
+   * await chat.rewind({ to: 3 })
+   * await chat.undo()
+   */
+  readonly undo: (input?: UndoInput) => Answer<W, UndoError, Written>
+}
+
+/** Divides a writer's options into the command and who sends it, each checked. `own`: as in `checkJson`. */
+export const split = <T extends CommandType>(
+  type: T,
+  options: Envelope & Record<string, unknown>,
+  own?: object,
+): E.Either<InvalidInput, { readonly command: Command<T>; readonly envelope: Envelope }> =>
+  pipe(
+    splitEnvelope(options),
+    E.flatMap(({ envelope, input }) =>
+      pipe(
+        checkJson(commandSchemas[type], input, own),
+        E.map((command) => ({ command: { type, ...(command as object) } as Command<T>, envelope })),
+      ),
+    ),
+  )
+
+/** The API takes a message of role `system` without content, for its other fields. */
+const withContent = (message: Json): Json =>
+  isFields(message) && message['role'] === 'system' && message['content'] === undefined
+    ? { ...message, content: [] }
+    : message
+
+/** The messages as they are now, whatever the caller does with them from here on. A list may be of any length, so it is copied first. */
+export const snapshotOf = (messages: readonly unknown[]): E.Either<InvalidInput, Json> =>
+  pipe(
+    copyJson(messages),
+    E.bimap(
+      ({ path, problem }) => invalidInput(`messages${path}`, problem),
+      (copied) => (copied as readonly Json[]).map(withContent),
+    ),
+  )
+
+/** The writes of the library itself. */
+export interface OwnWriting {
+  /** `append`, for what is recorded whatever it holds: replies, the results of tools, and what was checked when it was said. */
+  readonly record: Writing['append']
+}
+
+/** Refuses pictures that the API takes in no request: the model would be shown a text in their place. */
+export const withoutOversized = <M>(messages: M): E.Either<InvalidInput, M> => {
+  for (const [index, message] of (Array.isArray(messages)
+    ? (messages as readonly unknown[])
+    : []
+  ).entries()) {
+    if (!isFields(message)) continue
+    const { content, shown } = message
+    const edit = isFields(shown) ? shown['content'] : undefined
+    for (const [path, found] of [
+      ['content', oversized(content)],
+      ['shown.content', oversized(edit)],
+    ] as const)
+      if (found)
+        return E.left(
+          invalidInput(
+            `messages[${index}].${path}${found.path}`,
+            `no model takes this picture: ${found.problem}. Scale it down; with 2000 pixels on a side it can stand beside any number of others`,
+          ),
+        )
+  }
+  return E.right(messages)
+}
+
+/** The methods that write to one conversation. */
+export const writing = (
+  handler: Handler,
+  id: string,
+  checkedId: E.Either<InvalidInput, string>,
+): Writing & OwnWriting => {
+  /** What was asked for is checked at once: commands come to the handler in the order in which they were given. */
+  const run =
+    <T extends Exclude<CommandType, 'fork'>>(
+      type: T,
+      input: unknown,
+      own?: object,
+    ): Answer<'task', StoreError | Rejection<T>, Written> =>
+    () => {
+      const given = pipe(
+        checkedId,
+        E.flatMap(() => objectOf(input)),
+        E.flatMap((options) => split(type, options, own)),
+      )
+      return E.isLeft(given)
+        ? Promise.resolve(given)
+        : handler.handle(id, given.right.command, given.right.envelope)
+    }
+
+  const appending =
+    (checked: (messages: Json) => E.Either<InvalidInput, Json>): Writing['append'] =>
+    (message, options) =>
+    () => {
+      const messages = E.flatMap(checked)(snapshotOf(Array.isArray(message) ? message : [message]))
+      if (E.isLeft(messages)) return Promise.resolve(messages)
+      if (options === undefined && E.isRight(checkedId) && areAccepted(messages.right))
+        return handler.handle<'append'>(id, { type: 'append', messages: messages.right }, {})
+      const given = objectOf(options ?? {})
+      return E.isLeft(given)
+        ? Promise.resolve(given)
+        : run('append', { ...given.right, messages: undefined }, { messages: messages.right })()
+    }
+
+  return {
+    append: appending(withoutOversized),
+    record: appending(E.right),
+    configure: (input) => run('configure', input),
+    condense: (input) => run('condense', input),
+    truncate: (input) => run('truncate', input),
+    restore: (input) => run('restore', input),
+    rewind: (input) => run('rewind', input),
+    undo: (input = {}) => run('undo', input),
+  }
+}

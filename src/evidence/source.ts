@@ -1,7 +1,0 @@
-import type { Conversation } from '../conversation/conversation.ts'
-import type { CallOutOfRange } from '../receipts/errors.ts'
-import type { FileExists, ReadError } from '../store/errors.ts'
-
-/** What an export reads of a conversation. */
-export type Source = Pick<Conversation, 'id' | 'position' | 'events' | 'stored' | 'context'>
-export type EvidenceError = ReadError | FileExists | CallOutOfRange

@@ -1,0 +1,89 @@
+import type { DiffOptions, MessageInput, Written } from '../../index.ts'
+import type { BodyOf } from './api.ts'
+import { investigating } from './investigating.ts'
+import { reading } from './reading.ts'
+import { sendable, type Transport, withId } from './transport.ts'
+import { searching, turning } from './turning.ts'
+import type { ConversationClient } from './types.ts'
+
+type Subject = 'effective' | 'full' | 'request' | undefined
+type Command = BodyOf<'/conversations/{id}/commands'>
+/** Messages as the server takes them. A system message may be without content, as in the library. */
+const several = (given: MessageInput | readonly MessageInput[]): readonly MessageInput[] =>
+  [given]
+    .flat()
+    .map((message) => (message.role === 'system' ? { ...message, content: message.content ?? [] } : message))
+
+/** A conversation of a server, as the library has it. */
+export const conversation = (server: Transport, id: string): ConversationClient => {
+  const { get, post } = server
+  const of = { id }
+  let before: Promise<unknown> = Promise.resolve()
+
+  /** In the order in which they were asked for, as in the library. What is sent is what was given then. */
+  const inOrder = <A>(ask: () => Promise<A>): Promise<A> => {
+    const mine = before.then(ask)
+    before = mine.catch(() => {})
+    return mine
+  }
+  const write = (type: Command['type'], given: object = {}): Promise<Written> => {
+    try {
+      const command = sendable(() => structuredClone(withId({ ...given, type })) as Command)
+      return inOrder(() => post('/conversations/{id}/commands', of, command))
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+  const preview: ConversationClient['preview'] = (command) =>
+    post('/conversations/{id}/commands', of, { ...command } as Command, { dryRun: 'true' })
+
+  const items = async <A>(answer: Promise<{ readonly items: A }>): Promise<A> => (await answer).items
+  const done = async (answer: Promise<unknown>): Promise<void> => void (await answer)
+
+  return {
+    id,
+    append: (message, options) => write('append', { ...options, messages: several(message) }),
+    configure: (input) => write('configure', input),
+    condense: (input) => write('condense', input),
+    truncate: (input) => write('truncate', input),
+    restore: (input) => write('restore', input),
+    rewind: (input) => write('rewind', input),
+    undo: (input) => write('undo', input),
+    fork: async (fork, options) => {
+      await write('fork', { ...options, id: fork })
+      return conversation(server, fork)
+    },
+    preview,
+    ...reading(server, id),
+    ...investigating(server, id),
+    render: (options) => get('/conversations/{id}/request', of, { ...options }),
+    diff: (options: DiffOptions & { readonly of?: Subject }) =>
+      get<never>('/conversations/{id}/diff', of, { ...options }),
+    hidden: async (markers) =>
+      markers.length === 0
+        ? []
+        : items(get('/conversations/{id}/hidden', of, { markers: markers.join() as never })),
+    notes: (options) => items(get('/conversations/{id}/notes', of, { ...options })),
+    links: () => items(get('/conversations/{id}/links', of)),
+    note: (note, options) => post('/conversations/{id}/notes', of, withId({ ...note, ...options }) as never),
+    link: (link, options) => post('/conversations/{id}/links', of, withId({ ...link, ...options }) as never),
+    say: (message, options) => {
+      const said = withId({ ...options, messages: several(message) })
+      return inOrder(() => post('/conversations/{id}/messages', of, said as never))
+    },
+    cancel: (options = {}) => done(post('/conversations/{id}/cancel', of, options)),
+    waiting: (options) => items(get('/conversations/{id}/waiting', of, { ...options })),
+    approve: (call, options = {}) =>
+      done(post('/conversations/{id}/waiting/{call}/approve', { id, call }, options as never)),
+    deny: (call, options = {}) =>
+      done(post('/conversations/{id}/waiting/{call}/deny', { id, call }, options)),
+    withdraw: (call, options = {}) =>
+      done(post('/conversations/{id}/waiting/{call}/withdraw', { id, call }, options)),
+    request: (options = {}) => done(post('/conversations/{id}/request', of, options)),
+    unpark: (options = {}) => done(post('/conversations/{id}/unpark', of, options)),
+    pause: (options = {}) => done(post('/conversations/{id}/pause', of, options)),
+    resume: (options = {}) => done(post('/conversations/{id}/resume', of, options)),
+    turn: turning(server, id),
+    search: (text, options) => searching(server, id, text, options),
+  }
+}

@@ -1,0 +1,113 @@
+import type {
+  FollowConversations,
+  FollowedEvent,
+  ListOptions,
+  OpenStepInfo,
+  Overview,
+  Roster,
+  RosterOptions,
+  StreamedEvent,
+} from '../../index.ts'
+import { conversation } from './conversation.ts'
+import { audited, costOfAll } from './investigating.ts'
+import { resumed } from './streams.ts'
+import { type ClientOptions, pause, transport } from './transport.ts'
+import { searching, whole } from './turning.ts'
+import type { Client, StepsQuery, Workers } from './types.ts'
+
+/**
+ * A client of `palimpsest serve`, for browsers and Node: the methods of the library over HTTP. Asks nothing yet. What fails rejects or
+ * throws with typed errors; requests that a broken connection may have lost are repeated, commands under the same id.
+ *
+ * @example
+ * import { openClient } from 'palimpsest/client'
+ *
+ * const task = openClient('http://127.0.0.1:4141').conversation('task-42')
+ * await task.append({ role: 'user', content: 'Why does the parser fail?' })
+ * for (const { position, kind } of await task.effective()) console.log(position, kind)
+ */
+export const openClient = (url: string, options: ClientOptions = {}): Client => {
+  const server = transport(url, options)
+  const { get } = server
+
+  async function* conversations({ sort, beginning }: Omit<ListOptions, 'ids'> = {}): AsyncGenerator<
+    Overview,
+    void
+  > {
+    for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
+      type Page = {
+        readonly next?: string
+        readonly isComplete: boolean
+        readonly problem?: string
+        readonly items: readonly Overview[]
+      }
+      const query = { order: sort ?? 'begun', beginning, limit: 200, cursor }
+      const ask = (): Promise<Page> => get('/conversations', {}, query)
+      // In any other order than the store's own, the server lists only what is indexed.
+      const page: Page = await (isFirst && (sort === 'id' || sort === 'activity') ? whole(ask) : ask())
+      yield* page.items
+      cursor = page.next
+    }
+  }
+  async function* steps(given: StepsQuery = {}): AsyncGenerator<OpenStepInfo, void> {
+    const page: { readonly items: readonly OpenStepInfo[] } = await get('/turns', {}, given)
+    yield* page.items
+  }
+  async function* workers({ every, signal }: RosterOptions = {}): AsyncGenerator<Workers, void> {
+    while (!signal?.aborted) {
+      type Answer = { readonly claims: number; readonly items: Roster['workers'] }
+      const answer: Answer = await get('/workers', {}, {}, signal)
+      yield { workers: answer.items, claims: answer.claims }
+      if (every === undefined) return
+      await pause(every, signal)
+    }
+  }
+  async function* follow({ after, from, prefixes = [''], signal }: FollowConversations = {}) {
+    const [beginning = '', ...more] = prefixes
+    if (more.length > 0) throw new TypeError('a server follows one prefix: open a stream for each')
+    const path = server.place('/events', {}, { after, from, beginning: beginning || undefined })
+    for await (const { id = '', data } of resumed(server, { method: 'GET', path, signal })) {
+      const followed: FollowedEvent =
+        data === undefined
+          ? { type: 'checkpoint', checkpoint: id }
+          : { type: 'event', checkpoint: id, ...(data as Omit<StreamedEvent, 'checkpoint'>) }
+      yield followed
+    }
+  }
+
+  return {
+    url: server.url,
+    conversation: (id) => conversation(server, id),
+    conversations,
+    search: (text, its) => searching(server, undefined, text, its),
+    steps,
+    audit: () => audited(server),
+    cost: () => costOfAll(server),
+    workers,
+    follow,
+  }
+}
+
+export type { BisectionListed, Checked, InvestigatingClient, Standing } from './investigating.ts'
+export { isError } from './errors.ts'
+export type { ClientError, RequestRefused } from './errors.ts'
+export type { ClientOptions } from './transport.ts'
+export type {
+  Approval,
+  AskOptions,
+  Client,
+  ConversationClient,
+  DiffReader,
+  DryRun,
+  EventField,
+  EventsQuery,
+  EventsReader,
+  FindOptions,
+  FollowOptions,
+  FullDiff,
+  RequestDiff,
+  SearchHit,
+  StepsQuery,
+  TurnMessage,
+  Workers,
+} from './types.ts'

@@ -1,0 +1,66 @@
+import type { MessageInput, SearchPage } from '../../index.ts'
+import { resumed } from './streams.ts'
+import { pause, textOf, type Transport, withId } from './transport.ts'
+import type { AskOptions, ConversationClient, FindOptions, SearchHit, TurnMessage } from './types.ts'
+
+/** Asks for a turn, and again under the same command where the connection breaks. */
+export const turning = (server: Transport, id: string): ConversationClient['turn'] =>
+  async function* (
+    message?: MessageInput | readonly MessageInput[],
+    { signal, ...options }: AskOptions = {},
+  ): AsyncGenerator<TurnMessage, void> {
+    const messages = message === undefined ? {} : { messages: [message].flat() }
+    const body = textOf(withId({ ...options, ...messages }))
+    const path = server.place('/conversations/{id}/turns', { id })
+    let isAsked = false
+    for await (const { id: position, event, data } of resumed(server, {
+      method: 'POST',
+      path,
+      body,
+      signal,
+    })) {
+      if (event === 'asked' && isAsked) continue
+      isAsked = true
+      if (position === undefined) yield { ...(data as object), type: event } as TurnMessage
+      else yield { type: 'event', event: data } as TurnMessage
+      if (event === 'outcome') return
+    }
+  }
+
+/** Whether an answer of the index has all that there was. */
+interface Answered {
+  readonly isComplete: boolean
+  readonly problem?: string
+}
+
+/** How long to wait before the index is asked again, in milliseconds: the server has waited as well. */
+const again = 100
+
+/** Asks until everything is indexed, or it cannot be. */
+export const whole = async <A extends Answered>(ask: () => Promise<A>, signal?: AbortSignal): Promise<A> => {
+  for (;;) {
+    const page = await ask()
+    if (page.isComplete || page.problem !== undefined || signal?.aborted) return page
+    await pause(again, signal)
+  }
+}
+
+/** All hits of a search, titles first, page by page, in one conversation or in all, once everything is indexed. */
+export async function* searching(
+  { get }: Transport,
+  id: string | undefined,
+  text: string,
+  { limit, signal }: FindOptions = {},
+): AsyncGenerator<SearchHit, void> {
+  for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
+    const query = { q: text, limit, cursor }
+    const ask = (): Promise<SearchPage> =>
+      id === undefined
+        ? get('/search', {}, query, signal)
+        : get('/conversations/{id}/search', { id }, query, signal)
+    const page: SearchPage = await (isFirst ? whole(ask, signal) : ask())
+    yield* page.titles
+    yield* page.items
+    cursor = page.next
+  }
+}

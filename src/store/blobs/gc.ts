@@ -1,0 +1,103 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { ok, caught, orThrow, type Steps } from '../../result/steps.ts'
+import { toError } from '../../result/typed.ts'
+import { type InvalidInput, invalidInput } from '../../events/errors.ts'
+import type { StoreError } from '../errors.ts'
+import { unknownOption } from '../options.ts'
+import { allPages, namePages, pagesOf } from '../pages.ts'
+import { type BlobInfo, type EventStore, maxPage } from '../port.ts'
+import { isCut, referencesOf } from './cut.ts'
+import { unreadable } from './restore.ts'
+
+export interface GcOptions {
+  /** Blobs put since then are kept: an event that refers to them may be about to be written. Default: a day ago. */
+  readonly olderThan?: Date | undefined
+  /** Only list. Default false. */
+  readonly dryRun?: boolean | undefined
+}
+
+/** What is stored outside events, and how much of it was removed. */
+export interface Collected {
+  /** All blobs, before any was removed, and their bytes together. */
+  readonly blobs: number
+  readonly bytes: number
+  /** Blobs that no event refers to and that are old enough. */
+  readonly unreferenced: readonly BlobInfo[]
+  /** How many of these were removed: all, or none in a dry run. A blob that was put again meanwhile stays. */
+  readonly removed: number
+}
+
+const day = 24 * 60 * 60 * 1000
+
+/**
+ * Removes blobs that no event refers to. Others may write meanwhile: a writer puts a blob again before an event that refers to it, and
+ * blobs put since `olderThan` stay.
+ *
+ * @param store the store itself, which does not put large content back
+ */
+export async function* collect(
+  store: EventStore,
+  options: GcOptions = {},
+): Steps<StoreError | InvalidInput, Collected> {
+  if (typeof options !== 'object' || options === null)
+    return yield invalidInput('options', 'must be an object, like { dryRun: true }')
+  const unknown = unknownOption(options, ['olderThan', 'dryRun'])
+  if (unknown) return yield unknown
+  const now = Date.now()
+  const { olderThan = new Date(now - day), dryRun = false } = options
+  if (!(olderThan instanceof Date) || !(olderThan.getTime() <= now))
+    return yield invalidInput('olderThan', 'must be a Date that is not in the future')
+  const listed = yield* list(store)
+  const old = listed.filter(({ time }) => time < olderThan)
+  const unused = yield* unreferredAmong(store, new Set(old.map(({ sha256 }) => sha256)))
+  const unreferenced = old.filter(({ sha256 }) => unused.has(sha256))
+  for (const { sha256 } of dryRun ? [] : unreferenced) yield* ok(store.blobs.remove(sha256, olderThan))
+  return {
+    blobs: listed.length,
+    bytes: listed.reduce((sum, { bytes }) => sum + bytes, 0),
+    unreferenced,
+    removed: dryRun ? 0 : unreferenced.length,
+  }
+}
+
+/**
+ * Which of these hashes no event of any stream refers to: not only conversations are written through `withLargeContent`. Fails at an
+ * event whose references cannot be read, because their blobs must not be removed.
+ *
+ * Searches the listed streams first: most often nothing is left then. Otherwise it searches all events, including those of streams that
+ * a writer of an earlier release has begun.
+ */
+async function* unreferredAmong(
+  store: EventStore,
+  hashes: ReadonlySet<string>,
+): Steps<StoreError | InvalidInput, ReadonlySet<string>> {
+  const left = new Set(hashes)
+  for (const pages of [knownPages, allPages])
+    yield* caught<StoreError | InvalidInput, void>(async () => {
+      if (left.size === 0) return
+      for await (const page of pages(store)) {
+        for (const event of (await orThrow(page)).filter(isCut)) {
+          const references = referencesOf(event)
+          if (!references) throw toError(unreadable(event))
+          for (const { sha256 } of references) left.delete(sha256)
+        }
+        if (left.size === 0) return
+      }
+    })
+  return left
+}
+
+/** The events of listed streams, except those that are lost. */
+async function* knownPages(store: EventStore): ReturnType<typeof pagesOf> {
+  for await (const names of namePages((before) => store.newest([''], before, maxPage)))
+    for (const stream of await orThrow(names))
+      for await (const page of pagesOf(store, stream))
+        if (E.isRight(page) || page.left._tag !== 'HistoryLost') yield page
+}
+
+const list = ({ blobs }: EventStore): Steps<StoreError, readonly BlobInfo[]> =>
+  caught(async () => {
+    const infos: BlobInfo[] = []
+    for await (const info of blobs.list()) infos.push(info)
+    return infos
+  })

@@ -1,0 +1,86 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { conversationNotFound } from '../commands/rejections.ts'
+import { conversationOf, streamOf } from '../events/ids.ts'
+import { originOf } from '../conversation/reading/lineage.ts'
+import { ok, run, type Steps } from '../result/steps.ts'
+import { importUnfinished } from '../store/errors.ts'
+import { namePages } from '../store/pages.ts'
+import { type EventStore, maxPage } from '../store/port.ts'
+import { readStreamEnd } from '../store/whole/whole-writes.ts'
+import { orderOf, type Stretch } from './copy-order.ts'
+import type { CopyError } from './copy-stream.ts'
+
+/** A conversation as it was when the copy began. */
+export interface Planned {
+  /** The conversation that it was forked from. */
+  readonly parent: string | undefined
+  /** Its own stream, its notes, what waits to be moved into it, and what its turns did: in the order in which to copy them. */
+  readonly stretches: readonly Stretch[]
+  /** Who gives it a turn, as the log says. */
+  readonly holder?: string | undefined
+}
+
+export type Plan = ReadonlyMap<string, E.Either<CopyError, Planned>>
+
+/** Errors that every further conversation would meet too, maybe after a long wait. */
+export const isOfStore = ({ _tag }: CopyError): boolean =>
+  _tag === 'OutcomeUnknown' ||
+  _tag === 'StoreClosed' ||
+  _tag === 'StoreDenied' ||
+  _tag === 'StoreFaulty' ||
+  _tag === 'StoreFull' ||
+  _tag === 'StoreReadOnly' ||
+  _tag === 'StoreUnavailable'
+
+export async function* idsOf(store: EventStore): Steps<CopyError, readonly string[]> {
+  const ids: string[] = []
+  for await (const names of namePages((after = '') => store.streams(streamOf(''), after, maxPage)))
+    for (const name of yield* ok(names)) ids.push(conversationOf(name) ?? name)
+  return ids
+}
+
+/** Every conversation to copy, once, parents before their forks; those that are being imported, only where they are named. */
+export async function* planOf(
+  store: EventStore,
+  ids: readonly string[],
+  areNamed: boolean,
+): Steps<CopyError, Plan> {
+  const plan = new Map<string, E.Either<CopyError, Planned>>()
+  for (const id of ids) {
+    const lineage = new Map<string, E.Either<CopyError, Planned>>()
+    let next: string | undefined = id
+    while (next !== undefined && !plan.has(next) && !lineage.has(next)) {
+      const planned: E.Either<CopyError, Planned> = await run(look(store, next))
+      if (E.isLeft(planned) && isOfStore(planned.left)) return yield planned.left
+      if (E.isLeft(planned) && !areNamed && isNotThere(planned.left, next)) break
+      lineage.set(next, planned)
+      next = E.isRight(planned) ? planned.right.parent : undefined
+    }
+    for (const [each, planned] of [...lineage].toReversed()) plan.set(each, planned)
+  }
+  return plan
+}
+
+/** Whether a name is of a conversation that was never written, or is still being imported. */
+const isNotThere = (error: CopyError, id: string): boolean =>
+  error._tag === 'ImportUnfinished' || (error._tag === 'ConversationNotFound' && error.conversation === id)
+
+/** How often the end of a conversation is read again while its turns go ahead of it. */
+const maxLooks = 10
+
+async function* look(store: EventStore, id: string): Steps<CopyError, Planned> {
+  const stream = streamOf(id)
+  const [first] = yield* ok(store.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
+  if (!first) return yield conversationNotFound(id)
+  const from = yield* ok(originOf(first))
+  const offset = from ? from.position + 1 : 0
+  for (let looks = 1; ; looks++) {
+    const { last, unfinished } = yield* readStreamEnd(store, stream)
+    if (unfinished && !last) return yield importUnfinished(id)
+    const end = last?.revision ?? -1
+    // Read after the conversation: of the calls that are copied, everything is known that was started until then.
+    const { ahead, ...found } = yield* orderOf(store, { id, offset, last: end })
+    if (ahead > offset + end && looks < maxLooks) continue
+    return { parent: from?.conversation, ...found }
+  }
+}

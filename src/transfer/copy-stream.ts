@@ -1,0 +1,150 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { ok, run, type Steps } from '../result/steps.ts'
+import { hashOf } from '../events/codec.ts'
+import type { EventTooLarge } from '../events/errors.ts'
+import { inboxStreamOf, streamOf, turnsStreamOf } from '../events/ids.ts'
+import { batchesOf } from './batches.ts'
+import { breath } from '../store/breath.ts'
+import { historyLost, importUnfinished, type ReadError } from '../store/errors.ts'
+import type { EventStore } from '../store/port.ts'
+import type { Discrepancy } from '../conversation/verify.ts'
+import { readStreamEnd } from '../store/whole/whole-writes.ts'
+
+/** Why a conversation was not copied, or not completely. What was copied stays, and the next copy continues after it. */
+export type CopyError = ReadError | EventTooLarge | CopyDiverged | CopyNotVerified
+
+/** The target has another event than the source at this revision of the conversation's stream. Nothing was written after it. */
+export interface CopyDiverged {
+  readonly _tag: 'CopyDiverged'
+  readonly message: string
+  readonly conversation: string
+  readonly revision: number
+}
+/** Everything was written, but the target's conversation does not verify. */
+export interface CopyNotVerified {
+  readonly _tag: 'CopyNotVerified'
+  readonly message: string
+  readonly conversation: string
+  readonly discrepancy: Discrepancy
+}
+
+/** A stream to copy. */
+export interface StreamCopy {
+  /** The conversation that it is of. */
+  readonly id: string
+  readonly stream: string
+  /** It is copied through this revision, at least. */
+  readonly last: number
+  /** Called after each append with how many events it added. */
+  readonly wrote: (events: number) => void
+}
+
+/** Most events of one append, and of one read. */
+const batchEvents = 100
+/** Most bytes of an append to a store that has no limit. */
+const batchBytes = 1024 * 1024
+/** How often a copy starts again because somebody else, maybe another copy, writes to the same conversation. */
+const maxTries = 20
+
+/**
+ * Copies the events of a stream that the target lacks. The parents of a fork must be there already.
+ *
+ * @returns how many events the target has of the source
+ */
+export async function* copyStream(
+  from: EventStore,
+  to: EventStore,
+  copy: StreamCopy,
+): Steps<CopyError, number> {
+  for (let tries = 1; ; tries++) {
+    const copied = await run(copyOnce(from, to, copy))
+    if (E.isRight(copied)) return copied.right
+    if (copied.left._tag !== 'Conflict' || tries === maxTries) return yield copied.left
+  }
+}
+
+async function* copyOnce(from: EventStore, to: EventStore, copy: StreamCopy): Steps<CopyError, number> {
+  const { id, stream, last } = copy
+  const there = yield* readStreamEnd(to, stream)
+  const { unfinished = there.last } = there
+  // A target that is longer has everything of the source, or another history.
+  const begun = Math.min(unfinished?.revision ?? -1, last)
+  if (begun >= 0) yield* checkSame(from, to, { id, stream, revision: begun })
+  if (there.unfinished && begun === last) return yield importUnfinished(id)
+  const first = there.unfinished?.part?.from ?? begun + 1
+  const reached = yield* appendRest(begun, first, { from, to, copy })
+  yield* checkSame(from, to, { id, stream, revision: reached })
+  return reached + 1
+}
+
+async function* checkSame(
+  from: EventStore,
+  to: EventStore,
+  { id, stream, revision }: { readonly id: string; readonly stream: string; readonly revision: number },
+): Steps<CopyError, void> {
+  const range = { stream, from: revision, direction: 'forwards', limit: 1 } as const
+  const [source, target] = await Promise.all([from.read(range)(), to.read(range)()])
+  const [ours] = yield* ok(source)
+  const [theirs] = yield* ok(target)
+  if (!ours || !theirs || hashOf(ours) !== hashOf(theirs)) yield copyDiverged(id, revision, stream)
+}
+
+/**
+ * Appends the events after a revision, through the last one to copy, and returns that one's revision. If it takes several appends, the
+ * events from revision `first` on count once the last one is written.
+ */
+async function* appendRest(
+  begun: number,
+  first: number,
+  { from, to, copy }: { readonly from: EventStore; readonly to: EventStore; readonly copy: StreamCopy },
+): Steps<CopyError, number> {
+  const { stream } = copy
+  const pageAt = (revision: number) => {
+    const limit = Math.min(batchEvents, copy.last + 1 - revision)
+    return from.read({ stream, from: revision, direction: 'forwards', limit })()
+  }
+  const most = Number.isFinite(to.maxAppendBytes) ? to.maxAppendBytes / 2 : batchBytes
+  let reached = begun
+  let ahead: ReturnType<typeof pageAt> | undefined
+  while (reached < copy.last) {
+    const page = yield* ok(ahead ?? pageAt(reached + 1))
+    const gap = page.find(({ revision }, index) => revision !== reached + 1 + index)
+    if (gap) return yield historyLost(stream, `revision ${gap.revision} follows where ${reached + 1} should`)
+    if (page.length === 0) return yield historyLost(stream, `it ends at revision ${reached}`)
+    // The next page is read while this one is written.
+    const next = reached + 1 + page.length
+    ahead = next <= copy.last ? pageAt(next) : undefined
+    for (const events of batchesOf(page, batchEvents, most)) {
+      // Commands that are repeated after the move must be found there as they were here.
+      const isLast = reached + events.length >= copy.last
+      const isAlone = isLast && reached + 1 === first
+      const part = { from: first, ...(isLast && { last: true as const }) }
+      const append = { stream, events, expected: reached, findable: 'each' as const }
+      const appended = yield* ok(to.append({ ...append, ...(!isAlone && { part }) }))
+      if (appended === 'written') copy.wrote(events.length)
+      reached += events.length
+      await breath()
+    }
+  }
+  return reached
+}
+
+const nameIn = (conversation: string, stream: string): string => {
+  if (stream === streamOf(conversation)) return 'event'
+  if (stream === inboxStreamOf(conversation)) return 'queued message'
+  return stream === turnsStreamOf(conversation) ? 'event of the turns' : 'note'
+}
+
+const copyDiverged = (conversation: string, revision: number, stream: string): CopyDiverged => ({
+  _tag: 'CopyDiverged',
+  message: `the ${nameIn(conversation, stream)} at revision ${revision} of conversation ${conversation} is another one in the target: copy into another store`,
+  conversation,
+  revision,
+})
+
+export const copyNotVerified = (conversation: string, discrepancy: Discrepancy): CopyNotVerified => ({
+  _tag: 'CopyNotVerified',
+  message: `the copy of ${conversation} is not as it was written, at ${discrepancy.position}, ${discrepancy.kind}: ${discrepancy.message}. Verify it in the source: if it says the same, the copy is as good as the original`,
+  conversation,
+  discrepancy,
+})

@@ -1,0 +1,45 @@
+import type { Configuration, Role } from '../../events/events.ts'
+import type { DocumentFormat } from './format.ts'
+import type { ConversationPlan } from './plan.ts'
+import type { Shelf } from './shelf.ts'
+import { blocksOf, type Draft, leaveOutFields, listSteps, parametersOf, planOf } from './messages.ts'
+import { type Notes, stringOf } from './source.ts'
+
+const known = new Set(['role', 'content'])
+const owned = [
+  'id',
+  'session_id',
+  'conversation_id',
+  'messages',
+  'system',
+  'tools',
+  'model',
+  'repairs',
+  'awaits',
+]
+
+/** Requests of the Messages API: messages that no other format recognises. */
+export const anthropic: DocumentFormat = {
+  name: 'anthropic',
+  recognises: () => true,
+  parse: (draft, notes, shelf) => parseAnthropic(draft, notes, shelf),
+}
+
+/** A request of the Messages API, or only its list of messages. Blocks are kept as they are. */
+const parseAnthropic = (draft: Draft, notes: Notes, shelf: Shelf): readonly ConversationPlan[] => {
+  const { owner, messages } = draft
+  const said = messages.map(({ line, fields }) => {
+    leaveOutFields(fields, known, notes)
+    const { role, content } = fields
+    return { line, kind: String(role), said: { role: role as Role, content: blocksOf(content) } }
+  })
+  const { system, tools, model } = owner as Configuration
+  const parameters = parametersOf(owner, owned)
+  const configuration = {
+    ...(system !== undefined && { system }),
+    ...(tools !== undefined && { tools }),
+    ...(stringOf(model) !== undefined && { model: String(model) }),
+    ...(parameters && { parameters }),
+  }
+  return planOf('anthropic', draft, listSteps(configuration, said, { notes, shelf }))
+}

@@ -1,0 +1,108 @@
+import { type Fields, isFields } from '../../events/json.ts'
+import type { PlannedNote } from './plan.ts'
+import { digest, type Notes, stringOf, timeOf } from './source.ts'
+
+/** What a session records beside its messages: its titles, and which tool call started which subagent. */
+export interface Beside {
+  /** Records what an entry says about subagents. */
+  readonly see: (fields: Fields) => void
+  /** Takes an entry that is a title; false for any other. */
+  readonly title: (fields: Fields) => boolean
+  /** @param has whether an entry with this uuid is in the file: a summary may belong to another session */
+  readonly titles: (has: (uuid: unknown) => boolean) => readonly PlannedNote[]
+  /** The call that started a subagent, by its agent id; in the order in which they are first named. */
+  readonly calls: ReadonlyMap<string, string>
+}
+
+interface Title {
+  readonly kind: string
+  readonly text: string
+  readonly time: string | undefined
+  readonly leaf?: unknown
+}
+
+export const beside = (notes: Notes): Beside => {
+  const found: Title[] = []
+  const calls = new Map<string, string>()
+  return {
+    calls,
+    see: (fields) => {
+      const [agent, call] = startIn(fields)
+      if (agent !== undefined && call !== undefined && !calls.has(agent)) calls.set(agent, call)
+    },
+    title: (fields) => {
+      const { type, leafUuid } = fields
+      const text = textIn(fields)
+      if (text === undefined || text.trim() === '') return false
+      const time = timeOf(fields['timestamp'])
+      found.push({ kind: String(type), text, time, ...(type === 'summary' && { leaf: leafUuid }) })
+      return true
+    },
+    titles: (has) => planned(found, has, notes),
+  }
+}
+
+const textIn = ({ type, summary, customTitle, aiTitle }: Fields): string | undefined => {
+  if (type === 'summary') return stringOf(summary)
+  if (type === 'custom-title') return stringOf(customTitle)
+  return type === 'ai-title' ? stringOf(aiTitle) : undefined
+}
+
+/** The titles in force, one after the other. One chosen by the user stays until the user chooses another. */
+const planned = (
+  found: readonly Title[],
+  has: (uuid: unknown) => boolean,
+  notes: Notes,
+): readonly PlannedNote[] => {
+  const titles: PlannedNote[] = []
+  const before = new Map<string, { readonly count: number; readonly text: string }>()
+  for (const { kind, text, time, leaf } of found) {
+    if (stringOf(leaf) !== undefined && !has(leaf)) {
+      notes.leftOut(kind, 'a title of another session')
+      continue
+    }
+    notes.mapped(kind)
+    const { count, text: last } = before.get(kind) ?? { count: 0, text: '' }
+    const isOverruled = kind !== 'custom-title' && before.has('custom-title')
+    // The recorder repeats titles.
+    if (text === last || isOverruled) continue
+    before.set(kind, { count: count + 1, text })
+    // Whether a summary belongs to this session may only show in a longer file.
+    const ref = `${kind} ${kind === 'summary' ? digest(text) : count + 1}`
+    const data = { kind: 'title', data: text }
+    titles.push({ ref, ...(time !== undefined && { time }), type: 'Noted', data })
+  }
+  return titles
+}
+
+/** The subagent that an entry is about, and the call that started it. */
+const startIn = ({
+  toolUseResult,
+  message,
+  data,
+  parentToolUseID,
+}: Fields): readonly [agent?: string, call?: string] => {
+  if (isFields(data) && stringOf(data['agentId']) !== undefined)
+    return [stringOf(data['agentId']), stringOf(parentToolUseID)] as readonly [string?, string?]
+  if (!isFields(toolUseResult) || !isFields(message) || !Array.isArray(message['content'])) return []
+  const results = message['content'].filter((block) => isFields(block) && block['type'] === 'tool_result')
+  const [result] = results as readonly Fields[]
+  // With several results, there is no telling which one is the agent's.
+  return results.length === 1
+    ? ([stringOf(toolUseResult['agentId']), stringOf(result?.['tool_use_id'])] as readonly [string?, string?])
+    : []
+}
+
+/** The link of a subagent to the session that started it. */
+export const subagentOf = (session: string, call: string | undefined): PlannedNote => ({
+  ref: call === undefined ? 'subagent-of' : `subagent-of ${call}`,
+  type: 'Linked',
+  data: { relation: 'subagent-of', conversation: session, ...(call !== undefined && { call }) },
+})
+
+/** The link of a session to a subagent that it started, which is in a file of its own. */
+export const hasSubagent = (subagent: string, call: string): PlannedNote => ({
+  ref: `has-subagent ${subagent} ${call}`,
+  type: 'Linked',
+  data: { relation: 'has-subagent', conversation: subagent, call },
+})

@@ -1,0 +1,144 @@
+import type { NewMessage } from '../../commands/command.ts'
+import { type Fields, isFields } from '../../events/json.ts'
+import { user } from './claude-code-said.ts'
+import { after, begin, link, place, placeOf, settleBefore, type Thread } from './claude-code-thread.ts'
+import {
+  clear,
+  endOf,
+  firstAfter,
+  lastHidden,
+  lastShown,
+  leadsTo,
+  type Node,
+  type Parent,
+} from './claude-code-tree.ts'
+import type { Entry } from './source.ts'
+import { blocksOf } from './steps.ts'
+
+// What the client hid in a chain of a session: compactions, each a boundary and a summary, and tool results that it cleared.
+
+export const boundary = (thread: Thread, fields: Fields): void => {
+  const named = after(thread, fields['logicalParentUuid'] ?? undefined)
+  link(thread, fields, endOfKept(keptIn(thread, fields), named, thread.head))
+  thread.boundaries.set(fields['uuid'], fields)
+}
+
+/** The step after which a summary comes: all that it hides, and all that the client kept, is on the path to it. */
+const endOfKept = ({ head, tail, isBefore }: Kept, named: Parent, last: Parent): Parent => {
+  if (isBefore) return firstAfter(tail, last) ? last : named
+  // The client may name the last message that the summary hides.
+  return head && !leadsTo(head, named) && leadsTo(head, tail) ? tail : named
+}
+
+export const summary = (thread: Thread, entry: Entry, message: NewMessage): void => {
+  const { notes, steps, boundaries } = thread
+  const parent = settleBefore(thread, entry)
+  const marked = [...boundaries.values()].at(-1)
+  const { trigger, preTokens } = fieldsOf(marked?.['compactMetadata'])
+  const { head, tail, isBefore, uuids } = keptIn(thread, marked)
+  const first = isBefore ? firstAfter(tail, parent)?.ref : parent?.first
+  const hidden = isBefore ? lastShown(parent) : lastHidden(parent, head)
+  if (marked) notes.mapped('compact_boundary')
+  boundaries.delete(marked?.['uuid'])
+  // The file begins with it; what it summarises is elsewhere.
+  if (!parent || first === undefined || !hidden) return user(thread, entry, message)
+  notes.mapped('compaction summary')
+  const keeps = !isBefore && hidden !== lastShown(parent)
+  const placed = begin(thread, entry, parent, isBefore ? { shownAfter: tail } : { marker: { hidden, keeps } })
+  if (keeps) parent.next = thread.head
+  if (keeps) relink(thread, uuids, head)
+  noteCompaction(thread, hidden)
+  steps.add({
+    type: 'condense',
+    ...placed,
+    covers: { first, last: hidden.ref },
+    summary: [{ role: 'user', content: blocksOf(message) }],
+    method: 'client',
+    ...(marked && { origin: { usage: usageOf(trigger, preTokens) } }),
+  })
+}
+
+const noteCompaction = ({ head, compactions }: Thread, hidden: Node): void => {
+  if (!head) return
+  const earlier = compactions.get(hidden)
+  head.compaction = head
+  // Of what hides the same, the earlier one is hidden, too.
+  if (earlier) compactions.set(earlier, head)
+  compactions.set(hidden, head)
+}
+
+/** Entries that the client kept continue after the summary, even if they name a parent that the summary hides. */
+const relink = ({ links, head }: Thread, uuids: readonly unknown[], from: Parent): void => {
+  const kept = new Set<Parent>()
+  for (let each = head?.parent; each && each !== from?.parent; each = each.parent) kept.add(each)
+  for (const uuid of uuids) if (links.has(uuid) && !kept.has(links.get(uuid))) links.set(uuid, head)
+}
+
+/** The first and the last step that the client kept at a compaction, and whether they come before its summary; and all entries. */
+interface Kept {
+  readonly head: Parent
+  readonly tail: Parent
+  readonly isBefore: boolean
+  readonly uuids: readonly unknown[]
+}
+
+/** What a boundary says that the client kept: newer versions list the messages. The anchor is what comes right before them. */
+const keptIn = ({ links, head: last }: Thread, marked: Fields | undefined): Kept => {
+  const { preservedMessages, preservedSegment } = fieldsOf(marked?.['compactMetadata'])
+  const { uuids, allUuids } = fieldsOf(preservedMessages)
+  const list: readonly unknown[] = Array.isArray(uuids) ? uuids : []
+  const { headUuid, tailUuid, anchorUuid } = { ...fieldsOf(preservedSegment), ...fieldsOf(preservedMessages) }
+  const head = links.get(list[0] ?? headUuid)
+  const tail = endOf(links.get(list.at(-1) ?? tailUuid))
+  const isBefore = anchorUuid !== undefined && anchorUuid === marked?.['uuid']
+  // The last entry may name a copy as its parent.
+  const isLost = head && !isBefore && !leadsTo(head, tail) && leadsTo(head, last)
+  return {
+    head,
+    tail: isLost ? last : tail,
+    isBefore,
+    uuids: [...list, ...(Array.isArray(allUuids) ? allUuids : []), tailUuid],
+  }
+}
+
+/** Tool results that were cleared: an edit of each message that has some. */
+export const microcompact = (thread: Thread, entry: Entry): void => {
+  const { notes, steps } = thread
+  const { parentUuid, microcompactMetadata } = entry.fields
+  const { trigger, preTokens, tokensSaved, compactedToolIds } = fieldsOf(microcompactMetadata)
+  const parent = after(thread, parentUuid)
+  const cleared = clear(parent, new Set(Array.isArray(compactedToolIds) ? compactedToolIds : []), steps.at)
+  if (cleared.length === 0) {
+    notes.leftOut('microcompact_boundary', 'the results that it clears are not shown')
+    return link(thread, entry.fields, parent)
+  }
+  notes.mapped('microcompact_boundary')
+  notes.note('cleared tool results show the text that the client uses: it is not in the file')
+  const { ref, ...timed } = placeOf(entry)
+  const isAnswer = parent?.isAnswer === true
+  let from = parent
+  for (const { ref: edits, results, content } of cleared) {
+    const own = { ref: `${ref}:${edits}`, ...timed }
+    const placed = place(thread, own, from, { marker: { edits }, isAnswer, results })
+    steps.add({
+      type: 'condense',
+      ...placed,
+      covers: { first: edits, last: edits },
+      summary: [{ role: 'user', content }],
+      method: 'client',
+      // One saving, recorded once.
+      ...(from === parent && { origin: { usage: usageOf(trigger, preTokens, tokensSaved) } }),
+    })
+    from = thread.head
+  }
+  if (parent) parent.next = thread.head
+  link(thread, entry.fields, thread.head)
+}
+
+const fieldsOf = (value: unknown): Fields => (isFields(value) ? value : {})
+
+const usageOf = (trigger: unknown, before: unknown, saved?: unknown): Fields => ({
+  ...(trigger !== undefined && { trigger }),
+  ...(before !== undefined && { tokens_before: before }),
+  ...(saved !== undefined && { tokens_saved: saved }),
+})

@@ -1,0 +1,170 @@
+import type { NewMessage } from '../../commands/command.ts'
+import { isFields } from '../../events/json.ts'
+import { digest, type Entry, messageProblem, type Notes, stringOf, timeOf } from './source.ts'
+
+/** What was typed, or what a background task reported, while the agent worked. */
+export interface Queued {
+  /** The same in every later, longer version of the file. */
+  readonly ref: string
+  readonly kind: 'queued prompt' | 'queued notice' | 'task record'
+  readonly message: NewMessage
+  readonly text: string
+  readonly time: string | undefined
+}
+
+/** A queued prompt that was sent in the middle of a turn. */
+export interface Sent extends Queued {
+  /** When it left the queue, ISO 8601; the next request after it holds it. */
+  readonly at: string | undefined
+  /** The file says that it was sent; otherwise that is inferred from when it left the queue. */
+  readonly isCertain: boolean
+}
+
+/** The prompts waiting to be sent. */
+export interface Queue {
+  /** A `queue-operation` entry. */
+  readonly operate: (entry: Entry) => void
+  /** Something was sent as its own entry, a message or an attachment: it leaves the queue and is not sent twice. */
+  readonly said: (text: string, as: 'user' | 'attachment') => void
+  /** Takes what was sent in the middle of a turn before this time (undefined: by the end of the file). */
+  readonly due: (time: string | undefined) => readonly Sent[]
+  /** Counts what still waits as taken back. Returns the refs of everything that was ever queued. */
+  readonly finish: () => readonly string[]
+}
+
+const ownEntry = 'what the user typed ahead; it has its own entry where it was sent'
+const takenBack = 'taken back before it was sent'
+const started = 'a record that a background task began; the model does not see it'
+/** The order in which entries leave the queue, if the file does not say which one does. */
+const kinds: readonly Queued['kind'][] = ['queued prompt', 'queued notice', 'task record']
+
+/**
+ * Claude Code's queue. `enqueue` has the text. `remove` sends the first prompt in the middle of a turn, or the first notice if no prompt
+ * waits, or drops the record of a task; `dequeue` sends it after the turn, as an entry; `popAll` returns all of them to be edited.
+ */
+export const queueOf = (notes: Notes): Queue => {
+  let waiting: readonly Queued[] = []
+  let sent: readonly Sent[] = []
+  // Texts that have left the queue and have no entry yet; texts that have an attachment and have not left the queue yet.
+  let expected: readonly string[] = []
+  let attached: readonly string[] = []
+  const refs = new Map<string, number>()
+  const everQueued: string[] = []
+
+  const enqueue = (entry: Entry): void => {
+    const next = queuedIn(entry, refs)
+    if (typeof next !== 'string') {
+      waiting = [...waiting, next]
+      everQueued.push(next.ref)
+    } else if (entry.fields['content'] === undefined) notes.leftOut('queue-operation', next)
+    else notes.bad(entry.line, next)
+  }
+  const take = (text: string | undefined): Queued | undefined => {
+    const named = waiting.find((queued) => queued.text === text)
+    const [first] = kinds.flatMap((kind) => waiting.find((queued) => queued.kind === kind) ?? [])
+    const taken = named ?? first
+    waiting = waiting.filter((queued) => queued !== taken)
+    return taken
+  }
+  const remove = ({ content, reason, timestamp }: Entry['fields']): void => {
+    const text = content === undefined ? attached[0] : textOf(content)
+    if (text !== undefined && attached.includes(text)) {
+      attached = without(attached, text)
+      return
+    }
+    const taken = take(text)
+    if (!taken) return
+    if (taken.kind === 'task record') return notes.leftOut(taken.kind, started)
+    const isCertain = reason === 'absorbed_mid_turn'
+    if (stringOf(reason) !== undefined && !isCertain) return notes.leftOut(taken.kind, takenBack)
+    if (content === undefined && waiting.some(({ kind }) => kind !== 'task record'))
+      notes.note(
+        'the file does not say which of several queued prompts was sent: taken in order, prompts before notices',
+      )
+    sent = [...sent, { ...taken, at: timeOf(timestamp), isCertain }]
+  }
+  const operate = (entry: Entry): void => {
+    const { operation } = entry.fields
+    if (operation === 'enqueue') return enqueue(entry)
+    notes.leftOut('queue-operation', 'a queued prompt was sent or taken back')
+    if (operation === 'remove') remove(entry.fields)
+    else if (operation === 'dequeue') dequeue()
+    else if (operation === 'popAll') giveBack()
+  }
+  const dequeue = (): void => {
+    const taken = take(undefined)
+    if (!taken) return
+    notes.leftOut('queue-operation', ownEntry)
+    expected = [...expected, taken.text]
+  }
+  const said: Queue['said'] = (text, as) => {
+    if (expected.includes(text)) {
+      expected = without(expected, text)
+      return
+    }
+    const found = [...sent, ...waiting].find((queued) => queued.text === text)
+    if (!found) return
+    notes.leftOut('queue-operation', ownEntry)
+    if (as === 'attachment' && waiting.includes(found)) attached = [...attached, text]
+    sent = sent.filter((queued) => queued !== found)
+    waiting = waiting.filter((queued) => queued !== found)
+  }
+  const due = (time: string | undefined): readonly Sent[] => {
+    const isDue = ({ at }: Sent): boolean => at === undefined || time === undefined || at < time
+    const taken = sent.filter(isDue)
+    if (taken.length > 0) sent = sent.filter((each) => !isDue(each))
+    return taken
+  }
+  const giveBack = (): void => {
+    for (const { kind } of waiting) notes.leftOut(kind, kind === 'task record' ? started : takenBack)
+    waiting = []
+  }
+  const finish = (): readonly string[] => {
+    giveBack()
+    return everQueued
+  }
+  return { operate, said, due, finish }
+}
+
+/** The queue of a subagent: nobody types there. */
+export const noQueue: Pick<Queue, 'due'> = { due: () => [] }
+
+const queuedIn = ({ fields }: Entry, refs: Map<string, number>): Queued | string => {
+  const { content, timestamp } = fields
+  if (content === undefined) return 'its text is not recorded'
+  const message = { role: 'user', content: content as NewMessage['content'] } as const
+  const problem = messageProblem(message)
+  if (problem !== undefined) return problem
+  const text = textOf(content)
+  const base = `queued-${digest([timestamp, content])}`
+  const count = (refs.get(base) ?? 0) + 1
+  refs.set(base, count)
+  return {
+    ref: count === 1 ? base : `${base}-${count}`,
+    kind: kindOf(text),
+    message,
+    text,
+    time: timeOf(timestamp),
+  }
+}
+
+/** Background tasks and agents report with a notification; some versions also queue a record, in JSON, when a task begins. */
+export const kindOf = (text: string): Queued['kind'] =>
+  /^<[a-z-]+-notification>/.test(text)
+    ? 'queued notice'
+    : /^\{"task_id":".*"task_type":"/s.test(text)
+      ? 'task record'
+      : 'queued prompt'
+
+/** The text of a content, trimmed. */
+export const textOf = (content: unknown): string => {
+  if (typeof content === 'string') return content.trim()
+  const blocks: readonly unknown[] = Array.isArray(content) ? content : []
+  return blocks
+    .flatMap((block) => (isFields(block) && typeof block['text'] === 'string' ? [block['text']] : []))
+    .join('\n')
+    .trim()
+}
+
+const without = (list: readonly string[], text: string): readonly string[] =>
+  list.toSpliced(list.indexOf(text), 1)

@@ -1,0 +1,120 @@
+import type { NewMessage } from '../../commands/command.ts'
+import { type Block, isBlock } from '../../events/blocks.ts'
+import { after, begin, link, noteReturn, settleBefore, type Thread } from './claude-code-thread.ts'
+import { callIds, type Parent, replyBefore, resultIds, type Round } from './claude-code-tree.ts'
+import { type Entry, stringOf, timeOf } from './source.ts'
+import { blocksOf } from './steps.ts'
+
+// What was said in a chain of a session: by the user, by tools, and by the model.
+
+export const user = (thread: Thread, entry: Entry, message: NewMessage): void => {
+  thread.notes.mapped('user')
+  say(thread, entry, message, entry.fields['isMeta'] === true)
+}
+
+/** What the client or a hook adds to what the user or a tool said. */
+export const remark = (thread: Thread, entry: Entry, message: NewMessage): void =>
+  say(thread, entry, message, true)
+
+const say = (thread: Thread, entry: Entry, message: NewMessage, isRemark: boolean): void => {
+  const ids = resultIds(message)
+  const parent =
+    ids.length > 0 || isRemark ? after(thread, entry.fields['parentUuid']) : settleBefore(thread, entry)
+  noteReturn(thread, parent)
+  const { from, round } = seatOf(thread, parent, ids[0], isRemark)
+  if (ids.length > 0) thread.answered = timeOf(entry.fields['timestamp']) ?? thread.answered
+  const isAnswer = ids.length > 0 || (isRemark && from?.isAnswer === true)
+  const more = { isAnswer, results: ids.length > 1 ? ids : ids[0], round }
+  thread.steps.add({ type: 'message', ...begin(thread, entry, from, more), message })
+}
+
+/** Where a message of results or a remark comes. Parallel calls give sibling results, and hooks add remarks to them: the round lists them one after the other. */
+const seatOf = (
+  { callers, head }: Thread,
+  parent: Parent,
+  result: string | undefined,
+  isRemark: boolean,
+): { readonly from: Parent; readonly round: Round | undefined } => {
+  const caller = callers.get(result ?? '')
+  const round = parent?.round
+  const isOfRound = round?.tip === parent && (caller === undefined ? isRemark : caller === round)
+  if (!isOfRound) return { from: parent, round: undefined }
+  return round?.followed === true ? { from: head, round: undefined } : { from: parent, round }
+}
+
+/** What was typed meanwhile, recorded where it was sent. */
+export const queued = (thread: Thread, entry: Entry, message: NewMessage): void => {
+  const parent = after(thread, entry.fields['parentUuid'])
+  thread.steps.add({ type: 'message', ...begin(thread, entry, parent, { isAnswer: true }), message })
+}
+
+/** @param id of the message: the recorder writes a line for each of its blocks */
+export const assistant = (
+  thread: Thread,
+  entry: Entry,
+  message: NewMessage,
+  id: string | undefined,
+): void => {
+  const { notes, rounds, callers, steps } = thread
+  notes.mapped('assistant')
+  const content = blocksOf(message)
+  const open = id === undefined ? undefined : continued(thread, entry, id, callIds(content))
+  if (open) return extend(thread, open, entry, { ...message, content })
+  const parent = settleBefore(thread, entry)
+  noteReturn(thread, parent)
+  const { parentUuid, requestId } = entry.fields
+  const round: Round = {
+    id,
+    parent: parentUuid,
+    requestId: stringOf(requestId),
+    index: steps.count(),
+    tip: undefined,
+    followed: false,
+  }
+  if (id !== undefined) rounds.set(id, round)
+  for (const call of callIds(content)) callers.set(call, round)
+  const placed = begin(thread, entry, parent, { round })
+  // After a rewind, if there was one.
+  round.index = steps.count()
+  steps.add({ type: 'message', ...placed, message: { ...message, content } })
+}
+
+/**
+ * The reply that a line continues, as the client joins them: one with the same id, and only tool results in between. An id alone says
+ * little: routers repeat it, and once the API did.
+ */
+const continued = (
+  { links, rounds, head }: Thread,
+  { fields }: Entry,
+  id: string,
+  calls: readonly string[],
+): Round | undefined => {
+  const last = rounds.get(id)
+  if (!last) return undefined
+  const { parentUuid, requestId } = fields
+  const isSibling = stringOf(parentUuid) !== undefined && parentUuid === last.parent
+  const found = isSibling
+    ? last
+    : replyBefore(links.has(parentUuid) ? links.get(parentUuid) : head, id, calls)
+  const isOther =
+    found?.requestId !== undefined && stringOf(requestId) !== undefined && found.requestId !== requestId
+  return isOther ? undefined : found
+}
+
+/** Adds another line of the same message; the last one has the call's outcome. */
+const extend = (
+  thread: Thread,
+  round: Round,
+  { fields }: Entry,
+  { content, origin }: Pick<NewMessage, 'origin'> & { readonly content: readonly Block[] },
+): void => {
+  const { notes, callers, steps } = thread
+  link(thread, fields, round.tip)
+  const added = content.filter((block) => {
+    const isThere = isBlock(block, 'tool_use') && callers.get(block.id) === round
+    if (isThere) notes.leftOut('assistant block', 'a call that is already in the same message')
+    return !isThere
+  })
+  for (const call of callIds(added)) callers.set(call, round)
+  steps.extend(round.index, { content: added, origin })
+}

@@ -1,0 +1,177 @@
+import { type Fields } from '../../events/json.ts'
+import type { Queue } from './claude-code-queue.ts'
+import { endOf, isCompacted, lastShown, type Node, type Parent, type Round } from './claude-code-tree.ts'
+import type { Step } from './plan.ts'
+import type { List, Shelf } from './shelf.ts'
+import { type Entry, lostParent, type Notes, placeIn, stringOf, timeOf } from './source.ts'
+import { type Steps, stepsOn } from './steps.ts'
+
+/** One chain of a session, as far as its entries were read: what is said adds to it, and what is hidden. */
+export interface Thread {
+  readonly notes: Notes
+  readonly queue: Pick<Queue, 'due'>
+  readonly steps: Steps
+  /** The step from which the children of an entry continue, by the entry's uuid. */
+  readonly links: Map<unknown, Parent>
+  /** Compactions whose summary has not come yet, by uuid. */
+  readonly boundaries: Map<unknown, Fields>
+  /** Compactions, by the last step that each hides. */
+  readonly compactions: Map<Parent, Node>
+  /** The uuids of entries that were recorded again right before the next one. */
+  readonly copies: Set<unknown>
+  /** By the id of the assistant's message. */
+  readonly rounds: Map<string, Round>
+  /** By the id of a call. */
+  readonly callers: Map<string, Round>
+  /** The step that was added last. */
+  head: Parent
+  /** When the last tool result came, ISO 8601. */
+  answered: string | undefined
+}
+
+export const newThread = (notes: Notes, shelf: Shelf, queue: Pick<Queue, 'due'>): Thread => ({
+  notes,
+  queue,
+  steps: stepsOn(shelf),
+  links: new Map(),
+  boundaries: new Map(),
+  compactions: new Map(),
+  copies: new Set(),
+  rounds: new Map(),
+  callers: new Map(),
+  head: undefined,
+  answered: undefined,
+})
+
+/**
+ * An entry with its true parent. A second compaction in one process records again what the first one hid, and the next entry names the
+ * last copy as its parent, although the conversation continued from its end.
+ */
+export const afterCopies = (thread: Thread, entry: Entry): Entry => {
+  const { copies, links, compactions, notes, head } = thread
+  const { uuid, parentUuid, logicalParentUuid } = entry.fields
+  if (copies.size === 0 || stringOf(uuid) === undefined) return entry
+  const named = parentUuid ?? logicalParentUuid
+  const isCopy = copies.has(named)
+  copies.clear()
+  const copied = links.get(named)
+  if (!isCopy || !head || endOf(copied) === head) return entry
+  const compaction = compactions.get(copied) ?? compactions.get(lastShown(endOf(copied)))
+  if (!compaction || !isCompacted(compaction, head)) return entry
+  notes.note(
+    'entries are recorded again, and the next one names a copy as its parent: it continues from the last one before them',
+  )
+  links.set(head.ref, head)
+  const parent = parentUuid === named ? { parentUuid: head.ref } : { logicalParentUuid: head.ref }
+  return { ...entry, fields: { ...entry.fields, ...parent } }
+}
+
+/** What names a step, and when it was. */
+export interface Placed {
+  readonly ref: string
+  readonly time?: string
+}
+
+interface More extends Partial<Pick<Node, 'round' | 'isAnswer' | 'results' | 'marker'>> {
+  /** The step after which this one is shown, if it hides those in between. */
+  readonly shownAfter?: Parent
+}
+
+export const placeOf = (entry: Entry): Placed => {
+  const ref = stringOf(entry.fields['uuid']) ?? placeIn(entry)
+  return placedAt(ref, timeOf(entry.fields['timestamp']))
+}
+
+const placedAt = (ref: string, time: string | undefined): Placed => ({
+  ref,
+  ...(time !== undefined && { time }),
+})
+
+export const link = ({ links }: Thread, { uuid }: Fields, node: Parent): void => {
+  if (typeof uuid === 'string') links.set(uuid, node)
+}
+
+/** The step after which an entry with this parent comes. One whose parent is not in the file (cut off, or skipped) comes after the entry before it. */
+export const after = ({ links, notes, head }: Thread, uuid: unknown): Parent => {
+  if (links.has(uuid)) return endOf(links.get(uuid))
+  if (uuid === null) return undefined
+  if (stringOf(uuid) !== undefined) notes.note(lostParent)
+  return head
+}
+
+/** An entry that is not a step: its children continue from its parent. */
+export const pass = (thread: Thread, fields: Fields): void =>
+  link(thread, fields, after(thread, fields['parentUuid']))
+
+/** Makes the next step the head, after a rewind if it does not come after the last one. */
+export const place = (thread: Thread, placed: Placed, parent: Parent, more: More = {}): Placed => {
+  const { steps, head } = thread
+  const { ref, time } = placed
+  const { round } = more
+  const timed = time === undefined ? {} : { time }
+  if (parent !== head) steps.add({ type: 'rewind', ref: `${ref}:rewind`, to: parent?.ref ?? null, ...timed })
+  if (parent?.round && parent.round !== round) parent.round.followed = true
+  // Field by field: there is one per message, and an object made by spreading takes half as much memory again.
+  thread.head = {
+    ref,
+    index: steps.count(),
+    first: parent?.first ?? ref,
+    parent: more.shownAfter ?? parent,
+    round,
+    isAnswer: more.isAnswer ?? false,
+    results: more.results,
+    marker: more.marker,
+    next: undefined,
+    compaction: parent?.compaction,
+  }
+  if (round) round.tip = thread.head
+  return { ref, ...timed }
+}
+
+/** Notes a message that continues from before a compaction: only the file's tree says that the model no longer saw the summary. */
+export const noteReturn = ({ head, notes }: Thread, parent: Parent): void => {
+  if (head?.compaction && (parent?.compaction?.index ?? -1) < head.compaction.index)
+    notes.note('a message continues from before a compaction: taken for a rewind that ends the compaction')
+}
+
+/** As `place`, of an entry: its children continue from the step. */
+export const begin = (thread: Thread, entry: Entry, parent: Parent, more: More = {}): Placed => {
+  const placed = place(thread, placeOf(entry), parent, more)
+  link(thread, entry.fields, thread.head)
+  return placed
+}
+
+/** The client empties the queue right after the results, which are recorded within seconds; what left it earlier was taken back. */
+const longestWait = 10_000
+
+const isEarly = (left: string | undefined, answered: string | undefined): boolean =>
+  left !== undefined && answered !== undefined && Date.parse(answered) - Date.parse(left) > longestWait
+
+/** Puts what was typed meanwhile where it was sent: after the tool results, before what was said at `time` or later. */
+export const settle = (thread: Thread, parent: Parent, time: string | undefined): Parent => {
+  const { notes, queue, steps } = thread
+  let from = parent
+  for (const sent of queue.due(time)) {
+    if (!sent.isCertain && (from?.isAnswer !== true || isEarly(sent.at, thread.answered))) {
+      notes.leftOut(sent.kind, 'taken back: it left the queue when no tool result was sent, or long before')
+      continue
+    }
+    notes.mapped(sent.kind)
+    const placed = place(thread, placedAt(sent.ref, sent.time), from, { isAnswer: true })
+    steps.add({ type: 'message', ...placed, message: sent.message })
+    from = thread.head
+  }
+  return from
+}
+
+/** As `settle`, before an entry, where its parent says. */
+export const settleBefore = (thread: Thread, { fields }: Entry): Parent =>
+  settle(thread, after(thread, fields['parentUuid']), timeOf(fields['timestamp']))
+
+/** The steps, once all entries were read. */
+export const finish = (thread: Thread): List<Step> => {
+  settle(thread, thread.head, undefined)
+  for (const _ of thread.boundaries)
+    thread.notes.leftOut('compact_boundary', 'no summary follows it in the file')
+  return thread.steps.list()
+}

@@ -1,0 +1,240 @@
+import { attachedIn } from './claude-code-attachments.ts'
+import { beside, type Beside, hasSubagent, subagentOf } from './claude-code-beside.ts'
+import { messageOf, reasonFor } from './claude-code-entries.ts'
+import { kindOf, noQueue, type Queue, queueOf, textOf } from './claude-code-queue.ts'
+import * as hidden from './claude-code-hidden.ts'
+import * as said from './claude-code-said.ts'
+import {
+  afterCopies,
+  finish as stepsOf,
+  newThread,
+  pass,
+  placeOf,
+  type Thread,
+} from './claude-code-thread.ts'
+import { hasAll, type LineFormat } from './format.ts'
+import type { ConversationPlan } from './plan.ts'
+import type { Shelf } from './shelf.ts'
+import { type Fields, isFields } from '../../events/json.ts'
+import {
+  digest,
+  entriesIn,
+  type Entry,
+  idOf,
+  type Line,
+  type LineReader,
+  messageProblem,
+  type Notes,
+  otherEntry,
+  sameEntry,
+  stringOf,
+} from './source.ts'
+
+/** Sessions of Claude Code. */
+export const claudeCode: LineFormat = {
+  name: 'claude-code',
+  recognises: (fields) =>
+    ['sessionId', 'parentUuid', 'leafUuid'].some((name) => hasAll(fields, name)) ||
+    fields['type'] === 'file-history-snapshot',
+  read: (notes, shelf) => readClaudeCode(notes, shelf),
+}
+
+/**
+ * Claude Code's JSONL: an entry per line, a tree by `uuid` and `parentUuid`, ordered by time. The session is one conversation; every
+ * subagent (`agentId`, or the root of a sidechain) is another.
+ */
+const readClaudeCode = (notes: Notes, shelf: Shelf): LineReader<readonly ConversationPlan[]> => {
+  const session = sessionOf(notes, shelf)
+  const ordered = inOrder(session)
+  const read = (line: Line): void => {
+    for (const entry of entriesIn(line, notes)) ordered.read(entry)
+  }
+  const finish = (): readonly ConversationPlan[] => {
+    ordered.finish()
+    return session.finish()
+  }
+  return { read, finish }
+}
+
+/** Passes the entries on; one that the recorder wrote a line before its parent is passed on after it. */
+const inOrder = ({
+  read: forward,
+  has,
+}: Pick<Session, 'read' | 'has'>): {
+  readonly read: (entry: Entry) => void
+  readonly finish: () => void
+} => {
+  let early: Entry | undefined
+  const finish = (): void => {
+    if (early) forward(early)
+    early = undefined
+  }
+  const read = (entry: Entry): void => {
+    const { uuid, parentUuid } = entry.fields
+    const isAwaited = stringOf(uuid) !== undefined && early?.fields['parentUuid'] === uuid
+    if (!isAwaited) finish()
+    if (stringOf(uuid) === undefined) return forward(entry)
+    const isEarly = stringOf(parentUuid) !== undefined && !has(parentUuid)
+    if (isAwaited || !isEarly) forward(entry)
+    if (isAwaited) finish()
+    else if (isEarly) early = entry
+  }
+  return { read, finish }
+}
+
+interface Session {
+  readonly read: (entry: Entry) => void
+  /** Whether an entry of this uuid was read. */
+  readonly has: (uuid: unknown) => boolean
+  readonly finish: () => readonly ConversationPlan[]
+}
+
+const sessionOf = (notes: Notes, shelf: Shelf): Session => {
+  const threads = new Map<string, Thread>()
+  const queue = queueOf(notes)
+  const seen = new Map<unknown, number>()
+  const isAgain = repeats(seen, notes)
+  const rootOf = sidechainRoots()
+  const ids = new Set<string>()
+  const aside = beside(notes)
+  let first: Fields | undefined
+  const read = (entry: Entry): void => {
+    const { isSidechain, sessionId } = entry.fields
+    first ??= entry.fields
+    if (stringOf(sessionId) !== undefined) ids.add(String(sessionId))
+    const key = isSidechain === true ? rootOf(entry.fields) : ''
+    const current = threads.get(key) ?? newThread(notes, shelf, key === '' ? queue : noQueue)
+    threads.set(key, current)
+    aside.see(entry.fields)
+    if (isAgain(entry.fields)) current.copies.add(entry.fields['uuid'])
+    else readEntry(afterCopies(current, entry), { current, queue, notes, aside })
+  }
+  const finish = (): readonly ConversationPlan[] => {
+    const [named] = ids
+    const id = named ?? `claude-code-${digest(first)}`
+    if (ids.size > 1)
+      notes.note(`the file has entries of ${ids.size} sessions, imported as one conversation, ${id}`)
+    const main = idOf(id)
+    const plans = [...threads].flatMap(([key, thread]): ConversationPlan[] => {
+      const steps = stepsOf(thread)
+      if (steps.length === 0) return []
+      if (key !== '')
+        notes.note(`subagent ${key} of session ${id} is a conversation of its own, linked to the session`)
+      return [
+        key === ''
+          ? { id: main, steps }
+          : { id: idOf(`${id}:${key}`), steps, notes: [subagentOf(main, aside.calls.get(key))] },
+      ]
+    })
+    const here = new Set(plans.map((plan) => plan.id))
+    const elsewhere = [...aside.calls].map(([agent, call]) => [idOf(`${id}:${agent}`), call] as const)
+    const links = elsewhere
+      .filter(([subagent]) => !here.has(subagent))
+      .map(([subagent, call]) => hasSubagent(subagent, call))
+    const titles = aside.titles((uuid) => seen.has(uuid))
+    const withNotes = plans.map((plan) =>
+      plan.id === main ? { ...plan, notes: [...titles, ...links] } : plan,
+    )
+    const withdrawn = queue.finish()
+    return withNotes.map((plan) => (withdrawn.length > 0 ? { ...plan, withdrawn } : plan))
+  }
+  return { read, has: (uuid) => seen.has(uuid), finish }
+}
+
+/** Reports an entry that is repeated, and one that has other content under the same id. */
+const repeats =
+  (seen: Map<unknown, number>, notes: Notes): ((fields: Fields) => boolean) =>
+  ({ uuid, type, message }) => {
+    if (typeof uuid !== 'string') return false
+    const before = seen.get(uuid)
+    // A small integer, to save memory: there is one per entry.
+    const content = Number.parseInt(digest([type, message]).slice(0, 8), 16) | 0
+    if (before === undefined) seen.set(uuid, content)
+    else if (before === content) notes.leftOut(String(type), sameEntry)
+    else notes.leftOut(String(type), otherEntry)
+    return before !== undefined
+  }
+
+/** The agent of a sidechain's entry; for older ones, which do not name it, the uuid of the chain's first entry. */
+const sidechainRoots = (): ((fields: Fields) => string) => {
+  const roots = new Map<string, string>()
+  return ({ agentId, uuid, parentUuid }) => {
+    const root = stringOf(agentId) ?? roots.get(String(parentUuid)) ?? stringOf(uuid) ?? 'sidechain'
+    if (typeof uuid === 'string') roots.set(uuid, root)
+    return root
+  }
+}
+
+interface Reading {
+  readonly current: Thread
+  readonly queue: Queue
+  readonly notes: Notes
+  readonly aside: Beside
+}
+
+const readEntry = (entry: Entry, reading: Reading): void => {
+  const { current, queue, notes, aside } = reading
+  const { line, fields } = entry
+  const { type, subtype, message, attachment } = fields
+  if (type === 'queue-operation') return queue.operate(entry)
+  if (type === 'system' && subtype === 'compact_boundary') return hidden.boundary(current, fields)
+  if (type === 'system' && subtype === 'microcompact_boundary') return hidden.microcompact(current, entry)
+  if (isFields(attachment) && attachment['type'] === 'queued_command')
+    return readQueued(entry, attachment, reading)
+  if (isFields(attachment) && type === 'attachment') return readAttached(entry, attachment, reading)
+  if (aside.title(fields)) return pass(current, fields)
+  if ((type !== 'user' && type !== 'assistant') || !isFields(message)) {
+    const kind =
+      type === 'system' && stringOf(subtype) !== undefined ? `system ${String(subtype)}` : String(type)
+    notes.leftOut(kind, reasonFor(type))
+    return pass(current, fields)
+  }
+  // The client shows the error to the user and retries: no request ever contains it.
+  if (fields['isApiErrorMessage'] === true) {
+    notes.leftOut('API error', 'shown to the user, never sent to the model')
+    return pass(current, fields)
+  }
+  const spoken = messageOf(type, fields, message)
+  const problem = messageProblem(spoken)
+  if (problem !== undefined) {
+    notes.bad(line, problem)
+    return pass(current, fields)
+  }
+  if (fields['isCompactSummary'] === true && type === 'user') return hidden.summary(current, entry, spoken)
+  if (type === 'assistant') return said.assistant(current, entry, spoken, stringOf(message['id']))
+  queue.said(textOf(message['content']), 'user')
+  said.user(current, entry, spoken)
+}
+
+const readQueued = (entry: Entry, sent: Fields, { current, queue, notes }: Reading): void => {
+  const message = messageOf('user', entry.fields, { content: sent['prompt'] })
+  const problem = messageProblem(message)
+  if (problem !== undefined) {
+    notes.bad(entry.line, problem)
+    return pass(current, entry.fields)
+  }
+  const text = textOf(sent['prompt'])
+  queue.said(text, 'attachment')
+  notes.mapped(kindOf(text))
+  said.queued(current, entry, message)
+}
+
+const readAttached = (entry: Entry, attachment: Fields, { current, notes }: Reading): void => {
+  const kind = `attachment ${String(attachment['type'])}`
+  const attached = attachedIn(entry.fields, attachment)
+  if ('leftOut' in attached) {
+    if (attached.isUnknown) notes.note('the model was shown more than the file records: see what is left out')
+    notes.leftOut(kind, attached.leftOut)
+    return pass(current, entry.fields)
+  }
+  const message = { ...attached.message, messageId: placeOf(entry).ref }
+  const problem = messageProblem(message)
+  if (problem !== undefined) {
+    notes.bad(entry.line, problem)
+    return pass(current, entry.fields)
+  }
+  if (attached.isInferred)
+    notes.note('attachments show what the file records of them, without the words of the client around it')
+  notes.mapped(kind)
+  said.remark(current, entry, message)
+}

@@ -1,0 +1,60 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { badLineOf } from './bad-line.ts'
+import type { DocumentFormat } from './format.ts'
+import { type Draft, entriesOfList } from './messages.ts'
+import type { ConversationPlan } from './plan.ts'
+import type { Shelf } from './shelf.ts'
+import { type Fields, isFields } from '../../events/json.ts'
+import { type Line, type LineReader, type Notes, parseJson, valuesOf, valuesOfLine } from './source.ts'
+
+/**
+ * The conversations of a JSON document (a list of messages, one object, or a list of objects) or of JSONL, an object per line. JSONL is
+ * read line by line; a document is held in memory.
+ */
+export const documents =
+  ({ parse }: DocumentFormat) =>
+  (notes: Notes, shelf: Shelf): LineReader<readonly ConversationPlan[]> => {
+    const plans: ConversationPlan[] = []
+    const held: Line[] = []
+    let isLines: boolean | undefined
+
+    const add = (drafts: readonly Draft[]): void => {
+      for (const draft of drafts) for (const plan of parse(draft, notes, shelf)) plans.push(plan)
+    }
+    const readLine = (line: Line): void => {
+      for (const value of valuesOfLine(line, notes)) add(draftsOf(value, line.line, notes))
+    }
+    const read = (line: Line): void => {
+      if (isLines === undefined && line.text.trim() !== '') isLines = hasConversation(line.text)
+      if (isLines === true) readLine(line)
+      else held.push(line)
+    }
+    const finish = (): readonly ConversationPlan[] => {
+      const text = textOf(held)
+      if (isLines !== true && text.trim() !== '') {
+        const parsed = parseJson(text)
+        if (E.isRight(parsed)) add(draftsOf(parsed.right, 1, notes))
+        else if (held.some((line) => hasConversation(line.text))) for (const line of held) readLine(line)
+        else notes.bad(badLineOf(text, parsed.left), `not JSON (${parsed.left})`)
+      }
+      return plans
+    }
+    return { read, finish }
+  }
+
+/** The text of these lines. */
+export const textOf = (lines: readonly Line[]): string => lines.map(({ text }) => text).join('\n')
+
+const messagesIn = (owner: Fields): unknown => owner['messages'] ?? owner['traj']
+const hasMessages = (value: unknown): value is Fields => isFields(value) && Array.isArray(messagesIn(value))
+
+/** Whether a line contains a whole conversation, which no line of a longer document does. */
+const hasConversation = (text: string): boolean => valuesOf(text).values.some(hasMessages)
+
+const draftsOf = (document: unknown, line: number, notes: Notes): readonly Draft[] => {
+  const owners: readonly unknown[] = Array.isArray(document) ? document : [document]
+  const found = owners.filter(hasMessages)
+  if (found.length > 0)
+    return found.map((owner) => ({ owner, messages: entriesOfList(messagesIn(owner), line, notes) }))
+  return Array.isArray(document) ? [{ owner: {}, messages: entriesOfList(document, line, notes) }] : []
+}

@@ -1,0 +1,189 @@
+import { aStore } from './errors.ts'
+import { type Fields, isFields } from '../../events/json.ts'
+import { hasAll } from './format.ts'
+
+/** A program's format that is known by name only. */
+interface Foreign {
+  /** What a file of it is: "a Codex rollout". */
+  readonly name: string
+  /** Whether an object shows it: a line, a document, an element of a list, or a message of any of these. */
+  readonly shows: (fields: Fields) => boolean
+  /** Whether a supported format of lines would take it for its own: it is tried before those. */
+  readonly isAlike?: true
+}
+
+const rollout = new Set<unknown>(['session_meta', 'response_item', 'event_msg', 'turn_context', 'compacted'])
+const responseItems = new Set<unknown>([
+  'function_call',
+  'function_call_output',
+  'custom_tool_call',
+  'custom_tool_call_output',
+])
+const kimiMarks = new Set<unknown>(['_checkpoint', '_usage', '_system_prompt'])
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+const beginsWith = (value: unknown, beginning: string): boolean =>
+  isText(value) && value.startsWith(beginning)
+const objectsIn = (list: unknown): readonly Fields[] => (Array.isArray(list) ? list.filter(isFields) : [])
+const areLists = (...values: readonly unknown[]): boolean => values.every(Array.isArray)
+const hasTyped = (list: unknown, ...types: readonly unknown[]): boolean =>
+  objectsIn(list).some(({ type }) => types.includes(type))
+
+/** The messages of pi, which look the same, have a time of their own inside. */
+const isDroidMessage = ({ type, id, message }: Fields): boolean =>
+  type === 'message' &&
+  isText(id) &&
+  isFields(message) &&
+  isText(message['role']) &&
+  !hasAll(message, 'timestamp')
+
+/** In the order in which they are tried: what is more special comes first. */
+const foreign: readonly Foreign[] = [
+  {
+    name: 'a Codex rollout',
+    shows: (fields) =>
+      (rollout.has(fields['type']) && hasAll(fields, 'payload')) ||
+      hasAll(fields, 'record_type') ||
+      hasAll(fields, 'id', 'instructions', 'git'),
+  },
+  {
+    name: 'the output of codex exec',
+    shows: ({ type, thread_id, item }) =>
+      (type === 'thread.started' && isText(thread_id)) || (beginsWith(type, 'item.') && isFields(item)),
+  },
+  {
+    name: 'a Gemini CLI session',
+    isAlike: true,
+    shows: (fields) =>
+      hasAll(fields, 'sessionId', 'projectHash') ||
+      (hasAll(fields, 'sessionId', 'messageId', 'type') && isText(fields['message'])),
+  },
+  {
+    name: 'a Qwen Code session',
+    isAlike: true,
+    shows: ({ sessionId, uuid, message }) =>
+      isText(sessionId) && isText(uuid) && isFields(message) && Array.isArray(message['parts']),
+  },
+  {
+    name: 'a Factory Droid session',
+    isAlike: true,
+    shows: (fields) =>
+      (fields['type'] === 'session_start' && hasAll(fields, 'id')) ||
+      (fields['type'] === 'compaction_state' && hasAll(fields, 'summaryText')) ||
+      isDroidMessage(fields),
+  },
+  { name: 'an Entire transcript', shows: (fields) => hasAll(fields, 'v', 'agent', 'cli_version', 'type') },
+  { name: 'Claude Code’s list of prompts', shows: (fields) => hasAll(fields, 'display', 'pastedContents') },
+  {
+    name: 'Claude Code’s stream-json output',
+    shows: (fields) =>
+      hasAll(fields, 'session_id', 'type') &&
+      (fields['type'] === 'system' || hasAll(fields, 'parent_tool_use_id')),
+  },
+  { name: 'a Goose session', shows: (fields) => hasAll(fields, 'working_dir', 'message_count') },
+  {
+    name: 'a Cursor transcript',
+    shows: ({ role, message, type, content }) =>
+      isText(role) && isFields(message) && type === undefined && content === undefined,
+  },
+  { name: 'a Cursor composer', shows: (fields) => hasAll(fields, 'composerId', 'conversationMap') },
+  {
+    name: 'a Copilot CLI session',
+    shows: ({ type, data }) => beginsWith(type, 'session.') && data !== undefined,
+  },
+  {
+    name: 'a Copilot chat',
+    shows: ({ requests, responderUsername, kind, v, k }) =>
+      (requests !== undefined && responderUsername !== undefined) ||
+      (typeof kind === 'number' && (Array.isArray(k) || (isFields(v) && Array.isArray(v['requests'])))),
+  },
+  { name: 'a ChatGPT export', shows: (fields) => hasAll(fields, 'mapping', 'current_node') },
+  { name: 'a Claude.ai export', shows: (fields) => hasAll(fields, 'chat_messages') },
+  {
+    name: 'what Cline or Roo Code shows its user (the conversation is in api_conversation_history.json next to it)',
+    shows: ({ type, say, ask }) =>
+      (type === 'say' && say !== undefined) || (type === 'ask' && ask !== undefined),
+  },
+  { name: 'an OpenCode session', shows: ({ info, parts }) => isFields(info) && Array.isArray(parts) },
+  {
+    name: 'a part of an OpenCode session (export the whole one with opencode export)',
+    shows: ({ id, sessionID }) => isText(sessionID) && (beginsWith(id, 'msg_') || beginsWith(id, 'prt_')),
+  },
+  {
+    name: 'a list of messages of the AI SDK',
+    shows: ({ role, parts, content }) =>
+      isText(role) &&
+      (objectsIn(parts).some(({ type }) => isText(type)) ||
+        objectsIn(content).some(
+          ({ type, toolCallId }) => (type === 'tool-call' || type === 'tool-result') && isText(toolCallId),
+        )),
+  },
+  {
+    name: 'a Gemini conversation',
+    shows: ({ role, parts, contents }) => (isText(role) && Array.isArray(parts)) || Array.isArray(contents),
+  },
+  { name: 'an ATIF trajectory', shows: (fields) => beginsWith(fields['schema_version'], 'ATIF-') },
+  { name: 'a SWE-agent trajectory', shows: ({ trajectory, history }) => areLists(trajectory, history) },
+  { name: 'the results of tau2-bench', shows: ({ simulations, tasks }) => areLists(simulations, tasks) },
+  {
+    name: 'an OpenHands session',
+    shows: ({ source, action, args, observation, content, kind }) =>
+      isText(source) &&
+      ((isText(action) && args !== undefined) ||
+        (isText(observation) && content !== undefined) ||
+        (isText(kind) && kind.endsWith('Event'))),
+  },
+  {
+    name: 'a LangGraph state',
+    shows: ({ values }) => isFields(values) && Array.isArray(values['messages']),
+  },
+  {
+    name: 'a list of LangChain messages',
+    shows: ({ lc, type, role, kwargs, data, content }) =>
+      (lc === 1 && isFields(kwargs)) ||
+      ((type === 'human' || type === 'ai') &&
+        role === undefined &&
+        (isText(content) || Array.isArray(content) || (isFields(data) && hasAll(data, 'content')))),
+  },
+  { name: 'a Letta agent', shows: ({ agents, blocks }) => areLists(agents, blocks) },
+  {
+    name: 'an Amp thread',
+    shows: ({ v, messages }) =>
+      typeof v === 'number' && objectsIn(messages).some((message) => hasAll(message, 'role', 'messageId')),
+  },
+  { name: 'the context of a Kimi session', shows: (fields) => kimiMarks.has(fields['role']) },
+  {
+    name: 'a conversation of the OpenAI Responses API',
+    shows: ({ object, type, call_id, content, input }) =>
+      object === 'response' ||
+      (responseItems.has(type) && isText(call_id)) ||
+      hasTyped(content, 'input_text', 'output_text', 'input_image') ||
+      objectsIn(input).some((item) => hasAll(item, 'role', 'content') || responseItems.has(item['type'])),
+  },
+  { name: 'a ShareGPT list', shows: (fields) => Array.isArray(fields['conversations']) },
+]
+
+const alike = foreign.filter(({ isAlike }) => isAlike)
+
+/** The known but unsupported format of a line that a supported format of lines would take for its own. */
+export const alikeIn = (fields: Fields): string | undefined => alike.find(({ shows }) => shows(fields))?.name
+
+/** The known but unsupported format of a line or a document. */
+export const foreignIn = (value: unknown): string | undefined => {
+  const owners = objectsIn(Array.isArray(value) ? value : [value])
+  const all = [...owners, ...owners.flatMap(({ messages }) => objectsIn(messages))]
+  return foreign.find(({ shows }) => all.some(shows))?.name
+}
+
+// The application id in the header of an SQLite file.
+const storeMark = 'PALI'
+
+/** The known but unsupported format of a text that is not JSON. */
+export const foreignText = (text: string): string | undefined =>
+  /^\s*# aider chat started at/.test(text)
+    ? 'an aider chat'
+    : text.startsWith('SQLite format 3')
+      ? text.slice(0, 100).includes(storeMark)
+        ? aStore
+        : 'a SQLite database'
+      : undefined

@@ -1,0 +1,89 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { Block } from '../../events/blocks.ts'
+import { check } from '../../events/check.ts'
+import { type Configuration, dataSchemas, type Role } from '../../events/events.ts'
+import type { ConversationPlan, Step } from './plan.ts'
+import type { List, Shelf } from './shelf.ts'
+import { stepsOn } from './steps.ts'
+import { type Fields, isFields } from '../../events/json.ts'
+import { digest, type Entry, idOf, messageProblem, type Notes, stringOf } from './source.ts'
+
+/** The blocks of a content: a string is one text block. Anything but a list is passed on, and will be reported as a bad line. */
+export const blocksOf = (content: unknown): readonly Block[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : (content as readonly Block[])
+
+/** Reports the fields that a message cannot have. */
+export const leaveOutFields = (fields: Fields, known: ReadonlySet<string>, notes: Notes): void => {
+  for (const field of Object.keys(fields))
+    if (!known.has(field)) notes.leftOut(`field ${field}`, 'messages have no such field')
+}
+
+/** A conversation of a JSON file, before it has an id. */
+export interface Draft {
+  /** The object that holds the conversation, empty if the file is just a list of messages. */
+  readonly owner: Fields
+  readonly messages: readonly Entry[]
+}
+
+/** The other fields of the object that has the messages, without the `known` ones. */
+export const parametersOf = (owner: Fields, known: readonly string[]): Configuration['parameters'] => {
+  const rest = Object.entries(owner).filter(([field]) => !known.includes(field))
+  return rest.length > 0 ? Object.fromEntries(rest) : undefined
+}
+
+/** A message of a list as the model saw it. */
+export interface Said {
+  readonly role: Role
+  readonly content: readonly Block[]
+}
+
+/** A message with its place in the file; `kind` is the file's word for it. */
+export interface Listed {
+  readonly line: number
+  readonly kind: string
+  readonly said: Said
+}
+
+/** The steps of a list of messages: the configuration first, if there is one, then the messages. */
+export const listSteps = (
+  configuration: Configuration,
+  messages: readonly Listed[],
+  { notes, shelf }: { readonly notes: Notes; readonly shelf: Shelf },
+): List<Step> => {
+  const steps = stepsOn(shelf)
+  const wrong = check(dataSchemas.Configured, configuration)
+  if (E.isLeft(wrong)) notes.bad(1, `configuration: ${wrong.left.message}`)
+  else if (Object.keys(configuration).length > 0) {
+    notes.mapped('configuration')
+    steps.add({ type: 'configure', ref: `configuration-${digest(configuration)}`, configuration })
+  }
+  for (const [index, { line, kind, said }] of messages.entries()) {
+    const problem = messageProblem(said)
+    if (problem !== undefined) notes.bad(line, `message ${index}: ${problem}`)
+    else {
+      notes.mapped(`message ${kind}`)
+      // An index alone would take another conversation's message, imported under the same id, for this one.
+      steps.add({ type: 'message', ref: `${index}-${digest(said)}`, message: said })
+    }
+  }
+  return steps.list()
+}
+
+/** A plan with the id in the file, or one made of its content. Conversations with the same content are numbered. */
+export const planOf = (format: string, { owner }: Draft, steps: List<Step>): readonly ConversationPlan[] => {
+  if (steps.length === 0) return []
+  const given = ['id', 'session_id', 'conversation_id'].map((field) => stringOf(owner[field]))
+  const id =
+    given.find((each) => each !== undefined) ?? `${format}-${digest(Array.from(steps, ({ ref }) => ref))}`
+  return [{ id: idOf(id), steps }]
+}
+
+/** The objects of a list, each with its line. */
+export const entriesOfList = (list: unknown, line: number, notes: Notes): readonly Entry[] => {
+  if (!Array.isArray(list)) return []
+  return list.flatMap((fields: unknown, index) => {
+    if (isFields(fields)) return [{ line, fields }]
+    notes.bad(line, `message ${index} is not an object`)
+    return []
+  })
+}

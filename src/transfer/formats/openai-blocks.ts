@@ -1,0 +1,63 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { type AnyBlock, type Block, unknownBlock } from '../../events/blocks.ts'
+import { type Fields, isFields } from '../../events/json.ts'
+import { parseJson, stringOf } from './source.ts'
+
+/** The blocks of a message's content: a string, a list of parts, or nothing. An unknown part is kept as it is. */
+export const blocksOfParts = (content: unknown): readonly Block[] => {
+  if (content === null || content === undefined || content === '') return []
+  if (typeof content === 'string') return [{ type: 'text', text: content }]
+  return Array.isArray(content)
+    ? content.map((part) => blockOf(part as AnyBlock))
+    : (content as readonly Block[])
+}
+
+const blockOf = (part: AnyBlock): Block => {
+  if (!isFields(part) || part.type !== 'image_url') return unknownBlock(part)
+  const { image_url: image } = part
+  const url = stringOf(isFields(image) ? image['url'] : image) ?? ''
+  const data = /^data:([^;,]+);base64,(.*)$/s.exec(url)
+  return data?.[1] !== undefined && data[2] !== undefined
+    ? { type: 'image', source: { type: 'base64', media_type: data[1], data: data[2] } }
+    : { type: 'image', source: { type: 'url', url } }
+}
+
+/** The tool calls of an assistant message; one without an id gets one from its place. */
+export const callsOf = (
+  { tool_calls: calls, function_call: legacy }: Fields,
+  index: number,
+): readonly Block[] => {
+  const list: readonly unknown[] = Array.isArray(calls) ? calls : []
+  const all = isFields(legacy) ? [...list, { function: legacy }] : list
+  return all.filter(isFields).map((call, place): Block => {
+    const made = isFields(call['function'])
+      ? call['function']
+      : isFields(call['custom'])
+        ? call['custom']
+        : {}
+    return unknownBlock({
+      type: 'tool_use',
+      id: stringOf(call['id']) ?? `call_${index}${place === 0 ? '' : `_${place}`}`,
+      name: made['name'],
+      input: made['input'] ?? inputOf(made['arguments']),
+    })
+  })
+}
+
+/** The arguments as JSON; if the model wrote invalid JSON, as text. */
+const inputOf = (text: unknown): unknown => {
+  if (typeof text !== 'string') return text ?? {}
+  if (text.trim() === '') return {}
+  const parsed = parseJson(text)
+  return E.isRight(parsed) ? parsed.right : text
+}
+
+/** A tool or legacy function in the Messages API's terms. */
+export const toolOf = (tool: Fields): Fields => {
+  const { function: definition } = tool
+  const made = isFields(definition) ? definition : tool
+  const { parameters, ...rest } = made
+  return parameters === undefined && made === tool
+    ? tool
+    : { ...rest, input_schema: parameters ?? { type: 'object' } }
+}

@@ -1,0 +1,181 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { decode, hashOf, type StoredEvent } from '../../events/codec.ts'
+import type { ConversationEvent } from '../../events/events.ts'
+import { conversationIdSchema, notesStreamOf, streamOf } from '../../events/ids.ts'
+import { isNoteType, noteCodec, type NoteEvent } from '../../events/notes.ts'
+import { hasAll, type LineFormat } from './format.ts'
+import type { StoredConversation } from './plan.ts'
+import { listOn, type Shelf } from './shelf.ts'
+import { entriesIn, type Entry, type Line, type LineReader, type Notes, stringOf } from './source.ts'
+
+interface Chain {
+  readonly id: string
+  /** Where its events are. */
+  readonly places: number[]
+  hash: string
+  /** Position of the first event; a fork's comes after its parent's. */
+  readonly start: number
+  readonly parent: { readonly conversation: string; readonly position: number } | undefined
+}
+
+/** The notes of a conversation. */
+interface NoteChain {
+  readonly places: number[]
+  hash: string | null
+}
+
+/** What `palimpsest export` writes (write-palimpsest.ts). */
+export const palimpsest: LineFormat<readonly StoredConversation[]> = {
+  name: 'palimpsest',
+  recognises: (fields) => hasAll(fields, 'conversation', 'revision', 'id', 'type', 'data', 'metadata'),
+  read: (notes, shelf) => readPalimpsest(notes, shelf),
+}
+
+/**
+ * Palimpsest's own JSONL: an event per line, `{conversation, revision, id, type, data, metadata}`, by revision within each conversation.
+ * Every event is decoded and every link of the hash chain is checked. An event that does not follow the one before it is a bad line.
+ */
+const readPalimpsest = (notes: Notes, shelf: Shelf): LineReader<readonly StoredConversation[]> => {
+  const chains = new Map<string, Chain>()
+  const beside = new Map<string, NoteChain>()
+  const read = (line: Line): void => {
+    for (const entry of entriesIn(line, notes)) {
+      const isNote = isNoteType(String(entry.fields['type']))
+      const added = isNote ? followNote(entry, chains, beside, shelf) : follow(entry, chains, shelf)
+      if (E.isLeft(added)) notes.bad(entry.line, added.left)
+      else notes.mapped(added.right.type)
+    }
+  }
+  const finish = (): readonly StoredConversation[] =>
+    inOrder(chains).map(({ id, places }) => ({
+      id,
+      events: listOn(places, readerOf(shelf)),
+      notes: listOn(beside.get(id)?.places ?? [], readerOf(shelf)),
+    }))
+  return { read, finish }
+}
+
+const readerOf =
+  (shelf: Shelf) =>
+  (place: number): StoredEvent =>
+    shelf.get(place) as StoredEvent
+
+const follow = (
+  { fields }: Entry,
+  chains: Map<string, Chain>,
+  shelf: Shelf,
+): E.Either<string, ConversationEvent> => {
+  const placed = placedIn(fields)
+  if (E.isLeft(placed)) return placed
+  const { conversation, revision, stored } = placed.right
+  const { type, data } = fields
+  const chain = chains.get(conversation)
+  const expected = chain?.places.length ?? 0
+  if (revision !== expected)
+    return E.left(`revision ${String(revision)} of ${conversation}, where revision ${expected} must follow`)
+  const start = chain?.start ?? startOf(data, type)
+  const decoded = decode(stored, { stream: streamOf(conversation), revision, position: start + revision })
+  if (E.isLeft(decoded)) return E.left(decoded.left.message)
+  const event = decoded.right
+  const prev = revision > 0 ? chain?.hash : event.type === 'Forked' ? forkPrev(event, chains, shelf) : null
+  if (event.metadata.prev !== prev)
+    return E.left(
+      `the hash chain of ${conversation} breaks at revision ${revision}: an event was changed or is missing`,
+    )
+  const grown = chain ?? { id: conversation, places: [], hash: '', start, parent: parentOf(event) }
+  grown.places.push(shelf.put(stored))
+  grown.hash = hashOf(stored)
+  chains.set(conversation, grown)
+  return decoded
+}
+
+/** The event of a line, before it is known to follow another. */
+interface Placed {
+  readonly conversation: string
+  readonly revision: unknown
+  readonly stored: StoredEvent
+}
+
+const placedIn = (fields: Entry['fields']): E.Either<string, Placed> => {
+  const { conversation, revision, id, type, data, metadata } = fields
+  if (typeof conversation !== 'string' || !conversationIdSchema.safeParse(conversation).success)
+    return E.left('"conversation" is not a conversation id')
+  if (stringOf(id) === undefined || stringOf(type) === undefined)
+    return E.left('an event needs "id" and "type"')
+  const stored = {
+    id: String(id),
+    type: String(type),
+    data: JSON.stringify(data ?? null),
+    metadata: JSON.stringify(metadata ?? null),
+  }
+  return E.right({ conversation, revision, stored })
+}
+
+/** Notes of a conversation follow its events. */
+const followNote = (
+  { fields }: Entry,
+  chains: ReadonlyMap<string, Chain>,
+  beside: Map<string, NoteChain>,
+  shelf: Shelf,
+): E.Either<string, NoteEvent> => {
+  const placed = placedIn(fields)
+  if (E.isLeft(placed)) return placed
+  const { conversation, revision, stored } = placed.right
+  if (!chains.has(conversation))
+    return E.left(`a note beside ${conversation}, whose events must come before it`)
+  const chain = beside.get(conversation) ?? { places: [], hash: null }
+  const expected = chain.places.length
+  if (revision !== expected)
+    return E.left(`note ${String(revision)} of ${conversation}, where note ${expected} must follow`)
+  const decoded = noteCodec.decode(stored, { stream: notesStreamOf(conversation), revision: expected })
+  if (E.isLeft(decoded)) return E.left(decoded.left.message)
+  if (decoded.right.metadata.prev !== chain.hash)
+    return E.left(`the notes of ${conversation} break at revision ${expected}: one was changed or is missing`)
+  chain.places.push(shelf.put(stored))
+  chain.hash = hashOf(stored)
+  beside.set(conversation, chain)
+  return decoded
+}
+
+const startOf = (data: unknown, type: unknown): number => {
+  const from =
+    type === 'Forked' ? (data as { readonly from?: { readonly position?: unknown } } | null)?.from : undefined
+  return typeof from?.position === 'number' ? from.position + 1 : 0
+}
+
+const parentOf = (event: ConversationEvent): Chain['parent'] =>
+  event.type === 'Forked' ? event.data.from : undefined
+
+/** The hash that a fork must name: that of its parent's event if it is already in the file, else the one it names. */
+const forkPrev = (
+  { data: { from } }: ConversationEvent<'Forked'>,
+  chains: ReadonlyMap<string, Chain>,
+  shelf: Shelf,
+): string => {
+  let chain = chains.get(from.conversation)
+  while (chain && chain.start > from.position) {
+    const older: Chain | undefined = chains.get(chain.parent?.conversation ?? '')
+    // Forks that claim to be each other's parents have no event.
+    chain = older && older.start < chain.start ? older : undefined
+  }
+  const place = chain?.places[from.position - chain.start]
+  return place === undefined ? from.hash : hashOf(readerOf(shelf)(place))
+}
+
+/** Parents before their forks. */
+const inOrder = (chains: ReadonlyMap<string, Chain>): readonly Chain[] => {
+  const depth = (chain: Chain): number => {
+    let steps = 0
+    const seen = new Set<string>()
+    for (
+      let each = chain.parent;
+      each && !seen.has(each.conversation);
+      each = chains.get(each.conversation)?.parent
+    ) {
+      seen.add(each.conversation)
+      steps++
+    }
+    return steps
+  }
+  return [...chains.values()].toSorted((a, b) => depth(a) - depth(b))
+}

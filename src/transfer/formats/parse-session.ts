@@ -1,0 +1,189 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { check } from '../../events/check.ts'
+import { invalidInput } from '../../events/errors.ts'
+import { conversationIdSchema } from '../../events/ids.ts'
+import { textOf } from './documents.ts'
+import { readers } from './built-in.ts'
+import { badLine, emptyFile, type ImportError } from './errors.ts'
+import { palimpsest } from './palimpsest.ts'
+import type {
+  ConversationPlan,
+  Format,
+  ImportPlan,
+  PlannedNote,
+  Step,
+  StoredConversation,
+  StoredImport,
+} from './plan.ts'
+import { recogniseLine, recogniseText } from './recognise.ts'
+import { formatNames, ownFormats, type SessionFormat } from './registry.ts'
+import { memoryShelf, type Shelf } from './shelf.ts'
+import { idOf, type Line, type LineReader, linesOf, type Notes, takeNotes } from './source.ts'
+
+/** How a session file is read. */
+export interface SessionOptions {
+  /** Its name, for messages. */
+  readonly file: string
+  /** Default: by content. */
+  readonly format?: Format | undefined
+  /** The conversation's id; the second and later ones of a file get `-2`, `-3` appended. Default: the id in the file, or one made of the content. */
+  readonly id?: string | undefined
+  /** Skip lines that cannot be read, and list them in the report. Default false: the first one is an error. */
+  readonly skipBadLines?: boolean | undefined
+}
+
+export interface SessionFile extends SessionOptions {
+  readonly text: string
+}
+
+type Result = E.Either<ImportError, ImportPlan | StoredImport>
+
+/**
+ * Reads a session of another program, or of this one: the steps that import it, and a report on every entry. Writes nothing.
+ *
+ * Errors: `UnknownFormat`, `UnsupportedFormat`; `BadLine` for a torn or malformed line; `InvalidInput` for an invalid `id`, or one that
+ * would rename one of several stored conversations.
+ */
+export const parseSession = ({ text, ...options }: SessionFile): Result => {
+  const reader = sessionReader(options, takeNotes())
+  for (const line of linesOf(text)) reader.read(line)
+  return reader.finish()
+}
+
+/** As `parseSession`, line by line. Lines are kept in memory until the format is known, and those of a JSON document to the end. */
+export const sessionReader = (
+  { file, format, id, skipBadLines = false }: SessionOptions,
+  notes: Notes,
+  shelf: Shelf = memoryShelf(),
+): LineReader<Result> => {
+  const checked = id === undefined ? E.right(id) : check(conversationIdSchema, id)
+  let failure: ImportError | undefined = E.isLeft(checked)
+    ? invalidInput('id', checked.left.message)
+    : undefined
+  let reader = format && readerOf(format, notes, shelf)
+  let held: Line[] = []
+  let looked = 0
+  // Over several lines. Its messages may be one a line, and show less than the whole.
+  let isDocument = false
+
+  const begin = (told: E.Either<ImportError, Format>): void => {
+    if (E.isLeft(told)) {
+      failure = { ...told.left, message: `${file}: ${told.left.message}` }
+      return
+    }
+    reader = readerOf(told.right, notes, shelf)
+    for (const line of held) reader.plan.read(line)
+    held = []
+  }
+  const read = (given: Line): void => {
+    const line = given.line === 1 ? { ...given, text: given.text.replace(/^\uFEFF/, '') } : given
+    if (failure) return
+    if (reader) return reader.plan.read(line)
+    held.push(line)
+    if (line.text.trim() === '' || looked++ >= mostLooked) return
+    if (looked === 1) isDocument = /^\s*[[{]\s*$/.test(line.text)
+    const own = ownFormats()
+      .values()
+      .find(({ recognises }) => recognises(line.text))
+    const told = own ? E.right(own.name) : isDocument ? undefined : recogniseLine(line.text)
+    if (told) begin(told)
+  }
+  const finish = (): Result => {
+    if (!reader && !failure) begin(recogniseText(textOf(held)))
+    if (failure || !reader) return E.left(failure ?? emptyFile)
+    const plan = reader.finish(id)
+    const report = notes.report()
+    const [bad] = report.badLines
+    // A document that cannot be parsed has nothing after the bad line to continue with.
+    const isUnreadable = E.isRight(plan) && plan.right.conversations.length === 0
+    if (bad && (!skipBadLines || isUnreadable)) return E.left(badLine(file, bad.line, bad.problem))
+    return E.map((found: Unreported): ImportPlan | StoredImport => ({ ...found, report }))(plan)
+  }
+  return { read, finish }
+}
+
+/** How many lines are examined: not every line of a format shows which it is. */
+const mostLooked = 50
+
+type Unreported = Omit<ImportPlan, 'report'> | Omit<StoredImport, 'report'>
+interface FormatReader {
+  readonly plan: Pick<LineReader<unknown>, 'read'>
+  readonly finish: (id: string | undefined) => E.Either<ImportError, Unreported>
+}
+
+const readerOf = (format: Format, notes: Notes, shelf: Shelf): FormatReader => {
+  const own = ownFormats().get(format)
+  if (format === 'palimpsest') {
+    const stored = palimpsest.read(notes, shelf)
+    return { plan: stored, finish: (id) => storedUnder(id, stored.finish()) }
+  }
+  const begin = own ? () => ownReader(own, notes) : readers.get(format)
+  if (!begin) {
+    const unknown = invalidInput('format', `must be one of ${formatNames().join(', ')}`)
+    return { plan: { read: () => undefined }, finish: () => E.left(unknown) }
+  }
+  const plan = begin(notes, shelf)
+  return { plan, finish: (id) => E.right({ format, conversations: plansUnder(id, plan.finish()) }) }
+}
+
+/** Reads a file of a registered format, all of it in memory. */
+const ownReader = ({ parse }: SessionFormat, notes: Notes): LineReader<readonly ConversationPlan[]> => {
+  const held: Line[] = []
+  return {
+    read: (line) => held.push(line),
+    finish: () => parse(textOf(held), notes).map((plan) => ({ ...plan, id: idOf(plan.id) })),
+  }
+}
+
+const storedUnder = (
+  id: string | undefined,
+  stored: readonly StoredConversation[],
+): E.Either<ImportError, Unreported> => {
+  if (id !== undefined && stored.length > 1)
+    return E.left(
+      invalidInput(
+        'id',
+        `the file contains ${stored.length} conversations, which keep their ids: leave it out`,
+      ),
+    )
+  const conversations = id === undefined ? stored : stored.map((conversation) => ({ ...conversation, id }))
+  return E.right({ format: 'palimpsest', conversations })
+}
+
+const plansUnder = (
+  id: string | undefined,
+  plans: readonly ConversationPlan[],
+): readonly ConversationPlan[] => {
+  const taken = new Map<string, number>()
+  const renamed = new Map<string, string>()
+  // A plan without messages, which only sets a model, is not a conversation.
+  return plans
+    .filter(({ steps }) => hasSaid(steps))
+    .map((plan) => {
+      const wished = id ?? plan.id
+      const count = (taken.get(wished) ?? 0) + 1
+      taken.set(wished, count)
+      const given = count === 1 ? wished : `${wished.slice(0, 190)}-${count}`
+      if (!renamed.has(plan.id)) renamed.set(plan.id, given)
+      return { ...plan, id: given }
+    })
+    .map(({ notes, ...plan }) => ({
+      ...plan,
+      ...(notes && { notes: Array.from(notes, linkedUnder(renamed)) }),
+    }))
+}
+
+/** A note whose link, if it is one, names the other conversation of the file by its new id. */
+const linkedUnder =
+  (renamed: ReadonlyMap<string, string>) =>
+  (note: PlannedNote): PlannedNote => {
+    const conversation = note.type === 'Linked' ? renamed.get(note.data.conversation ?? '') : undefined
+    return note.type === 'Linked' && conversation !== undefined
+      ? { ...note, data: { ...note.data, conversation } }
+      : note
+  }
+
+const hasSaid = (steps: Iterable<Step>): boolean => {
+  for (const { type } of steps) if (type === 'message' || type === 'condense') return true
+  return false
+}

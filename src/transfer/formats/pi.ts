@@ -1,0 +1,223 @@
+import type { NewMessage } from '../../commands/command.ts'
+import type { Configuration } from '../../events/events.ts'
+import { blocksOf, branchMessage, compactionMessage, messageOf } from './pi-messages.ts'
+import { hasAll, type LineFormat, someHave } from './format.ts'
+import type { ConversationPlan, StepBody } from './plan.ts'
+import type { Shelf } from './shelf.ts'
+import { stepsOn } from './steps.ts'
+import { type Fields, isFields } from '../../events/json.ts'
+import {
+  digest,
+  entriesIn,
+  type Entry,
+  idOf,
+  type Line,
+  type LineReader,
+  messageProblem,
+  lostParent,
+  type Notes,
+  otherEntry,
+  placeIn,
+  sameEntry,
+  stringOf,
+  timeOf,
+} from './source.ts'
+
+/** An entry's place in the session's tree. In the early format, each entry follows the one before it. */
+interface Node {
+  readonly id: string
+  readonly index: number
+  readonly parent: Node | undefined
+  /** The last step on the path through this entry; undefined before the first. */
+  readonly step: string | undefined
+  readonly isMessage: boolean
+  readonly configuration: Configuration
+}
+
+/** What an entry becomes. */
+type Mapped = Extract<StepBody, { readonly type: 'message' | 'condense' | 'configure' }>
+
+/** Sessions of pi, recognised by the header; if that is torn, by a message without Claude Code's fields. */
+export const pi: LineFormat = {
+  name: 'pi',
+  recognises: (fields) =>
+    (fields['type'] === 'session' && hasAll(fields, 'id')) ||
+    (fields['type'] === 'message' &&
+      hasAll(fields, 'message', 'timestamp') &&
+      !someHave([fields], ['sessionId', 'parentUuid', 'leafUuid'])),
+  read: (notes, shelf) => readPi(notes, shelf),
+}
+
+/**
+ * pi's JSONL, both the early linear version and the later tree (`id`, `parentId`): a header, then messages, compactions and changes
+ * of model and thinking level.
+ */
+const readPi = (notes: Notes, shelf: Shelf): LineReader<readonly ConversationPlan[]> => {
+  const steps = stepsOn(shelf)
+  const nodes = new Map<string, Node>()
+  const order: Node[] = []
+  const said = new Map<string, string>()
+  const sessions = new Set<unknown>()
+  let session: Fields | undefined
+  let root: Node | undefined
+  let head: Node | undefined
+  let shown: string | undefined
+
+  let begin = ''
+  const read = (line: Line): void => {
+    if (begin.length < 4_096) begin += `${line.text}\n`
+    for (const entry of entriesIn(line, notes)) readEntry(entry)
+  }
+  const readEntry = (entry: Entry): void => {
+    const { fields } = entry
+    const index = order.length
+    const named = stringOf(fields['parentId'])
+    const parent = fields['parentId'] === null ? root : (nodes.get(named ?? '') ?? head)
+    if (named !== undefined && !nodes.has(named)) notes.note(lostParent)
+    const inherited = parent?.configuration ?? {}
+    const id = stringOf(fields['id']) ?? placeIn(entry)
+    let node: Node = { id, index, parent, step: parent?.step, isMessage: false, configuration: inherited }
+    if (fields['type'] === 'session') {
+      session ??= fields
+      sessions.add(fields['id'])
+      noteHeader(fields, notes)
+    } else if (nodes.has(id)) {
+      const isSame = said.get(id) === digest(fields)
+      notes.leftOut(String(fields['type']), isSame ? sameEntry : otherEntry)
+      return
+    }
+    const mapped = mapEntry(entry, node, { nodes, order, notes })
+    const time = timeOf(fields['timestamp'])
+    const timed = time === undefined ? {} : { time }
+    // Also before entries that are not messages: pi resumes the path of the last entry of any kind.
+    if (parent?.step !== shown)
+      steps.add({ type: 'rewind', ref: `${id}:rewind`, to: parent?.step ?? null, ...timed })
+    shown = parent?.step
+    if (mapped) {
+      steps.add({ ref: id, ...timed, ...mapped })
+      const configuration = mapped.type === 'configure' ? mapped.configuration : inherited
+      node = { ...node, step: id, isMessage: mapped.type === 'message', configuration }
+      shown = id
+    }
+    said.set(id, digest(fields))
+    if (fields['type'] === 'session') root ??= node
+    else nodes.set(id, node)
+    order.push(node)
+    head = node
+  }
+  const finish = (): readonly ConversationPlan[] => {
+    if (sessions.size > 1) notes.note(`the file holds ${sessions.size} sessions: they are one conversation`)
+    const id = stringOf(session?.['id']) ?? `pi-${digest(begin.slice(0, 4_096))}`
+    return steps.count() === 0 ? [] : [{ id: idOf(id), steps: steps.list() }]
+  }
+  return { read, finish }
+}
+
+const noteHeader = ({ branchedFrom, parentSession }: Fields, notes: Notes): void => {
+  const from = stringOf(branchedFrom) ?? stringOf(parentSession)
+  if (from !== undefined) notes.note(`the session was branched from ${from}`)
+}
+
+interface Context {
+  readonly nodes: ReadonlyMap<string, Node>
+  readonly order: readonly Node[]
+  readonly notes: Notes
+}
+
+const leftOut = new Map<unknown, string>([
+  ['custom', 'state of an extension; the model does not see it'],
+  ['label', 'a bookmark'],
+  ['session_info', 'a name of the session, for lists'],
+  ['ephemeral', 'context of a single request, which pi does not replay'],
+])
+
+const mapEntry = ({ line, fields }: Entry, node: Node, context: Context): Mapped | undefined => {
+  const { notes } = context
+  const type = String(fields['type'])
+  switch (type) {
+    case 'session':
+    case 'model_change':
+    case 'thinking_level_change':
+      return configure(type, fields, node.configuration, notes)
+    case 'message':
+      return isFields(fields['message'])
+        ? say(line, fields['message'], context)
+        : bad(line, 'a message entry without a message', notes)
+    case 'custom_message':
+      return check(line, { role: 'user', content: blocksOf(fields['content']) }, type, context)
+    case 'branch_summary':
+      return check(line, branchMessage(String(fields['summary'])), type, context)
+    case 'compaction':
+      return compact(fields, node, context)
+    default:
+      notes.leftOut(type, leftOut.get(type) ?? 'an unknown kind')
+      return undefined
+  }
+}
+
+const bad = (line: number, problem: string, notes: Notes): undefined => {
+  notes.bad(line, problem)
+  return undefined
+}
+
+const check = (line: number, message: NewMessage, kind: string, { notes }: Context): Mapped | undefined => {
+  const problem = messageProblem(message)
+  if (problem !== undefined) return bad(line, problem, notes)
+  notes.mapped(kind)
+  return { type: 'message', message }
+}
+
+const say = (line: number, message: Fields, context: Context): Mapped | undefined => {
+  const kind = `message ${String(message['role'])}`
+  const mapped = messageOf(message)
+  if ('message' in mapped) return check(line, mapped.message, kind, context)
+  context.notes.leftOut(kind, mapped.leftOut)
+  return undefined
+}
+
+const configure = (type: string, fields: Fields, now: Configuration, notes: Notes): Mapped | undefined => {
+  const { modelId, provider, thinkingLevel } = fields
+  const parameters = {
+    ...now.parameters,
+    ...(typeof provider === 'string' && { provider }),
+    ...(typeof thinkingLevel === 'string' && { thinkingLevel }),
+  }
+  const configuration = {
+    ...now,
+    ...(stringOf(modelId) !== undefined && { model: String(modelId) }),
+    ...(Object.keys(parameters).length > 0 && { parameters }),
+  }
+  notes.mapped(type)
+  // The later versions' header names no model.
+  const isSame = JSON.stringify(configuration) === JSON.stringify(now)
+  return type === 'session' && isSame ? undefined : { type: 'configure', configuration }
+}
+
+/** Hides what is shown before the first entry that pi kept; without such an entry, everything. */
+const compact = (fields: Fields, node: Node, { nodes, order, notes }: Context): Mapped | undefined => {
+  const { summary, tokensBefore, firstKeptEntryId, firstKeptEntryIndex } = fields
+  const path = pathTo(node.parent)
+  const kept = nodes.get(stringOf(firstKeptEntryId) ?? '') ?? order[Number(firstKeptEntryIndex)]
+  const isKept = kept !== undefined && path.includes(kept)
+  // Among them, a step that an earlier compaction hides means that compaction.
+  const hidden = path.filter(({ isMessage, index }) => isMessage && (!isKept || index < kept.index))
+  const [first, last] = [hidden[0], hidden.at(-1)]
+  if (!first || !last) {
+    notes.leftOut('compaction', 'it hides no message')
+    return undefined
+  }
+  notes.mapped('compaction')
+  return {
+    type: 'condense',
+    covers: { first: first.id, last: last.id },
+    summary: [compactionMessage(String(summary))],
+    method: 'client',
+    ...(typeof tokensBefore === 'number' && { origin: { usage: { tokens_before: tokensBefore } } }),
+  }
+}
+
+const pathTo = (node: Node | undefined): readonly Node[] => {
+  const path: Node[] = []
+  for (let each = node; each; each = each.parent) path.push(each)
+  return path.toReversed()
+}

@@ -1,0 +1,184 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { withoutSecretParameters } from '../../commands/configure.ts'
+import { type ConversationEvent, type Event, START } from '../../events/events.ts'
+import { lastOf, type Log, parent, resolve } from '../../projections/path.ts'
+import { sliceLength } from '../../projections/slices.ts'
+import { hasChanged, type ImportError, importDiverged } from './errors.ts'
+import type { ConversationPlan, Format, Step } from './plan.ts'
+import { stage } from './stage.ts'
+import { markerOf, type Place, type Planned, type StepOf } from './plan-markers.ts'
+import type { Slices } from '../../projections/slices.ts'
+import { blocksOf } from './steps.ts'
+
+/** An event to append, with its own command id. */
+export interface PlannedEvent {
+  readonly event: Event
+  readonly commandId: string
+  /** ISO 8601, UTC: when the file says it happened. */
+  readonly time?: string
+}
+
+/**
+ * The events that a plan's steps add to a conversation, in order.
+ *
+ * A step that is already in the log (by its command id, `import:<format>:<ref>`) adds nothing: the same file adds no event a second
+ * time, a file that has grown adds what is new. If the last message of an earlier import was recorded only in part, the conversation is
+ * rewound to before it and continues with the whole message. If the file now has an entry before those it had (written late, or left out
+ * by an earlier version of the importer), the conversation is rewound to there, and the entries after it are imported again.
+ * The import records what happened: a slice that separates a call from its result is not refused.
+ *
+ * @param log the whole lineage of the conversation, from its first event; empty if it is not in the store
+ * @returns events for the positions from `log.length`
+ * Errors: `ImportDiverged` if something else was said or rewound after what the log has of the file, or a marker's slice is no
+ * longer shown.
+ */
+export const planEvents = (
+  plan: ConversationPlan,
+  format: Format,
+  log: Log,
+): E.Either<ImportError, readonly PlannedEvent[]> => {
+  const planned: PlannedEvent[] = []
+  const slices = planning(plan, format, log)
+  for (;;) {
+    const { done, value } = slices.next()
+    if (done === true) return E.map(() => planned)(value)
+    if (value) planned.push(value)
+  }
+}
+
+/** The planned events, one by one; yields nothing where others can run in between. */
+export type Planning = Generator<PlannedEvent | void, E.Either<ImportError, void>>
+
+/** `planEvents`, one by one: they need not all be in memory. */
+export function* planning(
+  { id, steps, withdrawn = [] }: ConversationPlan,
+  format: Format,
+  log: Log,
+): Planning {
+  const known = new Map<string, number>()
+  for (const { metadata, position } of log) {
+    if ((position + 1) % sliceLength === 0) yield
+    known.set(metadata.commandId, position)
+  }
+  const positions = new Map<string, number>()
+  const current = stage(log)
+  /** The step of each event that is planned. */
+  const stepOf: number[] = []
+  /** Position of the last step that is in the log. */
+  let lastKnown: number = START
+  // Of the command ids of steps that are imported again.
+  let suffix = ''
+  const idOf = (ref: string): string => `import:${format}:${ref}${suffix}`
+  const add = (index: number, event: Event, commandId: string, time: string | undefined): PlannedEvent => {
+    current.add(event)
+    stepOf.push(index)
+    return { event, commandId, ...(time !== undefined && { time }) }
+  }
+  const eventAt = (position: number): ConversationEvent | undefined => {
+    const event = current.events[position]
+    const step = event?.type === 'MessageAppended' ? steps.at(stepOf[position - log.length] ?? -1) : undefined
+    return event && position >= log.length && step?.type === 'message'
+      ? { ...event, ...eventOfMessage(step) }
+      : event
+  }
+
+  let index = -1
+  for (const step of steps) {
+    index++
+    let position = known.get(idOf(step.ref))
+    if (position !== undefined && isPartOf(current.events[position], step)) {
+      suffix = `~${step.ref}.${step.message.content.length}`
+      const before = { type: 'Rewound', data: { to: parent(current.events, position) } } as const
+      position = known.get(idOf(step.ref))
+      if (position === undefined) yield add(index, before, idOf(`${step.ref}:again`), step.time)
+    }
+    if (position === undefined && stepOf.length === 0 && !(yield* follows(log, lastKnown))) {
+      const refs = yield* refsOf(steps, withdrawn)
+      if (!(yield* areOf(log, lastKnown + 1, { format, refs }))) return E.left(hasChanged(id, step.ref))
+      suffix += `~${step.ref}`
+      position = known.get(idOf(step.ref))
+      const before = { type: 'Rewound', data: { to: lastKnown } } as const
+      if (position === undefined) yield add(index, before, idOf(`${step.ref}:again`), step.time)
+    }
+    if (position === undefined) {
+      const event = yield* eventOf(step, { current, positions, eventAt, id })
+      if (E.isLeft(event)) return event
+      yield add(index, event.right, idOf(step.ref), step.time)
+    } else yield
+    lastKnown = position ?? lastKnown
+    positions.set(step.ref, position ?? lastOf(current.events))
+  }
+  return E.right(undefined)
+}
+
+/**
+ * Whether the rest of a file follows on what the conversation has of it: nothing was said or rewound since. Markers and configurations in
+ * between do not matter.
+ */
+function* follows(log: Log, lastKnown: number): Slices<boolean> {
+  const from = resolve(log, lastKnown)
+  let looked = 0
+  for (let at = resolve(log, lastOf(log)); at !== from; at = parent(log, at)) {
+    const event = log[at]
+    if (!event || event.type === 'MessageAppended' || event.type === 'Forked') return false
+    if (++looked % sliceLength === 0) yield
+  }
+  return true
+}
+
+function* refsOf(steps: Iterable<Step>, withdrawn: readonly string[]): Slices<ReadonlySet<string>> {
+  const refs = new Set(withdrawn)
+  for (const { ref } of steps) {
+    refs.add(ref)
+    yield
+  }
+  return refs
+}
+
+/** Whether an import wrote all events from a position, from entries that the file still has. */
+function* areOf(
+  log: Log,
+  from: number,
+  { format, refs }: { readonly format: string; readonly refs: ReadonlySet<string> },
+): Slices<boolean> {
+  const own = `import:${format}:`
+  for (let at = from; at < log.length; at++) {
+    const { commandId = '' } = log[at]?.metadata ?? {}
+    if (!commandId.startsWith(own)) return false
+    const ref = commandId.slice(own.length).replace(/(:again)?~.*$/s, '')
+    // An earlier version of the importer may have read a rewind where this one reads none.
+    if (!refs.has(ref) && !refs.has(ref.replace(/:rewind$/, ''))) return false
+    if (at % sliceLength === 0) yield
+  }
+  return true
+}
+
+/** Whether the event is this message, recorded before the file had all of its blocks. */
+const isPartOf = (event: Event | undefined, step: Step): step is StepOf<'message'> =>
+  event?.type === 'MessageAppended' &&
+  step.type === 'message' &&
+  typeof step.message.content !== 'string' &&
+  event.data.content.length < step.message.content.length
+
+function* eventOf(step: Step, place: Place): Slices<Planned> {
+  switch (step.type) {
+    case 'message':
+      return E.right(eventOfMessage(step))
+    case 'configure':
+      return E.right({ type: 'Configured', data: withoutSecretParameters(step.configuration) })
+    case 'rewind': {
+      const to = step.to === null ? START : place.positions.get(step.to)
+      return to === undefined
+        ? E.left(importDiverged(place.id, step.ref, 'what the branch continues from'))
+        : E.right({ type: 'Rewound', data: { to } })
+    }
+    case 'condense':
+    case 'truncate':
+      return yield* markerOf(step, place)
+  }
+}
+
+const eventOfMessage = ({ message }: StepOf<'message'>): Event<'MessageAppended'> => ({
+  type: 'MessageAppended',
+  data: { ...message, content: blocksOf(message) },
+})

@@ -1,0 +1,64 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { factsOf, withView } from '../../commands/hide.ts'
+import { tokensOf } from '../../commands/slice.ts'
+import type { ConversationEvent, Event, Message } from '../../events/events.ts'
+import { type Item, itemOf, type MessageItem } from '../../projections/effective.ts'
+import type { Slices } from '../../projections/slices.ts'
+import { type ImportError, importDiverged } from './errors.ts'
+import type { Step, StepType } from './plan.ts'
+import type { Stage } from './stage.ts'
+
+export type StepOf<T extends StepType> = Extract<Step, { readonly type: T }>
+export type Planned = E.Either<ImportError, Event>
+/** What an event is made from, besides its step. */
+export interface Place {
+  readonly id: string
+  readonly current: Stage
+  readonly positions: ReadonlyMap<string, number>
+  /** The event at a position with all of its content. */
+  readonly eventAt: (position: number) => ConversationEvent | undefined
+}
+
+/** The marker that a step says, over what is shown where it comes. */
+export function* markerOf(step: StepOf<'condense' | 'truncate'>, place: Place): Slices<Planned> {
+  const { current, positions, id } = place
+  yield* current.look()
+  const hidden = current.slice(positions.get(step.covers.first), positions.get(step.covers.last))
+  if (!hidden) return E.left(importDiverged(id, step.ref, `what the file's ${step.type} hides`))
+  if (step.type === 'truncate') {
+    const { reason } = step
+    const data = { ...(yield* factsOfAll(hidden, [], place)), ...(reason !== undefined && { reason }) }
+    return E.right(withView({ type: 'Truncated', data }, current.state()))
+  }
+  const { summary, method, origin } = step
+  const facts = yield* factsOfAll(hidden, summary, place)
+  const data = { ...facts, summary, method, ...(origin && { origin }) }
+  return E.right(withView({ type: 'Condensed', data }, current.state()))
+}
+
+/** `factsOf`, with the content of one item at a time in memory. */
+function* factsOfAll(
+  hidden: readonly number[],
+  summary: readonly Message[],
+  { eventAt }: Place,
+): Slices<ReturnType<typeof factsOf>> {
+  const items: Item[] = []
+  let before = 0
+  for (const position of hidden) {
+    const event = eventAt(position)
+    const item = event && itemOf(event)
+    if (!item) continue
+    before += tokensOf(item)
+    items.push(item.kind === 'message' ? withoutContent(item) : item)
+    yield
+  }
+  const facts = factsOf(items, summary)
+  return { ...facts, tokens: { ...facts.tokens, before } }
+}
+
+/** Of a message, a marker needs only its length and its code execution container. */
+const withoutContent = ({ origin, ...item }: MessageItem): MessageItem => ({
+  ...item,
+  content: [],
+  ...((origin?.message || origin?.context) && { origin }),
+})

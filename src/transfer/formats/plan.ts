@@ -1,0 +1,106 @@
+import type { NewMessage } from '../../commands/command.ts'
+import type { StoredEvent } from '../../events/codec.ts'
+import type { Configuration, EventData, Message, Origin } from '../../events/events.ts'
+import type { Fact } from '../../events/notes.ts'
+import type { List } from './shelf.ts'
+
+/** The library's own formats that can be imported. */
+export const formats = ['claude-code', 'pi', 'roo', 'openai', 'anthropic', 'palimpsest'] as const
+export type BuiltInFormat = (typeof formats)[number]
+/** The name of a format: one of the library's, or of one that was registered. */
+export type Format = BuiltInFormat | (string & Record<never, never>)
+
+/** A session of another program, as steps. */
+export interface ImportPlan {
+  readonly format: Format
+  readonly conversations: readonly ConversationPlan[]
+  readonly report: ImportReport
+}
+
+/** Conversations of a store, to be written as they are: ids, metadata and hash chain included. */
+export interface StoredImport {
+  readonly format: 'palimpsest'
+  /** A fork comes after its parent, if the file has both. */
+  readonly conversations: readonly StoredConversation[]
+  readonly report: ImportReport
+}
+
+/** Whether a file has stored events, to be written as they are. */
+export const isStored = (plan: ImportPlan | StoredImport): plan is StoredImport =>
+  plan.format === 'palimpsest'
+
+export interface StoredConversation {
+  readonly id: string
+  /** By revision, from 0, without gaps. */
+  readonly events: List<StoredEvent>
+  /** The events of its notes, likewise. */
+  readonly notes?: List<StoredEvent>
+}
+
+/** One conversation of a file. `id` fits `conversationIdSchema`. */
+export interface ConversationPlan {
+  readonly id: string
+  readonly steps: List<Step>
+  /** Refs of steps that a shorter version of the file may have had, and which this one withdraws. */
+  readonly withdrawn?: readonly string[]
+  /** Notes and links to record beside it. */
+  readonly notes?: List<PlannedNote>
+}
+
+/** A note or link of a file. `ref` is unique among those of the conversation, and the same in every later version of the file. */
+export type PlannedNote = { readonly ref: string; readonly time?: string } & (
+  | { readonly type: 'Noted'; readonly data: Omit<Fact<'Noted'>['data'], 'at'> }
+  | { readonly type: 'Linked'; readonly data: Omit<Fact<'Linked'>['data'], 'at'> }
+)
+
+/**
+ * One thing that happened, in the order of the file.
+ *
+ * 1. `ref` is unique in the conversation, and the same in every later, longer version of the file.
+ * 2. Whatever a step refers to comes before it.
+ * 3. `time` is ISO 8601, UTC.
+ */
+export type Step = { readonly ref: string; readonly time?: string } & StepBody
+/** What happened, without the entry of the file that it comes from. */
+export type StepBody =
+  | { readonly type: 'message'; readonly message: NewMessage }
+  | ({ readonly type: 'condense'; readonly covers: RefCovers } & Condensation)
+  | { readonly type: 'truncate'; readonly covers: RefCovers; readonly reason?: string }
+  /** The next step continues after that step; null: from the empty conversation. */
+  | { readonly type: 'rewind'; readonly to: string | null }
+  | { readonly type: 'configure'; readonly configuration: Configuration }
+export type StepType = Step['type']
+
+/** A slice of what is shown, by the refs of its first and last step. A hidden step means the marker that hides it. */
+export interface RefCovers {
+  readonly first: string
+  readonly last: string
+}
+
+interface Condensation {
+  readonly summary: readonly Message[]
+  readonly method: EventData['Condensed']['method']
+  readonly origin?: Origin
+}
+
+/** What became of the entries of a file. */
+export interface ImportReport {
+  /** Imported entries, per kind. */
+  readonly mapped: readonly Tally[]
+  /** Entries and fields that were left out, per kind, and why. */
+  readonly leftOut: readonly (Tally & { readonly reason: string })[]
+  /** In the order of the file; empty unless bad lines were skipped. */
+  readonly badLines: readonly BadLineNote[]
+  readonly notes: readonly string[]
+}
+
+export interface Tally {
+  readonly kind: string
+  readonly count: number
+}
+
+/** A line that could not be read, and was skipped. `line` is 1-based. */
+export interface BadLineNote {
+  readonly line: number
+  readonly problem: string
+}

@@ -1,0 +1,74 @@
+import * as E from 'fp-ts/lib/Either.js'
+import {
+  emptyFile,
+  type UnknownFormat,
+  unknownFormat,
+  type UnsupportedFormat,
+  unsupportedFormat,
+} from './errors.ts'
+import { alikeIn, foreignIn, foreignText } from './foreign.ts'
+import { documentFormats, lineFormats } from './built-in.ts'
+import { palimpsest } from './palimpsest.ts'
+import type { BuiltInFormat as Format } from './plan.ts'
+import { type Fields, isFields } from '../../events/json.ts'
+import { linesOf, parseJson, valuesOf } from './source.ts'
+
+type Recognised = E.Either<UnknownFormat | UnsupportedFormat, Format>
+
+/** The format of a session file, by one of its lines; undefined if that does not show it. Errors: `UnsupportedFormat`. */
+export const recogniseLine = (line: string): Recognised | undefined => {
+  for (const fields of valuesOf(line.replace(/^[\s\0]+/, '')).values.filter(isFields)) {
+    const alike = alikeIn(fields)
+    const own = alike === undefined ? formatOfLine(fields) : undefined
+    if (own) return E.right(own.name)
+    const foreign = alike ?? foreignIn(fields)
+    if (foreign !== undefined) return E.left(unsupportedFormat(foreign))
+    const format = Object.hasOwn(fields, 'messages') ? formatOfDocument(fields) : undefined
+    if (format) return E.right(format)
+  }
+  return undefined
+}
+
+/** The format of a session file, by its whole text. Errors: `UnknownFormat`, `UnsupportedFormat`. */
+export const recogniseText = (text: string): Recognised => {
+  if (text.trim() === '') return E.left(emptyFile)
+  const whole = parseJson(text)
+  const foreign = E.isRight(whole) ? foreignIn(whole.right) : foreignText(text)
+  if (foreign !== undefined) return E.left(unsupportedFormat(foreign))
+  const torn = isLines(text) ? undefined : formatOfTorn(text)
+  const format = E.isRight(whole) ? formatOfDocument(whole.right) : torn
+  return format ? E.right(format) : E.left(unknownFormat('not a session in any known format'))
+}
+
+/** Whether the first line is complete JSON, and so not part of a document that is cut off. */
+const isLines = (text: string): boolean => {
+  for (const line of linesOf(text)) if (line.text.trim() !== '') return valuesOf(line.text).values.length > 0
+  return false
+}
+
+const formatOfLine = (fields: Fields): { readonly name: Format } | undefined =>
+  [palimpsest, ...lineFormats].find(({ recognises }) => recognises(fields))
+
+const formatOfDocument = (document: unknown): Format | undefined => {
+  if (isFields(document))
+    return Array.isArray(document['messages']) ? formatOfRequest(document, document['messages']) : undefined
+  if (!Array.isArray(document)) return undefined
+  const list = document.filter(isFields)
+  if (list.some((item) => Array.isArray(item['traj']))) return 'openai'
+  const owner = list.find((item) => Array.isArray(item['messages']))
+  if (owner) return formatOfDocument(owner)
+  return list.some((item) => 'role' in item) ? formatOfRequest({}, list) : undefined
+}
+
+const formatOfRequest = (owner: Fields, list: readonly unknown[]): Format | undefined => {
+  const messages = list.filter(isFields)
+  return documentFormats.find(({ recognises }) => recognises(messages, owner))?.name
+}
+
+/** The format of a document that is cut off, so that the reader can name the line. */
+const formatOfTorn = (text: string): Format | undefined => {
+  if (!/^\s*[[{]/.test(text)) return undefined
+  if (/"traj"|"tool_calls"|"role"\s*:\s*"(?:tool|developer)"/.test(text)) return 'openai'
+  if (/"role"/.test(text)) return /"ts"\s*:\s*\d/.test(text) ? 'roo' : 'anthropic'
+  return undefined
+}

@@ -1,0 +1,108 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { type InvalidInput, invalidInput } from '../../events/errors.ts'
+import type { Log } from '../../projections/path.ts'
+import { formats, type Step } from './plan.ts'
+import type { Notes } from './source.ts'
+
+/** One conversation of a session file. */
+export interface SessionConversation {
+  /** Characters that an id cannot contain are replaced. The second conversation with the same id gets `-2`, and so on. */
+  readonly id: string
+  /** What happened, in order. Importing a longer version of the file continues after the refs it knows. */
+  readonly steps: readonly Step[]
+}
+
+/** A format of session files. */
+export interface SessionFormat {
+  /** What `format` and `--format` name: a–z 0–9 -, a letter first. Imported events have it in their actor's id. */
+  readonly name: string
+  /**
+   * Whether a file with this line is of this format. Called with the first 50 lines that are not blank, before the library's own formats
+   * are tried.
+   */
+  readonly recognises: (line: string) => boolean
+  /** Reads a whole file. Reports to `notes` what becomes of its entries; a `bad` line ends the import unless bad lines are skipped. */
+  readonly parse: (text: string, notes: Omit<Notes, 'report'>) => readonly SessionConversation[]
+  /** Writes a conversation, in pieces: `palimpsest export --format NAME`. */
+  readonly write?: (log: Log, conversation: string) => Iterable<string>
+}
+
+/** Another format has this name. */
+export interface FormatTaken {
+  readonly _tag: 'FormatTaken'
+  readonly message: string
+  readonly format: string
+}
+
+const formatTaken = (format: string): FormatTaken => ({
+  _tag: 'FormatTaken',
+  message: `the format ${format} exists already: register yours under another name`,
+  format,
+})
+
+const key: unique symbol = Symbol.for('palimpsest.formats')
+const process: typeof globalThis & { [key]?: Map<string, SessionFormat> } = globalThis
+
+/** The formats that users have registered, by name, shared by every copy of the library in the process. */
+export const ownFormats = (): Map<string, SessionFormat> => (process[key] ??= new Map())
+
+/** The names of all formats that can be imported. */
+export const formatNames = (): readonly string[] => [...formats, ...ownFormats().keys()]
+
+/** Writes a whole log, in pieces, apart from the events whose hashes are given by position. */
+export type WriteLog = (
+  log: Log,
+  conversation: string,
+  withheld?: ReadonlyMap<number, string>,
+) => Iterable<string>
+
+const writers = {
+  vcon: async (): Promise<WriteLog> => (await import('./vcon/vcon.ts')).vcon,
+  prov: async (): Promise<WriteLog> => (await import('./prov/prov.ts')).prov,
+}
+/** The library's formats that are a function of the log, for other programs. */
+export type DocumentFormatName = keyof typeof writers
+
+/** What writes a log for other programs; undefined if the library has no such format. */
+export const documentWriter = async (format: string): Promise<WriteLog | undefined> =>
+  Object.hasOwn(writers, format) ? writers[format as DocumentFormatName]() : undefined
+
+/** What writes a log in a format, registered or the library's; undefined if none does. */
+export const logWriter = async (format: string): Promise<NonNullable<SessionFormat['write']> | undefined> =>
+  ownFormats().get(format)?.write ?? (await documentWriter(format))
+
+const writable = ['palimpsest', 'anthropic', 'markdown', ...Object.keys(writers)]
+/** The names of all formats that can be exported. */
+export const writableFormats = (): readonly string[] => [
+  ...writable,
+  ...ownFormats()
+    .values()
+    .filter(({ write }) => write)
+    .map(({ name }) => name),
+]
+
+const taken: ReadonlySet<string> = new Set<string>([...formats, ...writable, 'html'])
+
+/**
+ * Lets imports and exports, in the whole process, read and write a format of your own. Registering the same object again changes
+ * nothing.
+ *
+ * Errors: `FormatTaken`; `InvalidInput`, whose path names what is missing.
+ */
+export const registerFormat = (format: SessionFormat): E.Either<FormatTaken | InvalidInput, void> => {
+  if (typeof format !== 'object' || format === null)
+    return E.left(invalidInput('format', 'must be an object { name, recognises, parse, write? }'))
+  const { name, recognises, parse, write } = format
+  if (typeof name !== 'string' || !/^[a-z][a-z0-9-]*$/.test(name))
+    return E.left(invalidInput('name', 'must be a name such as acme: a–z 0–9 -, a letter first'))
+  if (typeof recognises !== 'function')
+    return E.left(invalidInput('recognises', 'must be a function that examines a line'))
+  if (typeof parse !== 'function')
+    return E.left(invalidInput('parse', 'must be a function that reads a text'))
+  if (write !== undefined && typeof write !== 'function')
+    return E.left(invalidInput('write', 'must be a function that writes a conversation'))
+  const there = ownFormats().get(name)
+  if (taken.has(name) || (there && there !== format)) return E.left(formatTaken(name))
+  ownFormats().set(name, format)
+  return E.right(undefined)
+}

@@ -1,0 +1,170 @@
+import { isBlock } from '../../events/blocks.ts'
+import type { Message } from '../../events/events.ts'
+import { type DocumentFormat, someHave } from './format.ts'
+import type { ConversationPlan, Step } from './plan.ts'
+import type { Fields } from '../../events/json.ts'
+import { digest, type Entry, idOf, messageProblem, type Notes, stringOf, timeOf } from './source.ts'
+import { blocksOf, leaveOutFields } from './messages.ts'
+
+/** A message of the file. `hiddenBy` is the ref of the message that hides it. */
+interface RooMessage {
+  readonly ref: string
+  readonly time: string | undefined
+  readonly message: Message
+  readonly marker: 'summary' | 'truncation' | undefined
+  readonly hiddenBy: string | undefined
+}
+
+const tags = [
+  'isSummary',
+  'condenseId',
+  'condenseParent',
+  'isTruncationMarker',
+  'truncationId',
+  'truncationParent',
+]
+const known = new Set(['role', 'content', 'ts', ...tags])
+
+/** Sessions of Roo Code: only its messages have times and tags. */
+export const roo: DocumentFormat = {
+  name: 'roo',
+  recognises: (messages) =>
+    someHave(messages, ['ts', 'condenseParent', 'truncationParent', 'isSummary', 'isTruncationMarker']),
+  parse: ({ messages }, notes) => parseRoo(messages, notes),
+}
+
+/**
+ * Roo Code's `api_conversation_history.json`: messages, some of which are tagged as hidden by a summary or by a truncation marker.
+ * A tag only counts if the file has the summary or marker that it names.
+ */
+const parseRoo = (entries: readonly Entry[], notes: Notes): readonly ConversationPlan[] => {
+  const messages = readMessages(entries, notes)
+  const first = entries[0]?.fields ?? {}
+  const steps = stepsOf(messages, notes)
+  // The task's id is only in the name of its folder; its first message does not change.
+  const id = `roo-${digest([first['ts'], first['role'], first['content']])}`
+  return steps.length === 0 ? [] : [{ id: idOf(id), steps }]
+}
+
+const readMessages = (entries: readonly Entry[], notes: Notes): readonly RooMessage[] => {
+  const refs = refMaker()
+  const owners = new Map<string, string>()
+  const read = entries.flatMap(({ line, fields }, index) => {
+    const { role, content } = fields
+    if (role === undefined && fields['type'] === 'reasoning') {
+      notes.leftOut('reasoning', 'an item of another API, which a message cannot contain')
+      return []
+    }
+    const message = { role, content: blocksOf(content) } as Message
+    const problem = messageProblem(message)
+    if (problem !== undefined) {
+      notes.bad(line, `message ${index}: ${problem}`)
+      return []
+    }
+    leaveOutFields(fields, known, notes)
+    const ref = refs(fields)
+    const [condensed, truncated] = [stringOf(fields['condenseId']), stringOf(fields['truncationId'])]
+    const isSummary = fields['isSummary'] === true && condensed !== undefined
+    const isTruncation = fields['isTruncationMarker'] === true && truncated !== undefined
+    if (isSummary) owners.set(`condense ${condensed}`, ref)
+    if (isTruncation) owners.set(`truncate ${truncated}`, ref)
+    return [
+      {
+        ref,
+        fields,
+        message,
+        marker: isSummary ? 'summary' : isTruncation ? 'truncation' : undefined,
+      } as const,
+    ]
+  })
+  return read.map(({ fields, ...rest }) => {
+    const { condenseParent, truncationParent, ts } = fields
+    const by =
+      owners.get(`condense ${String(condenseParent)}`) ?? owners.get(`truncate ${String(truncationParent)}`)
+    return { ...rest, time: timeOf(ts), hiddenBy: by }
+  })
+}
+
+/** Refs by time: summaries are inserted between older messages, so that indexes change. */
+const refMaker = (): ((fields: Fields) => string) => {
+  const seen = new Map<string, number>()
+  return ({ ts, role, content }) => {
+    const ref = typeof ts === 'number' ? String(ts) : digest([role, content])
+    const count = (seen.get(ref) ?? 0) + 1
+    seen.set(ref, count)
+    return count === 1 ? ref : `${ref}-${count}`
+  }
+}
+
+/** Every message in its place. A summary or marker hides what comes before it; a message that names an earlier one is hidden at once. */
+const stepsOf = (messages: readonly RooMessage[], notes: Notes): readonly Step[] => {
+  const members = new Map<string, Set<string>>()
+  for (const { ref, hiddenBy } of messages)
+    if (hiddenBy !== undefined) members.set(hiddenBy, (members.get(hiddenBy) ?? new Set()).add(ref))
+  const steps: Step[] = []
+  const shown: string[] = []
+  const said = new Set<string>()
+  for (const each of messages) {
+    const { ref, hiddenBy, marker } = each
+    for (const step of hide(each, runsOf(shown, members.get(ref)), shown)) steps.push(step)
+    said.add(ref)
+    notes.mapped(marker ?? 'message')
+    if (hiddenBy === undefined || !said.has(hiddenBy)) continue
+    const reason = 'hidden by a summary or marker before it'
+    steps.push({
+      type: 'truncate',
+      ref: `${ref}:hidden`,
+      ...timed(each),
+      covers: { first: ref, last: ref },
+      reason,
+    })
+  }
+  return steps
+}
+
+/** A slice of the shown items, by index, both ends included. */
+type Run = readonly [first: number, last: number]
+
+const runsOf = (shown: readonly string[], hidden: ReadonlySet<string> = new Set()): readonly Run[] => {
+  const runs: [number, number][] = []
+  shown.forEach((ref, index) => {
+    const open = runs.at(-1)
+    if (!hidden.has(ref)) return
+    if (open?.[1] === index - 1) open[1] = index
+    else runs.push([index, index])
+  })
+  return runs
+}
+
+/**
+ * A marker hides one slice. If a summary hides several, or its slice does not reach up to it, the slices are truncated and the summary is
+ * a message: what is shown is the same.
+ */
+const hide = (each: RooMessage, runs: readonly Run[], shown: string[]): readonly Step[] => {
+  const { ref, message, marker } = each
+  const isOne = runs[0]?.[1] === shown.length - 1
+  const covers = runs.map(([first, last]) => ({ first: shown[first] ?? ref, last: shown[last] ?? ref }))
+  const [only] = covers
+  if (isOne && only) {
+    shown.splice(runs[0]?.[0] ?? 0, shown.length, ref)
+    return marker === 'summary'
+      ? [{ type: 'condense', ref, ...timed(each), covers: only, summary: [message], method: 'client' }]
+      : [{ type: 'truncate', ref, ...timed(each), covers: only, reason: textOf(message) }]
+  }
+  const parts = covers.map((part, index) => `${ref}:part-${index + 1}`)
+  for (const [index, [first, last]] of [...runs.entries()].toReversed())
+    shown.splice(first, last - first + 1, parts[index] ?? ref)
+  shown.push(ref)
+  return [
+    ...covers.map((part, index): Step => {
+      const reason = `hidden by the ${marker ?? 'message'} that follows`
+      return { type: 'truncate', ref: parts[index] ?? ref, ...timed(each), covers: part, reason }
+    }),
+    { type: 'message', ref, ...timed(each), message },
+  ]
+}
+
+const timed = ({ time }: RooMessage): { readonly time?: string } => (time === undefined ? {} : { time })
+
+const textOf = ({ content }: Message): string =>
+  content.flatMap((block) => (isBlock(block, 'text') ? [block.text] : [])).join('\n')

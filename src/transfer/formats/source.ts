@@ -1,0 +1,270 @@
+import { hash } from 'node:crypto'
+import * as E from 'fp-ts/lib/Either.js'
+import type { NewMessage } from '../../commands/command.ts'
+import { acceptsData } from '../../events/accept.ts'
+import { checkJson } from '../../events/check.ts'
+import { dataSchemas } from '../../events/events.ts'
+import { copyJson, type Fields, isFields, parsedJson, tooDeep } from '../../events/json.ts'
+import type { BadLineNote, ImportReport, Tally } from './plan.ts'
+
+/** The value, if it is a non-empty string. */
+export const stringOf = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined
+
+/** Times that are already as they are kept, on days that every month has. */
+const isoTime = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
+
+/** A date, given as text or in milliseconds, as ISO 8601 in UTC; undefined for anything else. */
+export const timeOf = (value: unknown): string | undefined => {
+  if (typeof value !== 'string' && typeof value !== 'number') return undefined
+  if (typeof value === 'string' && isoTime.test(value)) return value
+  const date = new Date(value)
+  return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
+}
+
+/** 16 hex digits, the same for equal JSON. */
+export const digest = (value: unknown): string => hash('sha256', JSON.stringify(value) ?? '').slice(0, 16)
+
+/**
+ * A conversation id made of a text: characters that an id cannot have become `-`, and it begins with a letter or a digit, as no option
+ * does. If two texts may become equal (other alphabets, another beginning, very long ones), a digest of the text tells them apart.
+ */
+export const idOf = (text: string): string => {
+  const fitting = text.replaceAll(/[^A-Za-z0-9._:-]/g, '-')
+  const id = fitting.replace(/^[^A-Za-z0-9]+/, '')
+  return id !== '' && id === fitting && id.length <= 200 && /^\p{ASCII}*$/u.test(text)
+    ? id
+    : `${id.slice(0, 170) || 'session'}-${digest(text)}`
+}
+
+/** One entry of a file. `line` is 1-based; `part` counts the objects of a line from 1. */
+export interface Entry {
+  readonly line: number
+  readonly part?: number
+  readonly fields: Fields
+}
+
+/** The ref of an entry without an id. */
+export const placeIn = ({ line, part = 1 }: Entry): string =>
+  part === 1 ? `line-${line}` : `line-${line}.${part}`
+
+// Notes of reports.
+export const lostParent =
+  'the parent of some entries is not in the file: they continue from what comes before them'
+export const sameEntry = 'the same entry again'
+export const otherEntry = 'another entry has the same id and other content: the first one is imported'
+
+/** Collects, while a file is read, what becomes of its entries. */
+export interface Notes {
+  readonly mapped: (kind: string) => void
+  readonly leftOut: (kind: string, reason: string) => void
+  readonly bad: (line: number, problem: string) => void
+  readonly note: (text: string) => void
+  readonly report: () => ImportReport
+}
+
+export const takeNotes = (): Notes => {
+  const mapped = new Map<string, number>()
+  const leftOut = new Map<string, Tally & { readonly reason: string }>()
+  const badLines: BadLineNote[] = []
+  const notes = new Set<string>()
+  return {
+    mapped: (kind) => mapped.set(kind, (mapped.get(kind) ?? 0) + 1),
+    leftOut: (kind, reason) => {
+      const key = `${kind}\n${reason}`
+      leftOut.set(key, { kind, count: (leftOut.get(key)?.count ?? 0) + 1, reason })
+    },
+    bad: (line, problem) => badLines.push({ line, problem }),
+    note: (text) => notes.add(text),
+    report: () => ({
+      mapped: [...mapped].map(([kind, count]) => ({ kind, count })),
+      leftOut: [...leftOut.values()],
+      badLines: badLines.toSorted((a, b) => a.line - b.line),
+      notes: [...notes],
+    }),
+  }
+}
+
+/** A line of a file, without its end. `line` is 1-based. */
+export interface Line {
+  readonly line: number
+  readonly text: string
+  /** It ends with the file, without a newline. */
+  readonly isOpen?: boolean
+}
+
+/** Reads a file of one format, line by line, blank lines included. */
+export interface LineReader<A> {
+  readonly read: (line: Line) => void
+  readonly finish: () => A
+}
+
+/** The lines of a text. */
+export function* linesOf(text: string): Generator<Line> {
+  let line = 1
+  for (let start = 0; start < text.length; line++) {
+    const newline = text.indexOf('\n', start)
+    const end = newline < 0 ? text.length : newline
+    yield { line, text: text.slice(start, end), ...(newline < 0 && { isOpen: true }) }
+    start = end + 1
+  }
+}
+
+/**
+ * The JSON objects of a line: one, several if a writer left out the newline, none in a blank line. What is not JSON is reported as bad
+ * and skipped; a whole object after it is read.
+ */
+export function* entriesIn(given: Line, notes: Notes): Generator<Entry> {
+  const { line } = given
+  for (const [index, fields] of valuesOfLine(given, notes).entries())
+    if (isFields(fields)) yield { line, part: index + 1, fields }
+    else notes.bad(line, 'not a JSON object')
+}
+
+/** The JSON values of a line. What is not JSON is reported as bad; a whole object after it is one of the values. */
+export const valuesOfLine = ({ line, text, isOpen }: Line, notes: Notes): readonly unknown[] => {
+  const values: unknown[] = []
+  const wholeIn = searcher(mostEffort * text.length)
+  for (let rest = text; rest.trim() !== '';) {
+    const [nulls = ''] = /^\s*\0[\s\0]*/.exec(rest) ?? []
+    if (nulls !== '') notes.bad(line, `${nulls.length} NUL bytes where an entry should begin`)
+    const found = valuesOf(rest.slice(nulls.length))
+    for (const value of found.values) values.push(value)
+    const { problem } = found
+    if (problem === undefined) break
+    // What is too deep is whole, and there is nothing after it.
+    const whole = tooDeep.test(problem) ? undefined : wholeIn(found.rest)
+    if (nulls === '' || found.rest.trim() !== '')
+      notes.bad(
+        line,
+        isOpen === true && whole === undefined
+          ? 'cut off where the file ends: a program may still be writing it, so import it again later'
+          : `not JSON (${problem})${whole === undefined ? '' : '; the whole entry after it is read'}`,
+      )
+    if (whole === undefined) break
+    rest = whole
+  }
+  return values
+}
+
+/** How much of a damaged line is parsed in search of a whole object, as a multiple of its length. */
+const mostEffort = 32
+
+/** Finds what follows a damaged beginning, if whole objects end the text. Parses so many characters in all its searches. */
+const searcher = (effort: number) => {
+  let most = effort
+  return (text: string): string | undefined => {
+    for (let at = text.indexOf('{"', 1); at > 0 && most > 0; at = text.indexOf('{"', at + 1)) {
+      const parsed = parseAt(text, at)
+      if (E.isRight(parsed)) return text.slice(at)
+      const position = positionIn(parsed.left) ?? text.length - at
+      const isWhole = /after JSON at/.test(parsed.left)
+      if (isWhole && /^[\s\0]*\{"/.test(text.slice(at + position, at + position + 64))) return text.slice(at)
+      most -= position + 1
+    }
+    return undefined
+  }
+}
+
+/** The consecutive JSON values in a text, and the parser's complaint about the rest. */
+export const valuesOf = (
+  text: string,
+): { readonly values: readonly unknown[]; readonly problem?: string; readonly rest: string } => {
+  const whole = parseJson(text)
+  if (E.isRight(whole)) return { values: [whole.right], rest: '' }
+  const values: unknown[] = []
+  for (let at = 0; at === 0 || at < text.length;) {
+    const scanned = endOfValue(text, at)
+    const value = scanned === undefined ? whole : parseJson(text.slice(at, scanned))
+    if (scanned !== undefined && E.isRight(value)) {
+      values.push(value.right)
+      at = matchedAt(whitespace, text, scanned) ?? scanned
+      continue
+    }
+    const parsed = at === 0 ? whole : parseAt(text, at)
+    if (E.isRight(parsed)) return { values: [...values, parsed.right], rest: '' }
+    const end = /after JSON at/.test(parsed.left) ? positionIn(parsed.left) : undefined
+    const before = end === undefined ? parsed : parseJson(text.slice(at, at + end))
+    if (E.isLeft(before)) return { values, problem: parsed.left, rest: text.slice(at) }
+    values.push(before.right)
+    at += end ?? 0
+  }
+  return { values, rest: '' }
+}
+
+const whitespace = /[ \t\n\r]*/y
+const simple = /(?:-?(?:0|[1-9]\d*)|true|false|null)(?=[\s"[\]{},:]|$)/y
+/** What matters inside of an object or a list. */
+const marks = /["[\]{}]/g
+
+/** Where a match ends that begins at a place; undefined if there is none. */
+const matchedAt = (pattern: RegExp, text: string, at: number): number | undefined => {
+  pattern.lastIndex = at
+  return pattern.test(text) ? pattern.lastIndex : undefined
+}
+
+/** Where the value seems to end that begins at a place, after whitespace; undefined where that takes the parser to tell. */
+const endOfValue = (text: string, from: number): number | undefined => {
+  const at = matchedAt(whitespace, text, from) ?? from
+  if (!/["[{]/.test(text.charAt(at))) return matchedAt(simple, text, at)
+  marks.lastIndex = at
+  for (let depth = 0; ;) {
+    const mark = marks.exec(text)?.[0]
+    if (mark === undefined) return undefined
+    if (mark === '"') {
+      const end = endOfString(text, marks.lastIndex)
+      if (end === undefined) return undefined
+      marks.lastIndex = end
+    } else depth += mark === '{' || mark === '[' ? 1 : -1
+    if (depth === 0) return marks.lastIndex
+  }
+}
+
+/** Where a string ends whose first character is at this place. */
+const endOfString = (text: string, from: number): number | undefined => {
+  for (let quote = text.indexOf('"', from); quote >= 0; quote = text.indexOf('"', quote + 1)) {
+    let before = quote - 1
+    while (before >= from && text[before] === '\\') before--
+    if ((quote - before) % 2 === 1) return quote + 1
+  }
+  return undefined
+}
+
+const positionIn = (complaint: string): number | undefined => {
+  const [, position] = /at position (\d+)/.exec(complaint) ?? []
+  return position === undefined ? undefined : Number(position)
+}
+
+/** So many characters are parsed first. */
+const firstPart = 256
+/** What the parser says of a place so near to the end of a part may be due to that end. */
+const margin = 16
+
+/**
+ * As `parseJson`, of what begins at a place. The parser takes the longer to complain the longer its text is, however near the place is, so
+ * it is given a part, and a larger one where that does not tell.
+ */
+const parseAt = (text: string, at: number): E.Either<string, unknown> => {
+  for (let size = firstPart; ; size *= 4) {
+    const parsed = parseJson(text.slice(at, at + size))
+    if (at + size >= text.length) return parsed
+    const position = E.isLeft(parsed) ? positionIn(parsed.left) : undefined
+    if (position !== undefined && position < size - margin) return parsed
+  }
+}
+
+/** The value of a JSON text, or the parser's complaint. */
+export const parseJson = (text: string): E.Either<string, unknown> =>
+  E.tryCatch(
+    () => parsedJson(text),
+    (error) => (error instanceof Error ? error.message : String(error)),
+  )
+
+/** Why a message cannot be stored; undefined if it can. */
+export const messageProblem = ({ role, content, messageId, origin }: NewMessage): string | undefined => {
+  const data = { role, content: typeof content === 'string' ? [] : content, messageId, origin }
+  const copied = copyJson(data)
+  if (E.isRight(copied) && acceptsData('MessageAppended', copied.right)) return undefined
+  const checked = checkJson(dataSchemas.MessageAppended, data)
+  return E.isLeft(checked) ? checked.left.message : undefined
+}

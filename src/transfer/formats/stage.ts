@@ -1,0 +1,104 @@
+import type { Outlined } from '../../commands/hide.ts'
+import { type ConversationEvent, type Event, isMarker } from '../../events/events.ts'
+import { currentSchema } from '../../events/upcast.ts'
+import {
+  type Draft,
+  draftOf,
+  emptyOutline,
+  evolve,
+  folding,
+  type Slot,
+  viewIn,
+} from '../../projections/outline.ts'
+import { type Log, lastOf } from '../../projections/path.ts'
+
+/** A conversation during an import: its log so far, and what is shown at its end. */
+export interface Stage {
+  readonly events: Log
+  /** Adds the next event, in constant time except for markers. Of a message only its place is kept. */
+  readonly add: (event: Event) => void
+  /** Must be run, in slices, before the next two: after a rewind it takes time in proportion to the path. */
+  readonly look: () => Generator<void, void>
+  /** The shown positions from one through another; a hidden position means the marker that hides it. Undefined if they are not shown in that order. */
+  readonly slice: (first: number | undefined, last: number | undefined) => readonly number[] | undefined
+  /** What a marker's view is made from. */
+  readonly state: () => Outlined
+}
+
+/** No answer of a stage depends on the metadata, and one per event would be much in a large import. */
+export const unimportant: ConversationEvent['metadata'] = {
+  schema: currentSchema,
+  time: '1970-01-01T00:00:00.000Z',
+  actor: { kind: 'import' },
+  commandId: 'import',
+  prev: null,
+}
+
+const nothing = { role: 'user', content: [] } as const
+
+export const stage = (log: Log): Stage => {
+  const events: ConversationEvent[] = [...log]
+  // Most imports look rarely, if at all.
+  let seen: Look | undefined
+
+  const add = (event: Event): void => {
+    const place = { position: events.length, id: '', metadata: unimportant }
+    const added: ConversationEvent =
+      event.type === 'MessageAppended'
+        ? { type: event.type, data: nothing, ...place }
+        : { ...event, ...place }
+    events.push(added)
+    if (event.type === 'Rewound') seen = undefined
+    if (seen)
+      seen.take(
+        added,
+        evolve(seen.draft, added, () => undefined),
+      )
+  }
+  function* look(): Generator<void, void> {
+    if (seen) return
+    const found = looking()
+    const { outline } = yield* folding(events, lastOf(events), found.take)
+    seen = { ...found, draft: draftOf(outline) }
+  }
+  const shownIndex = ({ draft, hiddenBy }: Look, position: number | undefined): number => {
+    let at = position
+    for (let by = at; by !== undefined; by = hiddenBy.get(by)) at = by
+    return draft.slots.findLastIndex((slot) => slot.position === at)
+  }
+  const slice: Stage['slice'] = (first, last) => {
+    if (!seen) return undefined
+    const [from, to] = [shownIndex(seen, first), shownIndex(seen, last)]
+    return from < 0 || to < from
+      ? undefined
+      : seen.draft.slots.slice(from, to + 1).map(({ position }) => position)
+  }
+  const state = (): Outlined => {
+    const { draft: outline, sinceView } = seen ?? looking()
+    return { last: lastOf(events), sinceView: sinceView(), effective: { outline }, named: {} }
+  }
+  return { events, add, look, slice, state }
+}
+
+/** What is known about the path. */
+interface Look {
+  readonly draft: Draft
+  /** The marker that hides a position directly. */
+  readonly hiddenBy: ReadonlyMap<number, number>
+  /** Events of the path after the last one with a view. */
+  readonly sinceView: () => number
+  /** Takes the path's next event, with the slots that it hid or restored. */
+  readonly take: (event: ConversationEvent, slots: readonly Slot[] | undefined) => void
+}
+
+const looking = (): Look => {
+  const hiddenBy = new Map<number, number>()
+  let events = 0
+  const take: Look['take'] = (event, slots = []) => {
+    events = viewIn(event) ? 0 : events + 1
+    for (const { position } of slots)
+      if (isMarker(event)) hiddenBy.set(position, event.position)
+      else hiddenBy.delete(position)
+  }
+  return { draft: draftOf(emptyOutline), hiddenBy, sinceView: () => events, take }
+}

@@ -1,0 +1,67 @@
+import type { NewMessage } from '../../commands/command.ts'
+import type { Block } from '../../events/blocks.ts'
+import type { Step } from './plan.ts'
+import { type List, listOn, type Shelf } from './shelf.ts'
+
+/** The steps of a conversation as they are found. Only their places are in memory. */
+export interface Steps {
+  /** How many there are: the index of the next one. */
+  readonly count: () => number
+  readonly add: (step: Step) => void
+  /** Adds blocks to the message at this index, and newer fields to its origin. */
+  readonly extend: (index: number, more: More) => void
+  readonly at: (index: number) => Step | undefined
+  readonly list: () => List<Step>
+}
+
+interface More {
+  readonly content: readonly Block[]
+  readonly origin: NewMessage['origin'] | undefined
+}
+
+/** More of the message at another place. */
+interface Extension extends More {
+  readonly before: number
+}
+
+export const stepsOn = (shelf: Shelf): Steps => {
+  const places: number[] = []
+  const read = readerOf(shelf)
+  return {
+    count: () => places.length,
+    add: (step) => places.push(shelf.put(step)),
+    extend: (index, more) => {
+      const before = places[index]
+      if (before !== undefined) places[index] = shelf.put({ before, ...more })
+    },
+    at: (index) => {
+      const place = places[index]
+      return place === undefined ? undefined : read(place)
+    },
+    list: () => listOn(places, read),
+  }
+}
+
+const readerOf =
+  (shelf: Shelf) =>
+  (place: number): Step => {
+    const extensions: Extension[] = []
+    let found = shelf.get(place) as Step | Extension
+    while ('before' in found) {
+      extensions.push(found)
+      found = shelf.get(found.before) as Step | Extension
+    }
+    return found.type === 'message' && extensions.length > 0
+      ? { ...found, message: extended(found.message, extensions.toReversed()) }
+      : found
+  }
+
+const extended = (message: NewMessage, extensions: readonly More[]): NewMessage => ({
+  ...message,
+  content: [...blocksOf(message), ...extensions.flatMap(({ content }) => content)],
+  origin: Object.assign({}, message.origin, ...extensions.map(({ origin }) => origin)) as object,
+})
+
+/** The blocks of a message: a string is one text block. */
+export const blocksOf = ({ content }: NewMessage): readonly Block[] =>
+  typeof content === 'string' ? [{ type: 'text', text: content }] : content

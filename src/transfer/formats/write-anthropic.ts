@@ -1,0 +1,44 @@
+import type { Configuration } from '../../events/events.ts'
+import { configurationOf, type Effective } from '../../projections/effective.ts'
+import { render, type Rendered, type RenderOptions } from '../../projections/render/renderer.ts'
+
+// The fields of a request that a configuration may set. The API refuses the others, which recorders add.
+const parameterNames = new Set([
+  'max_tokens',
+  'temperature',
+  'top_p',
+  'top_k',
+  'stop_sequences',
+  'stream',
+  'thinking',
+  'tool_choice',
+  'metadata',
+  'service_tier',
+  'output_config',
+  'output_format',
+  'context_management',
+  'container',
+  'mcp_servers',
+  'betas',
+])
+
+/** The body of a Messages API request. */
+export interface AnthropicRequest extends Pick<Rendered, 'system' | 'tools' | 'messages'> {
+  readonly model?: string
+  readonly [parameter: string]: unknown
+}
+
+/** The effective history as the body of a Messages API request, with the configured model and parameters. */
+export const anthropicRequest = (effective: Effective, options: RenderOptions = {}): AnthropicRequest => {
+  const { system, tools, tool_choice, messages } = render(effective, options)
+  const { model, parameters = {} }: Configuration = configurationOf(effective)
+  const known = Object.entries(parameters).filter(([name]) => parameterNames.has(name))
+  return {
+    ...(model !== undefined && { model }),
+    ...Object.fromEntries(known),
+    ...(system !== undefined && { system }),
+    ...(tools !== undefined && { tools }),
+    ...(tool_choice && { tool_choice }),
+    messages,
+  }
+}

@@ -1,0 +1,124 @@
+import { type Block, isBlock, isWellShaped } from '../../events/blocks.ts'
+import type { Message } from '../../events/events.ts'
+import type { Entry } from '../../projections/full.ts'
+import { visibleDocument } from './visible.ts'
+
+/**
+ * A full history as a document to read: every message and marker in order, and why the model no longer sees it.
+ *
+ * @param entries from `full`; with `abandoned` set there, abandoned branches are included
+ */
+export const markdown = (conversation: string, entries: readonly Entry[]): string =>
+  [...markdownHead(conversation, entries), ...entries.flatMap((entry) => [...entryParts(entry)])].join(
+    '\n\n',
+  ) + '\n'
+
+/** The paragraphs before the entries, whose content does not matter. */
+export const markdownHead = (conversation: string, entries: readonly Entry[]): readonly string[] => {
+  const messages = entries.filter(({ kind }) => kind === 'message').length
+  const shown = entries.filter(({ status }) => status === 'active').length
+  return [
+    `# Conversation ${conversation}`,
+    `${messages} messages; the model sees ${shown} of the ${entries.length} entries below.`,
+  ].map(visibleDocument)
+}
+
+/** The paragraphs of an entry. */
+export function* entryParts(entry: Entry): Generator<string> {
+  for (const part of partsOf(entry)) yield visibleDocument(part)
+}
+
+function* partsOf(entry: Entry): Generator<string> {
+  yield `## ${entry.position} · ${titleOf(entry)} · ${entry.time}`
+  const fate = fateOf(entry)
+  if (fate !== undefined) yield `*${fate}*`
+  yield* bodyOf(entry)
+}
+
+const titleOf = (entry: Entry): string => {
+  if (entry.kind === 'message') return entry.role
+  const { covers, messagesHidden } = entry
+  const messages = messagesHidden === 1 ? '1 message' : `${messagesHidden} messages`
+  return `${entry.kind} of ${messages}, ${covers.first} to ${covers.last}`
+}
+
+const fateOf = ({ status, by }: Entry): string | undefined => {
+  switch (status) {
+    case 'active':
+      return undefined
+    case 'condensed':
+      return `No longer shown: replaced by the summary at ${by}.`
+    case 'truncated':
+      return `No longer shown: truncated at ${by}.`
+    case 'restored':
+      return `Taken back at ${by}.`
+    case 'abandoned':
+      return `On a branch abandoned by the rewind at ${by}.`
+  }
+}
+
+function* bodyOf(entry: Entry): Generator<string> {
+  switch (entry.kind) {
+    case 'message':
+      return yield* blocksOf(entry.content)
+    case 'summary':
+      return yield* messagesParts(entry.messages)
+    case 'truncation':
+      if (entry.reason !== undefined) yield entry.reason
+  }
+}
+
+function* messagesParts(messages: readonly Message[]): Generator<string> {
+  for (const { role, content } of messages) {
+    if (messages.length > 1) yield `**${role}**`
+    yield* blocksOf(content)
+  }
+}
+
+function* blocksOf(content: readonly Block[]): Generator<string> {
+  for (const block of content) {
+    const text = blockText(block)
+    if (text !== '') yield text
+  }
+}
+
+const blockText = (block: Block): string => {
+  if (isBlock(block, 'text')) return block.text.trim()
+  if (isBlock(block, 'thinking')) return quote(block.thinking)
+  if (isBlock(block, 'tool_use'))
+    return `**Call ${code(block.name)}** ${code(block.id)}\n\n${fence(JSON.stringify(block.input, undefined, 2), 'json')}`
+  if (isBlock(block, 'tool_result')) {
+    const { content = '', is_error: isError = false } = block
+    const title = `**${isError ? 'Error' : 'Result'}** ${code(block.tool_use_id)}`
+    const shown = typeof content === 'string' ? fence(content) : [...resultParts(content)].join('\n\n')
+    return `${title}\n\n${shown}`
+  }
+  if (isBlock(block, 'image') || isBlock(block, 'document')) return `*[${block.type}]*`
+  return fence(JSON.stringify(block, undefined, 2), 'json')
+}
+
+function* resultParts(content: readonly { readonly type: string }[]): Generator<string> {
+  for (const part of content) {
+    if (!isWellShaped(part)) yield fence(JSON.stringify(part, undefined, 2), 'json')
+    else yield isBlock(part, 'text') ? fence(part.text) : blockText(part)
+  }
+}
+
+const quote = (text: string): string =>
+  text.trim() === ''
+    ? ''
+    : text
+        .trim()
+        .split('\n')
+        .map((line) => `> ${line}`.trimEnd())
+        .join('\n')
+
+/** A fence longer than any in the text. */
+const fence = (text: string, language = ''): string => {
+  let longest = 2
+  for (const [run] of text.matchAll(/`{3,}/g)) longest = Math.max(longest, run.length)
+  const ticks = '`'.repeat(longest + 1)
+  return `${ticks}${language}\n${text.trimEnd()}\n${ticks}`
+}
+
+const code = (text: string): string => (text.includes('`') ? text : `\`${text}\``)

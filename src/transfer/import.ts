@@ -1,0 +1,176 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { invalidInput } from '../events/errors.ts'
+import { notesStreamOf, streamOf } from '../events/ids.ts'
+import { type ImportError, unknownFormat } from './formats/errors.ts'
+import type { SessionFile } from './formats/parse-session.ts'
+import type { ImportPlan, StoredConversation, StoredImport } from './formats/plan.ts'
+import { formatNames } from './formats/registry.ts'
+import type { Shelf } from './formats/shelf.ts'
+import { lastPosition } from '../conversation/reading/ends.ts'
+import { caught, ok, run, type Steps } from '../result/steps.ts'
+import type { LargeContentStore } from '../store/blobs/large-content.ts'
+import type { WriteError } from '../store/errors.ts'
+import { checkedOptions, kinds, oneOf } from '../store/options.ts'
+import type { Imported } from './imported.ts'
+import { fileDigest, knownImport, noteImport } from './known-file.ts'
+import { prepare, type Prepared, prepareStored } from './prepare-events.ts'
+import { prepareNotes, prepareStoredNotes } from './prepare-notes.ts'
+import { readAny } from './read-any.ts'
+import { isStream, type OpenSession, sessionProblem, type SessionStream } from './read-session.ts'
+import { fileShelf } from './shelf.ts'
+import { type Addition, writeAll } from './write-whole.ts'
+
+export interface ImportOptions {
+  /** Told after each batch how many of how many new events are written. */
+  readonly progress?: ((written: number, total: number) => void) | undefined
+}
+
+type Importing<A> = Steps<ImportError | WriteError, A>
+
+/** `text`, `bytes` and `file` have been checked before: there are two ways to give a text. */
+const sessionFields = () => ({
+  text: kinds.anything,
+  bytes: kinds.anything,
+  file: kinds.text,
+  id: kinds.text,
+  format: oneOf(formatNames()),
+  skipBadLines: kinds.flag,
+})
+/** How often an import is planned again because others write to the same conversations. */
+const maxTries = 20
+
+/**
+ * Imports a session file. Everything is read, planned and checked before the first event is written, so a bad file writes
+ * nothing. Importing the same file again adds nothing; a file that has grown adds what is new.
+ */
+export async function* importSession(
+  store: LargeContentStore,
+  session: SessionFile | SessionStream,
+  options?: ImportOptions,
+): Importing<Imported> {
+  const problem = sessionProblem(session)
+  if (problem !== undefined) return yield invalidInput('session', problem)
+  yield* ok(checkedOptions<Partial<SessionFile & SessionStream>>(session, sessionFields()))
+  const { progress } = yield* ok(checkedOptions(options, { progress: kinds.call }))
+  if (!isStream(session)) return yield* readAndWrite(store, session, progress)
+  const { bytes, ...rest } = session
+  if (typeof bytes !== 'function') return yield* readAndWrite(store, { ...rest, bytes }, progress)
+  const before = fileDigest(rest)
+  yield* caught<ImportError, void>(() => readThrough(before.taking(bytes)))
+  const known = await knownImport(store, before.stream())
+  if (known) return known
+  // The file may have grown since.
+  const digest = fileDigest(rest)
+  const imported = yield* readAndWrite(store, { ...rest, bytes: digest.taking(bytes) }, progress)
+  await noteImport(store, digest.stream(), imported)
+  return imported
+}
+
+const readThrough = async (bytes: OpenSession['bytes']): Promise<void> => {
+  for await (const _ of bytes);
+}
+
+async function* readAndWrite(
+  store: LargeContentStore,
+  session: SessionFile | OpenSession,
+  progress: ImportOptions['progress'],
+): Importing<Imported> {
+  const room = fileShelf()
+  try {
+    // The shelf's file is read until the last event is written.
+    const imported = yield* caught<ImportError, E.Either<ImportError | WriteError, Imported>>(async () => {
+      const { read, shelf } = await readAny(session, room)
+      return E.isLeft(read) ? read : run(importPlan(store, session.file, read.right, { shelf, progress }))
+    })
+    return yield* ok(imported)
+  } finally {
+    room.close()
+  }
+}
+
+interface Means {
+  readonly shelf: Shelf
+  readonly progress: ImportOptions['progress']
+}
+interface Try extends Means {
+  /** How many events this import has added to each conversation, in all its tries. */
+  readonly added: Map<string, number>
+}
+
+async function* importPlan(
+  store: LargeContentStore,
+  file: string,
+  plan: ImportPlan | StoredImport,
+  means: Means,
+): Importing<Imported> {
+  const added = new Map<string, number>()
+  for (let tries = 1; ; tries++) {
+    const imported = await run(importOnce(store, file, plan, { ...means, added }))
+    if (E.isRight(imported)) return imported.right
+    // Somebody else wrote to one of the conversations: what is new depends on what they have now.
+    if (imported.left._tag !== 'Conflict' || tries === maxTries) return yield imported.left
+  }
+}
+
+async function* importOnce(
+  store: LargeContentStore,
+  file: string,
+  plan: ImportPlan | StoredImport,
+  { shelf, progress, added }: Try,
+): Importing<Imported> {
+  const { format, report } = plan
+  const prepared: Prepared[] = []
+  for (const conversation of plan.conversations)
+    prepared.push(
+      'steps' in conversation && format !== 'palimpsest'
+        ? yield* prepare(store, conversation, format, shelf)
+        : yield* prepareStored(store, conversation as StoredConversation, plan.conversations),
+    )
+  if (prepared.every(({ end, events }) => lastPosition(end) < 0 && events.length === 0))
+    return yield {
+      ...unknownFormat(
+        `${file} holds no message yet in the format ${format}: import it again when something has been said`,
+        'it is one of another format',
+      ),
+      isWithoutMessages: true,
+    }
+  const additions = [...prepared, ...(yield* prepareAllNotes(store, plan, prepared))]
+  const total = additions.reduce((sum, { events }) => sum + events.length, 0)
+  let written = 0
+  yield* writeAll(store, additions, ({ stream }, events) => {
+    added.set(stream, (added.get(stream) ?? 0) + events)
+    progress?.((written += events), total)
+  })
+  const conversations = prepared.map(({ id, end, events }) => {
+    const notes = added.get(notesStreamOf(id))
+    return {
+      id,
+      added: added.get(streamOf(id)) ?? 0,
+      events: lastPosition(end) + 1 + events.length,
+      ...(notes !== undefined && { notes }),
+    }
+  })
+  return { format, report, conversations }
+}
+
+/** The notes to write beside the conversations of a file. */
+async function* prepareAllNotes(
+  store: LargeContentStore,
+  plan: ImportPlan | StoredImport,
+  prepared: readonly Prepared[],
+): Importing<readonly Addition[]> {
+  const additions: Addition[] = []
+  for (const [index, conversation] of plan.conversations.entries()) {
+    const { id, notes } = conversation
+    const own = prepared[index]
+    if (!notes || !own) continue
+    const at = lastPosition(own.end) + own.events.length
+    if (at < 0 || notes.length === 0) continue
+    additions.push(
+      'steps' in conversation
+        ? yield* prepareNotes(store, id, conversation.notes ?? [], { at, format: plan.format })
+        : yield* prepareStoredNotes(store, id, conversation.notes ?? []),
+    )
+  }
+  return additions
+}

@@ -1,0 +1,141 @@
+import { createHash, type Hash } from 'node:crypto'
+import * as E from 'fp-ts/lib/Either.js'
+import { hashOf } from '../events/codec.ts'
+import { newCommandId, notesStreamOf, streamOf } from '../events/ids.ts'
+import { readingEdition } from './formats/edition.ts'
+import type { SessionOptions } from './formats/parse-session.ts'
+import { lastPosition, readConversationEnd } from '../conversation/reading/ends.ts'
+import { ok, run, type Steps } from '../result/steps.ts'
+import type { ReadError } from '../store/errors.ts'
+import type { EventStore, RecordedEvent } from '../store/port.ts'
+import { readStreamEnd } from '../store/whole/whole-writes.ts'
+import type { Imported } from './imported.ts'
+import { mayBeOwn } from './read-any.ts'
+import { type OpenSession, reading } from './read-session.ts'
+
+// What an import notes in the store: the file, by its bytes, and where its conversations ended. A stream is only ever added to, and each
+// event has the hash of the one before it, so while the same event is at that place, all that the file says is there (ADR 43).
+
+/** Bytes that are read and planned in no time. */
+const leastBytes = 64 * 1024
+/** Characters of a note: one that is longer is not worth keeping. */
+const mostNoted = 64 * 1024
+
+const prefix = 'imported-'
+
+interface End {
+  readonly stream: string
+  readonly revision: number
+  readonly hash: string
+}
+interface Noted extends Pick<Imported, 'format' | 'report'> {
+  readonly conversations: readonly { readonly id: string; readonly ends: readonly End[] }[]
+}
+
+/** Takes the bytes of a file while somebody reads them, and names the stream in which its import is noted. */
+export interface FileDigest {
+  readonly taking: (open: () => OpenSession['bytes']) => OpenSession['bytes']
+  /** Undefined for a file that is not noted. */
+  readonly stream: () => string | undefined
+}
+
+/** The digest of a file and of all else that decides what it becomes. */
+export const fileDigest = (options: SessionOptions): FileDigest => {
+  const { format = '', id = '', skipBadLines = false } = options
+  const hash: Hash = createHash('sha256').update(JSON.stringify([readingEdition, format, id, skipBadLines]))
+  let length = 0
+  const add = (piece: Uint8Array): void => {
+    hash.update(piece)
+    length += piece.length
+  }
+  return {
+    async *taking(open) {
+      for await (const piece of reading(options.file, opened(open))) {
+        // The reader of the file refuses anything else.
+        if (piece instanceof Uint8Array) add(piece)
+        yield piece
+      }
+    },
+    // Nobody knows what a registered format makes of a file the next time.
+    stream: () => (length < leastBytes || mayBeOwn(options) ? undefined : prefix + hash.copy().digest('hex')),
+  }
+}
+
+/** Opened when it is read, so that what goes wrong there is said as the file's. */
+async function* opened(open: () => OpenSession['bytes']): OpenSession['bytes'] {
+  yield* open()
+}
+
+/** The answer for a file whose import was noted in this stream, if all that it gave is still there; else undefined. */
+export const knownImport = async (
+  store: EventStore,
+  stream: string | undefined,
+): Promise<Imported | undefined> => {
+  const noted = stream === undefined ? undefined : await notedIn(store, stream)
+  if (!noted) return undefined
+  const conversations: Imported['conversations'][number][] = []
+  for (const { id, ends } of noted.conversations) {
+    const events = await run(eventsOf(store, id, ends))
+    if (E.isLeft(events) || events.right === undefined) return undefined
+    conversations.push({ id, added: 0, events: events.right })
+  }
+  return { format: noted.format, report: noted.report, conversations }
+}
+
+const notedIn = async (store: EventStore, stream: string): Promise<Noted | undefined> => {
+  const end = await run(readStreamEnd(store, stream))
+  return E.isRight(end) && end.right.last ? (JSON.parse(end.right.last.data) as Noted) : undefined
+}
+
+/** Counts the events of a conversation, if it and its notes still begin as they did; else undefined. */
+async function* eventsOf(
+  store: EventStore,
+  id: string,
+  ends: readonly End[],
+): Steps<ReadError, number | undefined> {
+  const { lineage, last, unfinished } = yield* readConversationEnd(store, id)
+  if (!last || unfinished) return undefined
+  for (const { stream, revision, hash } of ends) {
+    const [event] = yield* ok(store.read({ stream, from: revision, direction: 'forwards', limit: 1 }))
+    if (event?.revision !== revision || hashOf(event) !== hash) return undefined
+    if (stream !== last.stream && (yield* readStreamEnd(store, stream)).unfinished) return undefined
+  }
+  return lastPosition({ lineage, revision: last.revision }) + 1
+}
+
+/** Notes the import of a file. Nobody is told if that fails: the file is then parsed the next time. */
+export const noteImport = async (
+  store: EventStore,
+  stream: string | undefined,
+  { format, report, conversations }: Imported,
+): Promise<void> => {
+  if (stream === undefined) return
+  const ends = await run(allEnds(store, conversations))
+  if (E.isLeft(ends) || ends.right === undefined) return
+  const data = JSON.stringify({ format, report, conversations: ends.right } satisfies Noted)
+  const before = await run(readStreamEnd(store, stream))
+  if (data.length > mostNoted || E.isLeft(before) || before.right.last?.data === data) return
+  const event = { id: newCommandId(), type: 'FileImported', data, metadata: '{}' }
+  const expected = before.right.last?.revision ?? -1
+  await store.append({ stream, events: [event], expected, isNew: true })()
+}
+
+async function* allEnds(
+  store: EventStore,
+  conversations: Imported['conversations'],
+): Steps<ReadError, Noted['conversations'] | undefined> {
+  const all: Noted['conversations'][number][] = []
+  for (const { id } of conversations) {
+    const own = yield* readStreamEnd(store, streamOf(id))
+    const notes = yield* readStreamEnd(store, notesStreamOf(id))
+    if (!own.last || own.unfinished || notes.unfinished) return undefined
+    all.push({ id, ends: [own.last, notes.last].flatMap((last) => (last ? [endAt(last)] : [])) })
+  }
+  return all
+}
+
+const endAt = (event: RecordedEvent): End => ({
+  stream: event.stream,
+  revision: event.revision,
+  hash: hashOf(event),
+})

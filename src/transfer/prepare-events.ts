@@ -1,0 +1,186 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { hashOf, type StoredEvent } from '../events/codec.ts'
+import { streamOf } from '../events/ids.ts'
+import { type ImportError, importDiverged } from './formats/errors.ts'
+import { type Planning, planning } from './formats/plan-events.ts'
+import type { ConversationPlan, Format, StoredConversation } from './formats/plan.ts'
+import { lightEvents } from './formats/said.ts'
+import { type List, listOn, type Shelf } from './formats/shelf.ts'
+import { completeEnvelope, encodeChain } from '../conversation/writing/encode.ts'
+import { chainEndAt, type ChainEnd, lastPosition, readConversationEnd } from '../conversation/reading/ends.ts'
+import { missingParent } from '../conversation/reading/lineage.ts'
+import { loadLog } from '../conversation/reading/log.ts'
+import { reader } from '../conversation/reading/reader.ts'
+import { recordedTime } from '../conversation/writing/time.ts'
+import { ok, type Steps } from '../result/steps.ts'
+import type { LargeContentStore } from '../store/blobs/large-content.ts'
+import { breath, pacer } from '../store/breath.ts'
+import type { ReadError, WriteError } from '../store/errors.ts'
+import { pagesOf } from '../store/pages.ts'
+import type { EventStore, Part, RecordedEvent } from '../store/port.ts'
+import { readStreamEnd } from '../store/whole/whole-writes.ts'
+import type { Addition } from './write-whole.ts'
+
+/** New events of one conversation, encoded, and the end that they are appended to. */
+export interface Prepared {
+  readonly id: string
+  readonly stream: string
+  /** The end of all that is stored, whether it counts yet or not. */
+  readonly end: ChainEnd
+  /** What the last stored event is part of, if it does not count yet: an import was interrupted, or is under way. */
+  readonly open?: Part | undefined
+  readonly events: List<StoredEvent>
+  readonly findable?: Addition['findable']
+}
+
+type Preparing = Steps<ImportError | WriteError, Prepared>
+
+/** The events that a conversation's plan adds to what is stored of it, on the shelf. */
+export async function* prepare(
+  store: LargeContentStore,
+  plan: ConversationPlan,
+  format: Format,
+  shelf: Shelf,
+): Preparing {
+  const { id } = plan
+  const { end, open } = yield* readThere(store, id)
+  const log = yield* ok(loadLog(reader(store, end.lineage), lastPosition(end), lightEvents(shelf)))
+  const encodings = encodePlanned(id, end.hash, planning(plan, format, log), format)
+  const places: number[] = []
+  yield* checkAll(store, encodings, { id, end }, (event) => places.push(shelf.putText(textOf(event))))
+  const events = listOn(places, (place) => eventIn(shelf.getText(place)))
+  return { id, stream: streamOf(id), end, open, events }
+}
+
+/** An event on the shelf: its fields, a line each. They are JSON, an id and a type, so no line but the last could have an end in it. */
+const textOf = ({ id, type, metadata, data }: StoredEvent): string => `${id}\n${type}\n${metadata}\n${data}`
+
+const eventIn = (text: string): StoredEvent => {
+  const first = text.indexOf('\n')
+  const second = text.indexOf('\n', first + 1)
+  const third = text.indexOf('\n', second + 1)
+  return {
+    id: text.slice(0, first),
+    type: text.slice(first + 1, second),
+    metadata: text.slice(second + 1, third),
+    data: text.slice(third + 1),
+  }
+}
+
+/** Undefined where others may be given their turn. */
+type Encoding = E.Either<ImportError, StoredEvent> | undefined
+
+/** The planned events, chained to the stored ones. */
+function* encodePlanned(
+  conversation: string,
+  prev: string | null,
+  planned: Planning,
+  format: string,
+): Generator<Encoding, void> {
+  const imported = new Date()
+  let hash = prev
+  for (;;) {
+    const { done, value } = planned.next()
+    if (done === true) {
+      if (E.isLeft(value)) yield value
+      return
+    }
+    if (!value) {
+      yield undefined
+      continue
+    }
+    const { event, commandId, time } = value
+    const now = recordedTime(time, imported)
+    const envelope = completeEnvelope({ commandId, now }, { kind: 'import', id: format })
+    const encoded = encodeChain(conversation, hash, [event], envelope)
+    if (E.isLeft(encoded)) {
+      yield E.left({ ...encoded.left, message: `${commandId}: ${encoded.left.message}` })
+      return
+    }
+    for (const stored of encoded.right.events) yield E.right(stored)
+    hash = encoded.right.hash
+  }
+}
+
+/** Checks every event before the first one is written. */
+async function* checkAll(
+  store: LargeContentStore,
+  encodings: Iterable<Encoding>,
+  { id, end }: { readonly id: string; readonly end: ChainEnd },
+  keep: (event: StoredEvent) => void = () => undefined,
+): Steps<ImportError, void> {
+  let index = 0
+  const pace = pacer()
+  for (const encoded of encodings) {
+    if (encoded && E.isLeft(encoded)) return yield encoded.left
+    const pause = encoded ? pace(encoded.right.data.length) : breath()
+    if (pause) await pause
+    if (!encoded) continue
+    const checked = store.check(encoded.right)
+    const where = `event ${lastPosition(end) + 1 + index++} of ${id}`
+    if (E.isLeft(checked)) return yield { ...checked.left, message: `${where}: ${checked.left.message}` }
+    keep(encoded.right)
+  }
+}
+
+/** The events that are not stored yet, of those to be written as they are. The ones that are stored must be the same. */
+export async function* prepareStored(
+  store: LargeContentStore,
+  { id, events }: StoredConversation,
+  all: readonly { readonly id: string }[],
+): Preparing {
+  const stream = streamOf(id)
+  const first = events.at(0)
+  const isFork = first?.type === 'Forked'
+  const parent = isFork ? parentIn(first) : undefined
+  if (parent !== undefined && !all.some((other) => other.id === parent)) {
+    const { last } = yield* readStreamEnd(store, streamOf(parent))
+    if (!last) return yield missingParent(id, parent)
+  }
+  const { end, open } = yield* readThere(store, id, isFork)
+  const there = end.revision + 1
+  const to = Math.min(there, events.length) - 1
+  for await (const page of pagesOf(store, stream, { to })) {
+    const different = firstDifferent(yield* ok(page), events)
+    if (different) return yield importDiverged(id, `revision ${different.revision}`, 'the event of the file')
+    await breath()
+  }
+  const added = events.slice(there)
+  yield* checkAll(store, asTheyAre(added), { id, end })
+  return { id, stream, end, open, events: added, findable: 'each' }
+}
+
+/** The first stored event that is another one in the file. */
+export const firstDifferent = (
+  stored: readonly RecordedEvent[],
+  events: List<StoredEvent>,
+): RecordedEvent | undefined =>
+  stored.find((one) => {
+    const event = events.at(one.revision)
+    return event && hashOf(event) !== hashOf(one)
+  })
+
+function* asTheyAre(events: Iterable<StoredEvent>): Generator<Encoding, void> {
+  for (const event of events) yield E.right(event)
+}
+
+const parentIn = ({ data }: StoredEvent): string | undefined => {
+  const forked = JSON.parse(data) as { readonly from?: { readonly conversation?: string } }
+  return forked.from?.conversation
+}
+
+/**
+ * The end of all that is stored of a conversation.
+ *
+ * @param isAlone the parents of a fork need not be stored yet: they may come with the same file
+ */
+async function* readThere(
+  store: EventStore,
+  conversation: string,
+  isAlone = false,
+): Steps<ReadError, Pick<Prepared, 'end' | 'open'>> {
+  const own = [{ conversation, stream: streamOf(conversation), offset: 0, last: Infinity }]
+  const ending = readConversationEnd(store, conversation, isAlone ? own : undefined)
+  const { lineage, last, unfinished } = yield* ending
+  return { end: chainEndAt(lineage, unfinished ?? last), open: unfinished?.part }
+}

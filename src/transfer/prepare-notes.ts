@@ -1,0 +1,82 @@
+import { hashOf, type StoredEvent } from '../events/codec.ts'
+import { eventId, notesStreamOf } from '../events/ids.ts'
+import { type Fact, noteCodec } from '../events/notes.ts'
+import type { PlannedNote } from './formats/plan.ts'
+import type { List } from './formats/shelf.ts'
+import { chainEndAt } from '../conversation/reading/ends.ts'
+import { isoTimeOf, recordedTime } from '../conversation/writing/time.ts'
+import { ok, type Steps } from '../result/steps.ts'
+import type { LargeContentStore } from '../store/blobs/large-content.ts'
+import { pagesOf } from '../store/pages.ts'
+import type { EventStore } from '../store/port.ts'
+import { readStreamEnd } from '../store/whole/whole-writes.ts'
+import type { WriteError } from '../store/errors.ts'
+import { type ImportError, importDiverged } from './formats/errors.ts'
+import { firstDifferent } from './prepare-events.ts'
+import type { Addition } from './write-whole.ts'
+
+type Preparing = Steps<ImportError | WriteError, Addition>
+
+/** What is there of the notes of a conversation, whether it counts yet or not. */
+async function* thereOf(
+  store: EventStore,
+  id: string,
+): Steps<WriteError, Omit<Addition, 'events'> & { end: { hash: string | null } }> {
+  const stream = notesStreamOf(id)
+  const { last, unfinished } = yield* readStreamEnd(store, stream)
+  return { id, stream, end: chainEndAt([], unfinished ?? last), open: unfinished?.part }
+}
+
+/**
+ * Of the notes of a file, those that the conversation does not have.
+ *
+ * @param at the conversation's last position when the file is imported
+ */
+export async function* prepareNotes(
+  store: LargeContentStore,
+  id: string,
+  notes: Iterable<PlannedNote>,
+  { at, format }: { readonly at: number; readonly format: string },
+): Preparing {
+  const there = yield* thereOf(store, id)
+  const { stream, end } = there
+  const had = new Set<string>()
+  for await (const page of pagesOf(store, stream, { to: end.revision }))
+    for (const event of yield* ok(page)) had.add(event.id)
+  const imported = new Date()
+  const events: StoredEvent[] = []
+  let prev = end.hash
+  for (const { ref, time, type, data } of notes) {
+    const eventIs = eventId(stream, ref, 0)
+    if (had.has(eventIs)) continue
+    had.add(eventIs)
+    const metadata = {
+      time: isoTimeOf(recordedTime(time, imported)),
+      actor: { kind: 'import', id: format },
+      commandId: ref,
+      prev,
+    }
+    const stored = yield* ok(noteCodec.encode({ type, data: { ...data, at } } as Fact, eventIs, metadata))
+    yield* ok(store.check(stored))
+    events.push(stored)
+    prev = hashOf(stored)
+  }
+  return { ...there, events }
+}
+
+/** Of notes that are written as they are, those that the conversation does not have; the ones that it has must be the same. */
+export async function* prepareStoredNotes(
+  store: LargeContentStore,
+  id: string,
+  notes: List<StoredEvent>,
+): Preparing {
+  const there = yield* thereOf(store, id)
+  const { stream, end } = there
+  for await (const page of pagesOf(store, stream, { to: Math.min(end.revision, notes.length - 1) })) {
+    const different = firstDifferent(yield* ok(page), notes)
+    if (different) return yield importDiverged(id, `note ${different.revision}`, 'the note of the file')
+  }
+  const events = notes.slice(end.revision + 1)
+  for (const event of events) yield* ok(store.check(event))
+  return { ...there, events, findable: 'each' }
+}

@@ -1,0 +1,72 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { invalidInput } from '../events/errors.ts'
+import type { ImportError } from './formats/errors.ts'
+import type { SessionFile, SessionOptions } from './formats/parse-session.ts'
+import type { ImportPlan, StoredImport } from './formats/plan.ts'
+import { ownFormats } from './formats/registry.ts'
+import { memoryShelf, type Shelf } from './formats/shelf.ts'
+import { pacer } from '../store/breath.ts'
+import { maybeDocument, readApart, smallest } from './read-apart.ts'
+import { isStream, type OpenSession, reading, readSession, readText } from './read-session.ts'
+import type { FileShelf } from './shelf.ts'
+
+type Read = E.Either<ImportError, ImportPlan | StoredImport>
+
+/**
+ * Reads a session, a large JSON document in a thread of its own.
+ *
+ * @returns what was read, and the shelf that it is on: a text is in memory anyway
+ */
+export const readAny = async (
+  session: SessionFile | OpenSession,
+  shelf: FileShelf,
+): Promise<{ readonly read: Read; readonly shelf: Shelf }> => {
+  if (isStream(session)) return { read: await readBytes(session, shelf), shelf }
+  const { text, ...options } = session
+  if (text.length >= smallest && !mayBeOwn(options) && maybeDocument(text.slice(0, smallest)))
+    return { read: await readApart(options, slicesOf(text), shelf), shelf }
+  const inMemory = memoryShelf()
+  return { read: await readText(session, inMemory), shelf: inMemory }
+}
+
+/** Whether a registered format may be asked: the thread has none of them. */
+export const mayBeOwn = ({ format }: SessionOptions): boolean =>
+  format === undefined ? ownFormats().size > 0 : ownFormats().has(format)
+
+async function* slicesOf(text: string): AsyncGenerator<string> {
+  const pace = pacer()
+  for (let at = 0; at < text.length; at += smallest) {
+    yield text.slice(at, at + smallest)
+    const pause = pace(smallest)
+    if (pause) await pause
+  }
+}
+
+const readBytes = async ({ bytes, ...options }: OpenSession, shelf: FileShelf): Promise<Read> => {
+  const source = reading(options.file, bytes)
+  const begun: Uint8Array[] = []
+  let length = 0
+  let isWrong = false
+  const next = async (): Promise<Uint8Array | undefined> => {
+    const { done, value } = await source.next()
+    isWrong ||= done !== true && !(value instanceof Uint8Array)
+    return done === true || isWrong ? undefined : value
+  }
+  for (let piece = await next(); piece; piece = length < smallest ? await next() : undefined) {
+    begun.push(piece)
+    length += piece.length
+  }
+  const all = async function* (): AsyncGenerator<Uint8Array> {
+    try {
+      yield* begun.splice(0)
+      for (let piece = isWrong ? undefined : await next(); piece; piece = await next()) yield piece
+    } finally {
+      await source.return(undefined)
+    }
+  }
+  const isApart = length >= smallest && !mayBeOwn(options) && maybeDocument(Buffer.concat(begun).toString())
+  const read = isApart
+    ? await readApart(options, all(), shelf)
+    : await readSession({ ...options, bytes: all() }, shelf)
+  return isWrong ? E.left(invalidInput('session.bytes', 'must give Uint8Arrays')) : read
+}

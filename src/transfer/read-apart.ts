@@ -1,0 +1,97 @@
+import { extname } from 'node:path'
+import { Worker } from 'node:worker_threads'
+import * as E from 'fp-ts/lib/Either.js'
+import { fileUnreadable, type ImportError, type TemporaryFileFailed } from './formats/errors.ts'
+import type { SessionOptions } from './formats/parse-session.ts'
+import type { ImportPlan, PlannedNote, Step, StoredImport } from './formats/plan.ts'
+import { listOn } from './formats/shelf.ts'
+import { linesOf, valuesOf } from './formats/source.ts'
+import type { StoredEvent } from '../events/codec.ts'
+import { toError } from '../result/typed.ts'
+import type { FileShelf, Lent } from './shelf.ts'
+
+/** What the thread is given to begin with. */
+export interface Task {
+  readonly options: SessionOptions
+  readonly lent: Lent
+}
+
+/** What the thread answers: the plan, whose steps or events are at these places of the shelf. */
+export type Answer =
+  | { readonly read: E.Either<ImportError, Placed>; readonly lent: Lent }
+  | { readonly failed: TemporaryFileFailed }
+
+export interface Placed extends Pick<ImportPlan | StoredImport, 'format' | 'report'> {
+  readonly conversations: readonly {
+    readonly id: string
+    readonly withdrawn?: readonly string[]
+    readonly places: readonly number[]
+    /** Where what is beside it is. */
+    readonly notes?: readonly number[]
+  }[]
+}
+
+/** So much of a file is looked at; what is shorter is parsed in no time. */
+export const smallest = 1024 * 1024
+
+/** Whether a large file that begins with this text may be one JSON document, and no JSON lines. */
+export const maybeDocument = (beginning: string): boolean => {
+  const text = beginning.replace(/^\uFEFF/, '').trimStart()
+  if (text.startsWith('[')) return true
+  if (!text.startsWith('{')) return false
+  const [first] = linesOf(text)
+  return first === undefined || first.text.length === text.length || valuesOf(first.text).values.length === 0
+}
+
+/**
+ * Reads a session in a thread of its own: a JSON document is parsed in one step, which everybody else would wait for. Steps and
+ * events are on the shelf then. Throws `FileUnreadable` and `TemporaryFileFailed`.
+ */
+export const readApart = async (
+  options: SessionOptions,
+  pieces: AsyncIterable<Uint8Array | string>,
+  shelf: FileShelf,
+): Promise<E.Either<ImportError, ImportPlan | StoredImport>> => {
+  const task: Task = { options, lent: shelf.lend() }
+  const url = new URL(`./read-thread${extname(import.meta.url)}`, import.meta.url)
+  const worker = new Worker(url, { workerData: task })
+  const answered = new Promise<Answer>((resolve, reject) => {
+    worker.once('message', resolve)
+    worker.once('error', (cause) => reject(toError(fileUnreadable(options.file, cause))))
+  })
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+  const send = (piece: Uint8Array | string | null): void => worker.postMessage(piece)
+  // Where the pieces fail first, nobody waits for an answer.
+  answered.catch(() => undefined)
+  try {
+    for await (const piece of pieces) send(piece)
+    send(null)
+    const answer = await answered
+    if ('failed' in answer) throw toError(answer.failed)
+    shelf.takeBack(answer.lent)
+    return E.map((placed: Placed) => planAt(placed, shelf))(answer.read)
+  } finally {
+    await worker.terminate()
+  }
+}
+
+const planAt = ({ format, report, conversations }: Placed, shelf: FileShelf): ImportPlan | StoredImport =>
+  format === 'palimpsest'
+    ? {
+        format: 'palimpsest',
+        report,
+        conversations: conversations.map(({ id, places, notes }) => ({
+          id,
+          events: listOn(places, (place) => shelf.get(place) as StoredEvent),
+          ...(notes && { notes: listOn(notes, (place) => shelf.get(place) as StoredEvent) }),
+        })),
+      }
+    : {
+        format,
+        report,
+        conversations: conversations.map(({ places, notes, ...plan }) => ({
+          ...plan,
+          steps: listOn(places, (place) => shelf.get(place) as Step),
+          ...(notes && { notes: listOn(notes, (place) => shelf.get(place) as PlannedNote) }),
+        })),
+      }

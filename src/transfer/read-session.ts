@@ -1,0 +1,83 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { invalidInput } from '../events/errors.ts'
+import { type FileUnreadable, fileUnreadable, type ImportError } from './formats/errors.ts'
+import { type SessionFile, type SessionOptions, sessionReader } from './formats/parse-session.ts'
+import type { ImportPlan, StoredImport } from './formats/plan.ts'
+import type { Shelf } from './formats/shelf.ts'
+import { linesOf, takeNotes } from './formats/source.ts'
+import { splitLines } from './formats/split-lines.ts'
+import { pacer } from '../store/breath.ts'
+import { toError } from '../result/typed.ts'
+
+/**
+ * A session file of any size: its bytes (UTF-8), piece by piece. An error of the iteration is a `FileUnreadable`. A function gives them
+ * from the beginning each time: of a file that was imported before, it is called once, to see that it is the same; else twice.
+ */
+export interface SessionStream extends SessionOptions {
+  readonly bytes: Pieces | (() => Pieces)
+}
+type Pieces = AsyncIterable<Uint8Array>
+
+/** A session file that is being read. */
+export interface OpenSession extends SessionOptions {
+  readonly bytes: Pieces
+}
+
+/** What is wrong with the session given; undefined if nothing is. */
+export const sessionProblem = (
+  session: SessionFile | SessionStream | null | undefined,
+): string | undefined => {
+  const given: Partial<SessionFile & SessionStream> = session ?? {}
+  const { bytes } = given
+  const isBytes = typeof bytes === 'function' || typeof bytes?.[Symbol.asyncIterator] === 'function'
+  return (typeof given.text === 'string' || (given.text === undefined && isBytes)) &&
+    typeof given.file === 'string'
+    ? undefined
+    : 'must be { text, file } or { bytes, file }: what to import, and its name for messages'
+}
+
+export const isStream = <S extends OpenSession | SessionStream>(session: SessionFile | S): session is S =>
+  !('text' in session) || typeof session.text !== 'string'
+
+type Read = Promise<E.Either<ImportError, ImportPlan | StoredImport>>
+
+/** As `parseSession`, but lets other work of the process run. */
+export const readText = async ({ text, ...options }: SessionFile, shelf: Shelf): Read => {
+  const reader = sessionReader(options, takeNotes(), shelf)
+  const pace = pacer()
+  for (const line of linesOf(text)) {
+    reader.read(line)
+    const pause = pace(line.text.length)
+    if (pause) await pause
+  }
+  return reader.finish()
+}
+
+/** Reads a session as its bytes come in. Large content goes to the shelf. Throws `FileUnreadable`. */
+export const readSession = async ({ bytes, ...options }: OpenSession, shelf: Shelf): Read => {
+  const notes = takeNotes()
+  const reader = sessionReader(options, notes, shelf)
+  const lines = splitLines(reader, notes)
+  const pace = pacer()
+  for await (const piece of reading(options.file, bytes)) {
+    if (!(piece instanceof Uint8Array)) return E.left(invalidInput('session.bytes', 'must give Uint8Arrays'))
+    lines.push(piece)
+    const pause = pace(piece.length)
+    if (pause) await pause
+  }
+  lines.finish()
+  return reader.finish()
+}
+
+/** The bytes, an error of which is a `FileUnreadable`. */
+export async function* reading(file: string, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  try {
+    yield* bytes
+  } catch (cause) {
+    if (isFileUnreadable(cause)) throw cause
+    throw toError(fileUnreadable(file, cause))
+  }
+}
+
+export const isFileUnreadable = (error: unknown): error is FileUnreadable =>
+  error instanceof Error && '_tag' in error && error._tag === 'FileUnreadable'

@@ -1,0 +1,106 @@
+import { randomUUID } from 'node:crypto'
+import { ok, type Steps } from '../result/steps.ts'
+import type { StoredEvent } from '../events/codec.ts'
+import type { EventTooLarge } from '../events/errors.ts'
+import { newCommandId } from '../events/ids.ts'
+import { batchesOf } from './batches.ts'
+import { breath } from '../store/breath.ts'
+import type { ChainEnd } from '../conversation/reading/ends.ts'
+import { conflict, importUnfinished, type WriteError } from '../store/errors.ts'
+import { isRecord, recordOf, recordPrefix, type Stretch } from '../store/whole/parts.ts'
+import type { Append, EventStore, Part } from '../store/port.ts'
+
+/** Events to write to one stream of a conversation, after all that is there of it. */
+export interface Addition {
+  readonly id: string
+  readonly stream: string
+  readonly end: Pick<ChainEnd, 'revision'>
+  /** What the last stored event is part of, if it does not count yet. */
+  readonly open?: Part | undefined
+  readonly events: EventList
+  /** As of an append: the events may be those of commands that are repeated here. */
+  readonly findable?: Append['findable']
+}
+
+/** Events in order; they need not all be in memory. */
+export type EventList = Iterable<StoredEvent> & { readonly length: number }
+
+type Writing<A> = Steps<WriteError | EventTooLarge, A>
+
+/** The most events, and bytes, of one append: others would wait for a large import in one transaction. */
+const batchEvents = 250
+const batchBytes = 512 * 1024
+
+/**
+ * Writes what is added to all these conversations so that either all of it counts or nothing does. What fits one append is one; else
+ * the events say that they are part of something (`Append.part`), and the last one that it is whole. Where there are several
+ * conversations, a record that is written when all of them are there says so.
+ *
+ * @param wrote told after each append how many events it added to which conversation; those of another writer don't count
+ */
+export async function* writeAll(
+  store: EventStore,
+  additions: readonly Addition[],
+  wrote: (addition: Addition, events: number) => void,
+): Writing<void> {
+  const changed = additions.filter(({ events, open }) => events.length > 0 || open)
+  const torn = changed.find(({ events, open }) => events.length === 0 && open?.last === undefined)
+  // What is there is part of more than this file holds.
+  if (torn) return yield importUnfinished(torn.id)
+  const isOne = changed.length === 1 && changed.some(({ events }) => events.length > 0)
+  const adopted = changed.flatMap(({ open }) => (isRecord(open?.last) ? [open.last] : []))
+  const record = adopted[0] ?? recordPrefix + randomUUID()
+  for (const each of changed)
+    yield* write(store, each, isOne ? true : record, (events) => wrote(each, events))
+  if (!isOne) yield* recordAll(store, changed, record)
+}
+
+async function* write(
+  store: EventStore,
+  { stream, end, open, events, findable }: Addition,
+  last: true | string,
+  wrote: (events: number) => void,
+): Writing<void> {
+  const from = open?.from ?? end.revision + 1
+  let written = 0
+  for (const batch of batchesOf(events, batchEvents, Math.min(batchBytes, store.maxAppendBytes / 2))) {
+    // A batch of a large import is encoded as it is taken.
+    await breath()
+    const expected = end.revision + written
+    const isLast = written + batch.length === events.length
+    const isAlone = last === true && !open && batch.length === events.length
+    const part = { from, ...(isLast && { last }) }
+    const append = { stream, events: batch, expected, ...(findable && { findable }) }
+    const appended = yield* ok(store.append({ ...append, ...(!isAlone && { part }) }))
+    // The stored events may have another time, and so another hash than the one that the next batch is chained to.
+    if (appended === 'repeated') return yield conflict(stream, expected, expected + batch.length)
+    written += batch.length
+    wrote(batch.length)
+    await breath()
+  }
+}
+
+/** Says of all these conversations that what was added to them is whole; each waits for the record that its last event names. */
+async function* recordAll(store: EventStore, changed: readonly Addition[], record: string): Writing<void> {
+  const records = Map.groupBy(changed, ({ events, open }) =>
+    events.length === 0 && isRecord(open?.last) ? open.last : record,
+  )
+  for (const [stream, additions] of records) {
+    const stretches = additions.map(stretchOf)
+    const event = { id: newCommandId(), type: 'Imported', data: recordOf(stretches), metadata: '{}' }
+    const expected = yield* lastOf(store, stream)
+    yield* ok(store.append({ stream, events: [event], expected, isNew: true }))
+  }
+}
+
+const stretchOf = ({ stream, end, open, events }: Addition): Stretch => ({
+  stream,
+  from: open?.from ?? end.revision + 1,
+  to: end.revision + events.length,
+})
+
+async function* lastOf(store: EventStore, stream: string): Writing<number> {
+  const from = Number.MAX_SAFE_INTEGER
+  const [last] = yield* ok(store.read({ stream, from, direction: 'backwards', limit: 1 }))
+  return last?.revision ?? -1
+}

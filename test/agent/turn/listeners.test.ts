@@ -1,0 +1,72 @@
+import { getEventListeners } from 'node:events'
+import Anthropic from '@anthropic-ai/sdk'
+import * as E from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import type { Model } from '../../../src/agent/models/model.ts'
+import type { TurnOptions } from '../../../src/agent/turn/options.ts'
+import { openStore } from '../../../src/index.ts'
+import { atEnd } from '../../support/at-end.ts'
+import { text, toolUse } from '../../support/log.ts'
+import { messagesApi } from '../../../src/testing/messages-api/server.ts'
+
+// A signal may live as long as the program, and serve thousands of turns.
+
+const reply = { content: [text('Yes.')], origin: {} }
+const listeners = (signal: AbortSignal): number => getEventListeners(signal, 'abort').length
+
+/** How many listeners a turn with these options leaves on its signal, in a context that has to be condensed. */
+const leftBy = async (options: Partial<TurnOptions>): Promise<number> => {
+  let asked = 0
+  const api = await messagesApi({
+    reply: () => ({
+      content: asked++ === 0 ? [{ ...toolUse('t'), id: undefined, name: 'read' }] : [text('Yes.')],
+    }),
+  })
+  const store = await openStore('memory:')
+  atEnd(api.close, store.close)
+  const chat = store.conversation('c')
+  for (let turn = 0; turn < 12; turn++)
+    await chat.append([
+      { role: 'user', content: 'word '.repeat(100) },
+      { role: 'assistant', content: 'word '.repeat(100) },
+    ])
+  await chat.append({ role: 'user', content: 'Is it there?' })
+  const { signal } = new AbortController()
+  await chat.turn({
+    client: new Anthropic({ baseURL: api.url, apiKey: 'key' }),
+    model: 'claude-opus-5-5',
+    tools: [{ name: 'read', input_schema: { type: 'object' } }],
+    run: { read: () => 'x' },
+    context: { window: 3_000, reserved: 500 },
+    parameters: { max_tokens: 500 },
+    signal,
+    ...options,
+  })
+  return listeners(signal)
+}
+
+describe('a turn leaves no listener on its signal', () => {
+  it('of a client of the SDK, with its summaries and tools', async () => {
+    expect(await leftBy({})).toBe(0)
+  })
+
+  it.each<readonly [string, Model['call']]>([
+    ['that answers', async () => E.right(reply)],
+    ['that answers at once', (() => E.right(reply)) as never],
+    [
+      'that listens itself, and stops',
+      async (_, { signal } = {}) => {
+        const listener = (): void => undefined
+        signal?.addEventListener('abort', listener)
+        signal?.removeEventListener('abort', listener)
+        return E.right(reply)
+      },
+    ],
+  ])('of a Model of the caller’s %s', async (_, call) => {
+    expect(await leftBy({ client: { call, countTokens: async () => E.right(1) }, summarizer: false })).toBe(0)
+  })
+
+  it('of a summarizer of the caller’s', async () => {
+    expect(await leftBy({ summarizer: async () => ({ blocks: [text('They talked.')] }) })).toBe(0)
+  })
+})

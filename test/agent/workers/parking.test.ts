@@ -1,0 +1,98 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { describe, expect, test } from 'vitest'
+import { storeOn } from '../../../src/api/open.ts'
+import { run as ended } from '../../../src/result/steps.ts'
+import { memoryStore } from '../../../src/store/memory/store.ts'
+import type { TurnError } from '../../../src/agent/turn/turned.ts'
+import type { Clock } from '../../../src/agent/workers/clock.ts'
+import { listSteps } from '../../../src/agent/workers/listing.ts'
+import { saying } from '../../../src/agent/turn/say/say.ts'
+import { requesting } from '../../../src/agent/workers/requests.ts'
+import { work } from '../../../src/agent/workers/worker.ts'
+import { right } from '../../support/either.ts'
+import { scene } from '../../support/workers/scene.ts'
+import { settingsWith } from '../../support/workers/settings.ts'
+
+const actor = { kind: 'test' }
+const speed = 100
+/** An hour is over in 36 seconds. */
+const quick: Clock = {
+  now: () => performance.now() * speed,
+  after: (ms, run) => {
+    const timer = setTimeout(run, ms / speed)
+    return () => clearTimeout(timer)
+  },
+}
+const refused: TurnError = { _tag: 'ModelFailed', message: 'no' }
+
+describe('a step whose attempts fail', () => {
+  test('is parked after five, with every error, by whichever workers, until somebody unparks it', async () => {
+    const store = memoryStore()
+    const { conversation } = storeOn(store, actor)
+    const chat = conversation('c')
+    await chat.append({ role: 'user', content: 'hello' }, { answer: true })()
+    const stop = new AbortController()
+    let given = 0
+    const give = () => {
+      given++
+      return Promise.resolve(E.left({ ...refused, message: `no ${given}` }))
+    }
+    const settings = settingsWith({ give })
+    const workers = ['w1', 'w2'].map((worker) =>
+      work(worker, settings, { store, actor, conversation, clock: quick }, stop.signal),
+    )
+    const parked = async () => {
+      for (;;) {
+        for await (const step of listSteps(store)) if (step.state === 'parked') return step
+        await new Promise((resolve) => setTimeout(resolve, 5))
+      }
+    }
+    const step = await parked()
+    expect(step).toMatchObject({ conversation: 'c', step: 'conversation@0' })
+    expect(step.errors).toEqual([1, 2, 3, 4, 5].map((n) => `ModelFailed: no ${n}`))
+    expect(given).toBe(5)
+    await requesting(chat).unpark({ by: 'ann' })()
+    while (given === 5) await new Promise((resolve) => setTimeout(resolve, 5))
+    expect((await parked()).errors).toHaveLength(5)
+    expect(given).toBe(10)
+    stop.abort()
+    await Promise.all(workers)
+  })
+
+  test.each([true, undefined] as const)(
+    'is open again once something is said, though that has to wait in the inbox (answer: %s)',
+    async (answer) => {
+      const store = memoryStore()
+      const { conversation } = storeOn(store, actor)
+      const chat = conversation('c')
+      right(await chat.append({ role: 'user', content: 'hello' }, { answer: true })())
+      const errors = ['no', 'no', 'no', 'no', 'no']
+      const facts = [
+        { type: 'TurnsBegun', data: { at: 0 } },
+        { type: 'TurnParked', data: { step: 'conversation@0', attempts: 5, errors, at: 0 } },
+      ] as const
+      right(await ended(chat.turnLog.append(facts, -1)))
+      expect(
+        right(await saying(chat)({ role: 'user', content: 'Are you there?' }, { answer })()),
+      ).toMatchObject({ status: 'queued' })
+      const steps = []
+      for await (const { state, errors: left } of listSteps(store)) steps.push({ state, left })
+      expect(steps).toEqual([{ state: 'open', left: [] }])
+    },
+  )
+
+  test('is given up by taking its message back: a worker finds nothing to answer', async () => {
+    const { store, worker, calls } = await scene()
+    const chat = store.conversation('c')
+    await chat.append({ role: 'user', content: 'hello' }, { answer: true })
+    const stop = worker({}, () => {
+      throw new Error('no')
+    })
+    for await (const { steps } of store.workers({ every: 5 })) if (steps[0]?.errors.length === 1) break
+    await stop()
+    await chat.rewind({ turns: 1 })
+    worker()
+    for await (const { steps } of store.workers({ every: 5 })) if (steps.length === 0) break
+    expect(calls()).toBe(0)
+  })
+})
