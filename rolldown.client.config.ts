@@ -2,7 +2,7 @@
 import { defineConfig } from 'rolldown'
 
 export default defineConfig({
-  input: { 'client/index': 'src/server/client/index.ts' },
+  input: { 'server/client/index': 'src/server/client/index.ts' },
   platform: 'browser',
   output: { comments: false },
 })
