@@ -49,7 +49,7 @@ const found = (path: string, text: string): readonly string[] =>
   )
 
 describe('everything is written in plain English', () => {
-  const documents = ['README.md', 'CONTRIBUTING.md', ...under('docs', '.md')]
+  const documents = ['README.md', 'CONTRIBUTING.md', 'AGENTS.md', ...under('docs', '.md')]
   test.each(documents)('%s', (path) => {
     expect(found(path, withoutCode(readText(path)))).toEqual([])
   })
