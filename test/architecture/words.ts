@@ -160,4 +160,4 @@ const printed = ({ names, ...counts }: WordReport, all: boolean): string => {
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url))
-  console.log(printed(wordReport(), process.argv.includes('--names')))
+  process.stdout.write(`${printed(wordReport(), process.argv.includes('--names'))}\n`)
