@@ -30,7 +30,11 @@ export default defineConfig({
         // A module of the library's chunk would come after what that imports.
         { name: 'needed-node', test: /src\/needed-node\.ts$/, priority: 4 },
         { name: 'core', test: /src\/core\.ts$/, priority: 3 },
-        { name: 'library', test: /src\/(index|transfer\/formats\/errors|events\/call-name)\.ts$/, priority: 2 },
+        {
+          name: 'library',
+          test: /src\/(index|transfer\/formats\/errors|events\/call-name)\.ts$/,
+          priority: 2,
+        },
         { name: 'import', test: /src\/transfer\/import\.ts$/, priority: 1 },
         { name: 'tokens', test: /src\/agent\/context\/tokens\/history\.ts$/, priority: 2 },
         { name: 'context', test: /src\/agent\/context\/policy\/policy\.ts$/, priority: 1 },
