@@ -4,8 +4,8 @@
 export { decide } from './commands/decide.ts'
 export { stateOf } from './commands/state.ts'
 export type { Command, ConversationCommand, NewMessage } from './commands/command.ts'
-export type { Rejection } from './commands/rejections.ts'
-export type { State } from './commands/state.ts'
+export type { CommandRejection } from './commands/rejections.ts'
+export type { CommandState } from './commands/state.ts'
 
 export { blocksOf, clippedEvent, clippedItem } from './projections/clip.ts'
 export { diff } from './projections/diff.ts'
@@ -17,7 +17,7 @@ export { render } from './projections/render/renderer.ts'
 export type {
   DocumentSource,
   ImageSource,
-  Rendered,
+  RenderResult,
   RenderedMessage,
   RenderOptions,
   Repair,
@@ -33,13 +33,19 @@ export type {
   RequestToolUse,
 } from './projections/render/renderer.ts'
 export { timeline } from './projections/timeline.ts'
-export type { BlockCut } from './projections/clip.ts'
+export type { ClippedField } from './projections/clip.ts'
 export type { BucketColumns, EventKind, MarkerOutline, OutlineColumns } from './projections/columns.ts'
-export type { Change, Diff } from './projections/diff.ts'
+export type { DiffChange, Diff } from './projections/diff.ts'
 export type { Effective, Item, MessageItem, SummaryItem, TruncationItem } from './projections/effective.ts'
 export type { Excerpt } from './projections/found.ts'
-export type { Entry, Fate, FullOptions, Status } from './projections/full.ts'
-export type { HiddenByMarker, Hit, Hits, TitleHit, Visibility } from './projections/lookups.ts'
+export type { Entry, EntryState, FullOptions, EntryStatus } from './projections/full.ts'
+export type {
+  HiddenByMarker,
+  MessageHit,
+  MessageHits,
+  TitleHit,
+  EntryVisibility,
+} from './projections/lookups.ts'
 export type { Log } from './projections/path.ts'
 export type { Link, LinkedEntry, Note, NotedEntry, NoteEntry } from './projections/notes.ts'
 export type { TimelineEntry } from './projections/timeline.ts'
@@ -78,7 +84,7 @@ export type {
   RestoredData,
   RewoundData,
   Role,
-  TokensChanged,
+  TokenChange,
   TruncatedData,
   View,
 } from './events/event-types.ts'

@@ -14,7 +14,7 @@ import type { EventStore } from './store/port.ts'
 import { registerFormat as registerOwnFormat, type SessionFormat } from './transfer/formats/registry.ts'
 import type { OpenEventStore, Scheme } from './store/schemes.ts'
 import { type CopyConversations, copyConversations as copy } from './api/copy-conversations.ts'
-import type { Copied } from './transfer/copy.ts'
+import type { CopyResult } from './transfer/copy.ts'
 import { openStore as openTask, type StoreOptions } from './api/open.ts'
 
 /**
@@ -66,7 +66,7 @@ export const registerStore = (scheme: string, open: OpenEventStore, diagnose?: S
  * const copied = await copyConversations({ from: 'sqlite:laptop.db', to: 'esdb://db.example.org:2113', ids: ['task-42'] })
  * for (const { id, events, added, error } of copied) console.log(id, events, added, error?.message ?? 'verified')
  */
-export const copyConversations = (options: CopyConversations): Promise<readonly Copied[]> =>
+export const copyConversations = (options: CopyConversations): Promise<readonly CopyResult[]> =>
   toPromise(copy(options))
 
 /**
@@ -84,21 +84,21 @@ export type { Conversation, Store, Worker } from './api/promises.ts'
 export type { DocumentOptions, WrittenDocument } from './audit/evidence/document.ts'
 export type { Evidence } from './audit/evidence/export.ts'
 export type { EvidenceOptions } from './audit/evidence/options.ts'
-export type { ReceiptsVerified } from './agent/receipts/audit.ts'
+export type { ReceiptVerification } from './agent/receipts/audit.ts'
 export type { ReceiptFinding } from './agent/receipts/finding.ts'
 export type { SentCall } from './agent/receipts/sent.ts'
 export type { ModelCall, UnprovenCall } from './agent/receipts/calls.ts'
 export type { CopyConversations } from './api/copy-conversations.ts'
-export type { Copied } from './transfer/copy.ts'
+export type { CopyResult } from './transfer/copy.ts'
 export type { CopyError } from './transfer/copy-stream.ts'
 export type { CommandInput } from './conversation/writing/previewing.ts'
 export type { Preview } from './conversation/writing/preview.ts'
 export type { EventsOptions } from './conversation/reading/following.ts'
 export type {
-  At,
+  PositionOption,
   DiffOptions,
-  End,
-  Entries,
+  StreamTip,
+  FullEntries,
   FullWithNotes,
   FullWithoutNotes,
   VerifyOptions,
@@ -147,30 +147,30 @@ export type {
 export type { ImportError } from './transfer/formats/errors.ts'
 export type { SessionFile } from './transfer/formats/parse-session.ts'
 export type { SessionStream } from './transfer/read-session.ts'
-export type { Format, ImportReport, Step } from './transfer/formats/plan.ts'
+export type { Format, ImportReport, ImportStep } from './transfer/formats/plan.ts'
 export type { FormatTaken, SessionConversation, SessionFormat } from './transfer/formats/registry.ts'
 export type { ImportOptions } from './transfer/import.ts'
-export type { Imported } from './transfer/imported.ts'
-export type { Collected, GcOptions } from './store/blobs/gc.ts'
+export type { ImportResult } from './transfer/imported.ts'
+export type { BlobGcReport, GcOptions } from './store/blobs/gc.ts'
 export type { BackedUp, BackupOptions, BlobInfo } from './store/port.ts'
 export type {
   AllPage,
   AllRange,
-  Append,
-  Appended,
-  Blobs,
-  Changed,
+  AppendRequest,
+  AppendOutcome,
+  BlobStore,
+  StreamChanges,
   Checkpoint,
   EventStore,
-  Followed,
+  FollowItem,
   FollowOptions,
-  Found,
-  Range,
+  FindResult,
+  StreamRange,
   RecordedEvent,
   KeptEnd,
 } from './store/port.ts'
 export type { StoredEvent } from './events/codec.ts'
-export type { Finding } from './store/diagnosis.ts'
+export type { DiagnosisFinding } from './store/diagnosis.ts'
 export type { OpenEventStore, SchemeTaken, UnknownScheme } from './store/schemes.ts'
 export { isError } from './api/errors.ts'
 export type { PalimpsestError, ErrorOf } from './api/errors.ts'
@@ -192,8 +192,8 @@ export type {
   SearchPage,
 } from './catalogue/port.ts'
 export type { CallsPage } from './catalogue/calls.ts'
-export type { Abandoned, ForkedOff } from './catalogue/branches.ts'
-export type { HiddenByMarker, Hit, TitleHit } from './projections/lookups.ts'
+export type { AbandonedRange, ForkedOff } from './catalogue/branches.ts'
+export type { HiddenByMarker, MessageHit, TitleHit } from './projections/lookups.ts'
 export type {
   Audit,
   AuditFinding,
@@ -204,33 +204,33 @@ export type {
   StatusOptions,
 } from './audit/ledger/audit.ts'
 export type { ExportRecord, RecordedExport } from './audit/ledger/exports.ts'
-export type { Anchored } from './audit/ledger/anchoring.ts'
-export type { Anchor, Anchoring } from './audit/ledger/anchors.ts'
+export type { AnchorResult } from './audit/ledger/anchoring.ts'
+export type { Anchor, AnchorRequest } from './audit/ledger/anchors.ts'
 export type { BeginOptions, LedgerKey } from './audit/ledger/begin.ts'
 export type { BeginError, LedgerError, ProofError, SealError } from './audit/ledger/errors.ts'
 export type { Signer } from './audit/ledger/keys.ts'
 export type { LedgerProof, ProofKey } from './audit/ledger/prove.ts'
-export type { SealedNow, Unsealable } from './audit/ledger/seal.ts'
+export type { SealedNow, SealFailure } from './audit/ledger/seal.ts'
 export type { SealerEvent } from './audit/ledger/sealer.ts'
-export type { LedgerStanding, SealedHead } from './audit/ledger/standing.ts'
+export type { SealStatus, SealedHead } from './audit/ledger/standing.ts'
 export type { AnchorStatus, LedgerStatus } from './audit/ledger/status.ts'
-export type { AuditDone } from './audit/ledger/auditing.ts'
+export type { AuditSummary } from './audit/ledger/auditing.ts'
 export type { PatrolEvent, PatrolOptions, PatrolRound } from './audit/ledger/patrol.ts'
 export type { AuditProblem } from './audit/ledger/verify.ts'
 export type { ListOptions } from './catalogue/list/listed.ts'
-export type { Overview } from './catalogue/list/glance.ts'
+export type { ConversationOverview } from './catalogue/list/glance.ts'
 export type { StoreOptions } from './api/open.ts'
 export type { FollowConversations, FollowedEvent, StreamedEvent } from './api/store.ts'
 export type { PlacedEvent } from './conversation/reading/stored.ts'
-export type { Discrepancy, Verified } from './conversation/verify.ts'
-export type { Written, WrittenEvent } from './conversation/writing/encode.ts'
-export type { Change, Diff } from './projections/diff.ts'
+export type { LogDiscrepancy, VerificationReport } from './conversation/verify.ts'
+export type { WriteResult, WrittenEvent } from './conversation/writing/encode.ts'
+export type { DiffChange, Diff } from './projections/diff.ts'
 export type { Effective, Item, MessageItem, SummaryItem, TruncationItem } from './projections/effective.ts'
-export type { Entry, Fate, FullOptions, Status } from './projections/full.ts'
+export type { Entry, EntryState, FullOptions, EntryStatus } from './projections/full.ts'
 export type {
   DocumentSource,
   ImageSource,
-  Rendered,
+  RenderResult,
   RenderedMessage,
   RenderOptions,
   Repair,
@@ -280,7 +280,7 @@ export type {
   RestoredData,
   RewoundData,
   Role,
-  TokensChanged,
+  TokenChange,
   TruncatedData,
   View,
 } from './events/event-types.ts'
@@ -353,17 +353,17 @@ export { openAiModel } from './agent/models/openai/model.ts'
 export type { ChatForm } from './agent/models/form.ts'
 export type { OpenAiClient } from './agent/models/openai/client.ts'
 export type { OpenAiOptions } from './agent/models/openai/model.ts'
-export type { Counted, CountOptions } from './agent/context/tokens/count.ts'
+export type { TokenReport, CountOptions } from './agent/context/tokens/count.ts'
 export type { FailedCall, Model, ModelError, ModelRequest, Reply, ReplyEvent } from './agent/models/model.ts'
 export type { ContextSettings } from './agent/context/policy/settings.ts'
 export type {
-  Summarized,
+  SummaryResult,
   Summarizer,
   SummarizerSettings,
   SummaryInput,
 } from './agent/context/summary/summarizer.ts'
 export type {
-  Effect,
+  ToolEffect,
   ToolCall,
   ToolContext,
   ToolFunction,
@@ -394,27 +394,27 @@ export type {
 export type { ModelUsage, TurnUsage } from './agent/turn/spending/account.ts'
 export type { Budget } from './agent/turn/spending/budget.ts'
 export { prices, pricesAsOf } from './agent/turn/spending/prices.ts'
-export type { Price, Prices, Rates } from './agent/turn/spending/prices.ts'
+export type { Price, Prices, TokenRates } from './agent/turn/spending/prices.ts'
 export type { Usage } from './agent/turn/spending/usage.ts'
 export type { NextStep, StepSettings, StopWhen, TurnStep } from './agent/turn/turn-step.ts'
-export type { Turned, TurnError } from './agent/turn/turned.ts'
+export type { TurnResult, TurnError } from './agent/turn/turned.ts'
 export type { CancelError, CancelOptions } from './agent/turn/say/cancel.ts'
-export type { QueuedMessages, Said, SayError, SayOptions } from './agent/turn/say/say.ts'
+export type { QueuedMessages, SayResult, SayError, SayOptions } from './agent/turn/say/say.ts'
 export type { WaitOptions } from './agent/turn/calls/calls.ts'
 export type {
   Approval,
-  Awaited,
-  Decided,
+  AwaitedCall,
+  CallDecision,
   DecisionError,
   Denial,
-  Withdrawal,
+  CallWithdrawal,
   WithdrawalError,
 } from './agent/turn/calls/decisions.ts'
 export type { OpenStepInfo, StepsOptions, StepState } from './agent/workers/listing.ts'
 export type { Roster, RosterOptions, WorkerInfo } from './agent/workers/roster.ts'
-export type { Held } from './agent/workers/holding.ts'
+export type { HoldReason } from './agent/workers/holding.ts'
 export type { WorkerError, WorkerNotFound } from './agent/workers/pausing.ts'
-export type { Period, TenantBudget, TenantPolicy, WorkPolicy } from './agent/workers/policy.ts'
+export type { BudgetPeriod, TenantBudget, TenantPolicy, WorkPolicy } from './agent/workers/policy.ts'
 export type {
   AnswerRequest,
   PauseOptions,
@@ -424,8 +424,8 @@ export type {
   UnparkOptions,
 } from './agent/workers/requests.ts'
 export type { RecordedTurnFact } from './events/turn-events.ts'
-export type { WorkerEnded } from './agent/workers/draining.ts'
+export type { WorkerExit } from './agent/workers/draining.ts'
 export type { ServedEvent } from './agent/workers/give.ts'
-export type { Served, WorkerOptions } from './agent/workers/worker-options.ts'
-export type { StepTaken } from './agent/workers/runs.ts'
+export type { ServedConversation, WorkerOptions } from './agent/workers/worker-options.ts'
+export type { AttemptReport } from './agent/workers/runs.ts'
 export type { SomeOf, TurnOptions } from './agent/turn/options.ts'

@@ -6,12 +6,12 @@ import { notingClient } from '../../examples/agent/client.ts'
 import { eventsFrom, play } from '../../examples/agent/play.ts'
 import { standIn } from '../../examples/agent/stand-in.ts'
 import { workspace } from '../../examples/agent/workspace.ts'
-import { digestOf, type Sent } from '../../src/agent/receipts/canonical.ts'
+import { digestOf, type SentRequest } from '../../src/agent/receipts/canonical.ts'
 import { type ModelCall, numberedCalls } from '../../src/agent/receipts/calls.ts'
 import { currentRenderer, requestOf } from '../../src/agent/receipts/request.ts'
 import { type Conversation, type ConversationEvent, type Effective, openStore } from '../../src/index.ts'
 import { canonical } from '../../src/testing/messages-api/canonical.ts'
-import type { Received } from '../../src/testing/messages-api/server.ts'
+import type { ApiExchange } from '../../src/testing/messages-api/server.ts'
 import { atLeast, atMost, count, type PartResult } from '../report.ts'
 
 const model = 'claude-opus-5-5'
@@ -50,7 +50,7 @@ export const cache = async (isQuick: boolean): Promise<PartResult> => {
   }
 }
 
-const pairsOf = async (chat: Conversation, requests: readonly Received[]): Promise<readonly Pair[]> => {
+const pairsOf = async (chat: Conversation, requests: readonly ApiExchange[]): Promise<readonly Pair[]> => {
   const events = await eventsFrom(chat)
   const pairs: Pair[] = []
   const callsOf = numberedCalls()
@@ -77,16 +77,16 @@ const pairsOf = async (chat: Conversation, requests: readonly Received[]): Promi
 }
 
 /** What the API was sent, to the byte what the receipt is of. */
-const sentFor = ({ number, origin, receipt }: ModelCall, requests: readonly Received[]): Sent => {
+const sentFor = ({ number, origin, receipt }: ModelCall, requests: readonly ApiExchange[]): SentRequest => {
   // The stand-in counts its requests, and they come one after the other.
   const received = requests[Number(origin.requestId?.replace('req_', '')) - 1]
-  const sent = received?.body as unknown as Sent
+  const sent = received?.body as unknown as SentRequest
   if (digestOf(sent) !== receipt.digest) throw new Error(`the request of call ${number} was not found`)
   return sent
 }
 
 /** A request as the cache compares it, piece by piece: tools, system, the blocks of the messages; without breakpoints. */
-const piecesOf = ({ tools = [], system = [], messages }: Sent): readonly string[] => [
+const piecesOf = ({ tools = [], system = [], messages }: SentRequest): readonly string[] => [
   ...tools.map(canonical),
   ...[system].flat().map(canonical),
   ...messages.flatMap(({ role, content }) => content.map((block) => role + canonical(block))),

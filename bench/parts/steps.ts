@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import { openEvents } from '../../src/api/open.ts'
 import { type Conversation, openStore } from '../../src/index.ts'
-import type { Append, Checkpoint, EventStore, RecordedEvent } from '../../src/store/port.ts'
+import type { AppendRequest, Checkpoint, EventStore, RecordedEvent } from '../../src/store/port.ts'
 import { messageAt } from '../messages.ts'
 import { atLeast, atMost, count, type PartResult, times } from '../report.ts'
 import { median, timed } from '../rounds.ts'
@@ -84,7 +84,7 @@ interface Working {
   /** Milliseconds from the first request until all are answered. */
   readonly round: () => Promise<number>
   /** The appends since the last call. */
-  readonly written: () => Promise<readonly Append[]>
+  readonly written: () => Promise<readonly AppendRequest[]>
   readonly close: () => Promise<void>
 }
 
@@ -140,7 +140,7 @@ const askAll = async (chats: Iterable<Conversation>): Promise<void> => {
 }
 
 /** The appends by which events came to be. */
-const appendsOf = (events: readonly RecordedEvent[]): readonly Append[] => {
+const appendsOf = (events: readonly RecordedEvent[]): readonly AppendRequest[] => {
   const appends = new Map<string, { stream: string; events: RecordedEvent[]; expected: number }>()
   for (const event of events) {
     const { stream, revision, metadata } = event
@@ -163,8 +163,8 @@ const appending = async (url: string, lanesEach: number) => {
   await Promise.all(children.map((child) => once(child, 'message')))
   const laneOf = new Map<string, number>()
   return {
-    round: async (appends: readonly Append[]): Promise<number> => {
-      const lanes = Array.from({ length: processes * lanesEach }, (): Append[] => [])
+    round: async (appends: readonly AppendRequest[]): Promise<number> => {
+      const lanes = Array.from({ length: processes * lanesEach }, (): AppendRequest[] => [])
       for (const append of appends) {
         const topic = append.stream.slice(append.stream.indexOf('-'))
         const lane = laneOf.get(topic) ?? laneOf.size % lanes.length

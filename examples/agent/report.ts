@@ -1,5 +1,5 @@
 import { shellWord } from '../../src/cli/shell.ts'
-import type { ReceiptsVerified } from '../../src/index.ts'
+import type { ReceiptVerification } from '../../src/index.ts'
 import type { Played, Tally } from './play.ts'
 
 // What the demo prints, in 80 columns.
@@ -47,7 +47,7 @@ export interface Outcome {
   readonly seconds: number
   /** What the API said to the requests that it refused. */
   readonly refused: readonly string[]
-  readonly receipts: ReceiptsVerified
+  readonly receipts: ReceiptVerification
 }
 
 export const isGood = ({ refused, receipts }: Outcome): boolean =>
@@ -67,7 +67,7 @@ export const outcomeLines = ({ all, seconds, refused, receipts }: Outcome): read
 
 const line = (name: string, text: string): string => `${name.padEnd(11)}${text}`
 
-const receiptsText = ({ receipts, findings }: ReceiptsVerified): string =>
+const receiptsText = ({ receipts, findings }: ReceiptVerification): string =>
   findings.length === 0
     ? `${number(receipts)} of ${number(receipts)} requests made again from the log, to the byte`
     : `${number(findings.length)} REQUESTS ARE NOT AS SENT`

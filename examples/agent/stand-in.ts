@@ -1,6 +1,6 @@
 import type { AnyBlock } from '../../src/events/blocks.ts'
-import type { Failure, Reply } from '../../src/testing/messages-api/replies.ts'
-import type { Body } from '../../src/testing/messages-api/request.ts'
+import type { ApiFailure, ApiReply } from '../../src/testing/messages-api/replies.ts'
+import type { ApiRequest } from '../../src/testing/messages-api/request.ts'
 import { messagesApi, type MessagesApi } from '../../src/testing/messages-api/server.ts'
 import { workOn } from './script.ts'
 
@@ -20,7 +20,7 @@ export const standIn = (model: string, window: number): Promise<MessagesApi> => 
 }
 
 // Seconds; a real API says more.
-const overloaded: Failure = {
+const overloaded: ApiFailure = {
   status: 529,
   type: 'overloaded_error',
   message: 'Overloaded',
@@ -30,7 +30,7 @@ const overloaded: Failure = {
 /** Every so many requests the API is overloaded; asked again, it is not. */
 const overloadedEvery = 50
 
-const scriptedWorker = (): ((body: Body) => Reply | Failure) => {
+const scriptedWorker = (): ((body: ApiRequest) => ApiReply | ApiFailure) => {
   let asked = 0
   let work: ReturnType<typeof workOn> | undefined
   return ({ messages }) => {
@@ -47,7 +47,7 @@ const scriptedWorker = (): ((body: Body) => Reply | Failure) => {
 /** What becomes of summaries, again and again: every other one fails, and the SDK asks three times where the API is overloaded. */
 const fates = ['summary', 'refusal', 'summary', 'overloaded', 'overloaded', 'overloaded'] as const
 
-const scriptedSummarizer = (): ((body: Body) => Reply | Failure) => {
+const scriptedSummarizer = (): ((body: ApiRequest) => ApiReply | ApiFailure) => {
   let asked = 0
   return ({ messages }) => {
     const fate = fates[asked++ % fates.length]

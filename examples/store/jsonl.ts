@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { appendFile, readFile, truncate } from 'node:fs/promises'
 import * as E from 'fp-ts/lib/Either.js'
-import { type Append, type OpenEventStore, registerStore, type StoreError } from 'palimpsest'
+import { type AppendRequest, type OpenEventStore, registerStore, type StoreError } from 'palimpsest'
 import { memoryStore } from 'palimpsest/testing'
 
 /** A line of the file. The first one has the mark, which tells this store's checkpoints from those of others. */
 interface Line {
   readonly mark?: string
-  readonly append?: Pick<Append, 'stream' | 'events' | 'expected'>
+  readonly append?: Pick<AppendRequest, 'stream' | 'events' | 'expected'>
   readonly put?: { readonly sha256: string; readonly base64: string }
   readonly removed?: string
 }

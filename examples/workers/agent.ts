@@ -1,6 +1,6 @@
 import Anthropic from '@anthropic-ai/sdk'
 import { z } from 'zod'
-import { tool, type Conversation, type Served } from '../../src/index.ts'
+import { tool, type Conversation, type ServedConversation } from '../../src/index.ts'
 
 // What `palimpsest work` loads in each process: how to give a turn to a conversation. The shop that it serves is at SHOP_URL, and the
 // Anthropic SDK finds the API by itself (ANTHROPIC_BASE_URL, ANTHROPIC_API_KEY).
@@ -36,7 +36,7 @@ const refund = tool({
   run: ({ order: id }, { key, signal }) => ask(`refunds/${id}`, key, signal),
 })
 
-export default ({ id }: Served<Conversation>) => ({
+export default ({ id }: ServedConversation<Conversation>) => ({
   client,
   model: 'claude-opus-5-5',
   system: `You help the customers of a shop. This is conversation ${id}.`,

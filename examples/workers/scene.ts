@@ -1,4 +1,4 @@
-import { padded, plural, type Part } from '../../src/cli/text.ts'
+import { padded, plural, type TextSpan } from '../../src/cli/text.ts'
 import type { Roster } from '../../src/index.ts'
 import type { Seat } from './crew.ts'
 import type { Deeds } from './people.ts'
@@ -39,7 +39,7 @@ export const shortId = (conversation: string): string => `#${conversation.split(
 export const shortWorker = (worker: string): string => worker.slice(-12)
 
 /** The frame that a terminal shows, line by line. */
-export const frameOf = (scene: Scene): readonly (readonly Part[])[] => {
+export const frameOf = (scene: Scene): readonly (readonly TextSpan[])[] => {
   const { seats, news, began } = scene
   return [
     headOf(scene),
@@ -52,14 +52,14 @@ export const frameOf = (scene: Scene): readonly (readonly Part[])[] => {
     [],
     ...news
       .slice(-newest)
-      .map(({ at, text, isBad }): readonly Part[] => [
+      .map(({ at, text, isBad }): readonly TextSpan[] => [
         [secondsText(at - began).padStart(8), 'dim'],
         isBad ? [`  ${text}`, 'warning'] : [`  ${text}`],
       ]),
   ]
 }
 
-const headOf = ({ began, now, seconds, conversations, seats, isEnding }: Scene): readonly Part[] => [
+const headOf = ({ began, now, seconds, conversations, seats, isEnding }: Scene): readonly TextSpan[] => [
   ['  palimpsest work', 'bold'],
   [`  ${plural(seats.length, 'process', 'processes')}, ${plural(conversations, 'conversation')}   `],
   [
@@ -68,7 +68,7 @@ const headOf = ({ began, now, seconds, conversations, seats, isEnding }: Scene):
   ],
 ]
 
-const seatLine = ({ worker, pid, answered, died }: Seat, { roster, now }: Scene): readonly Part[] => {
+const seatLine = ({ worker, pid, answered, died }: Seat, { roster, now }: Scene): readonly TextSpan[] => {
   const count = String(answered).padStart(8)
   if (worker === undefined) {
     const left = died ? died.at + died.restartIn - now : 0
@@ -77,7 +77,7 @@ const seatLine = ({ worker, pid, answered, died }: Seat, { roster, now }: Scene)
     return [[padded('  ✗', 26), 'warning'], [count], [`  ${what}`, 'warning']]
   }
   const held = roster?.workers.find((one) => one.worker === worker)?.steps ?? []
-  const chips = held.flatMap(({ conversation, attempt, since }): readonly Part[] => [
+  const chips = held.flatMap(({ conversation, attempt, since }): readonly TextSpan[] => [
     [`  ${shortId(conversation)}`, attempt > 1 ? 'marker' : 'user'],
     [` ${((Date.now() - Date.parse(since)) / 1_000).toFixed(1)}`, 'dim'],
   ])
@@ -87,7 +87,7 @@ const seatLine = ({ worker, pid, answered, died }: Seat, { roster, now }: Scene)
 const bars = '▁▂▃▄▅▆▇█'
 const shownSeconds = 30
 
-const rateLine = ({ rates }: Scene): readonly Part[] => {
+const rateLine = ({ rates }: Scene): readonly TextSpan[] => {
   const whole = rates.slice(0, -1).slice(-shownSeconds)
   const most = Math.max(1, ...whole)
   const drawn = whole.map((rate) => bars[Math.round((rate / most) * (bars.length - 1))] ?? '')
@@ -110,7 +110,7 @@ export const stepsIn = (roster: Roster | undefined) => {
   return { open: open.length, age, claimed }
 }
 
-const stepsLine = ({ roster, deeds: { asked, rewound }, killed }: Scene): readonly Part[] => {
+const stepsLine = ({ roster, deeds: { asked, rewound }, killed }: Scene): readonly TextSpan[] => {
   const { open, age, claimed } = stepsIn(roster)
   const taken = (roster?.steps ?? []).filter(
     ({ state, attempt }) => state === 'claimed' && attempt > 1,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { AnyBlock } from '../../src/events/blocks.ts'
-import type { Reply } from '../../src/testing/messages-api/replies.ts'
-import type { Body } from '../../src/testing/messages-api/request.ts'
+import type { ApiReply } from '../../src/testing/messages-api/replies.ts'
+import type { ApiRequest } from '../../src/testing/messages-api/request.ts'
 import { messagesApi, type MessagesApi } from '../../src/testing/messages-api/server.ts'
 
 /** How long the model thinks, in milliseconds. */
@@ -18,7 +18,7 @@ export const standIn = (): Promise<MessagesApi> =>
 
 const says = (text: string): AnyBlock => ({ type: 'text', text })
 
-const replyTo = ({ messages }: Body): Reply => {
+const replyTo = ({ messages }: ApiRequest): ApiReply => {
   const said = blocksOf(messages.at(-1)?.content)
   const result = said.findLast(({ type }) => type === 'tool_result')
   const last = result?.['content'] ?? said.at(-1)?.['text']

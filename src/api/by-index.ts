@@ -1,7 +1,7 @@
 import type { KnownPage, OwnCatalogue } from '../catalogue/catalogue.ts'
 import type { OverviewsPage } from '../catalogue/list.ts'
-import type { Listed, ListOptions } from '../catalogue/list/listed.ts'
-import type { Overview } from '../catalogue/list/glance.ts'
+import type { ListedConversation, ListOptions } from '../catalogue/list/listed.ts'
+import type { ConversationOverview } from '../catalogue/list/glance.ts'
 import { checkedList } from '../catalogue/list/overview.ts'
 import { orThrow } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
@@ -9,9 +9,9 @@ import { breath } from '../store/breath.ts'
 /** What a list is made of. */
 interface Sources {
   /** Looks conversations up in the store. */
-  readonly overviews: (options?: ListOptions) => AsyncGenerator<Overview, void>
+  readonly overviews: (options?: ListOptions) => AsyncGenerator<ConversationOverview, void>
   /** Their names as the store has them. */
-  readonly pages: (options: ListOptions) => AsyncGenerator<readonly Listed[], void>
+  readonly pages: (options: ListOptions) => AsyncGenerator<readonly ListedConversation[], void>
   readonly catalogue: Pick<OwnCatalogue, 'overviews' | 'overviewsOf'>
   /** Whether the index is in a file: to make one in memory takes longer than to list what the store can put in order. */
   readonly isKept: boolean
@@ -32,7 +32,10 @@ export const withIndex = (sources: Sources): Sources['overviews'] =>
     return yield* sources.isKept ? asNamed(sources, { ...options }) : sources.overviews(options)
   }
 
-async function* byActivity(sources: Sources, beginning: string | undefined): AsyncGenerator<Overview, void> {
+async function* byActivity(
+  sources: Sources,
+  beginning: string | undefined,
+): AsyncGenerator<ConversationOverview, void> {
   const { overviews, catalogue } = sources
   const seen = new Set<string>()
   let isComplete = true
@@ -50,7 +53,7 @@ async function* byActivity(sources: Sources, beginning: string | undefined): Asy
 }
 
 /** Once the index does not know everything, it is not waited for again. */
-async function* asNamed(sources: Sources, options: ListOptions): AsyncGenerator<Overview, void> {
+async function* asNamed(sources: Sources, options: ListOptions): AsyncGenerator<ConversationOverview, void> {
   let isComplete = true
   for await (const page of sources.pages(options)) {
     const ids = page.map(({ id }) => id)
@@ -67,9 +70,9 @@ async function* lookedUp(
   { overviews }: Sources,
   ids: readonly string[],
   items: OverviewsPage['items'],
-): AsyncGenerator<Overview, void> {
+): AsyncGenerator<ConversationOverview, void> {
   await breath()
-  const all = new Map<string, Overview>(
+  const all = new Map<string, ConversationOverview>(
     items.flatMap((item) => ('title' in item ? [[item.id, item] as const] : [])),
   )
   const unknown = ids.filter((id) => !all.has(id))

@@ -2,7 +2,7 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { ok, type Steps, task } from '../result/steps.ts'
 import { invalidInput } from '../events/errors.ts'
 import { isConversationId } from '../events/ids.ts'
-import { type Copied, copyBetween, type CopyOptions } from '../transfer/copy.ts'
+import { type CopyResult, copyBetween, type CopyOptions } from '../transfer/copy.ts'
 import type { CopyError } from '../transfer/copy-stream.ts'
 import { checkedOptions, isListOf, kinds } from '../store/options.ts'
 import type { EventStore } from '../store/port.ts'
@@ -29,9 +29,9 @@ const optionFields = { from: kinds.anything, to: kinds.anything, ids: kinds.anyt
  */
 export const copyConversations = (
   options: CopyConversations,
-): TaskEither<CopyError | UnknownScheme, readonly Copied[]> => task(() => copying(options))
+): TaskEither<CopyError | UnknownScheme, readonly CopyResult[]> => task(() => copying(options))
 
-async function* copying(options: CopyConversations): Steps<CopyError | UnknownScheme, readonly Copied[]> {
+async function* copying(options: CopyConversations): Steps<CopyError | UnknownScheme, readonly CopyResult[]> {
   if (!isSource(options?.from) || !isSource(options.to))
     return yield invalidInput('options', 'must be { from, to }: the URLs of two stores, or stores')
   const { ids } = options

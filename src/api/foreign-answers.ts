@@ -1,5 +1,5 @@
-import type { Typed } from '../result/typed.ts'
-import type { AllPage, Changed, Found, KeptEnd, RecordedEvent } from '../store/port.ts'
+import type { TypedError } from '../result/typed.ts'
+import type { AllPage, StreamChanges, FindResult, KeptEnd, RecordedEvent } from '../store/port.ts'
 
 // What is wrong with what somebody's own store answered, in words; undefined if nothing is. The types promise it, and JavaScript does
 // not keep the promise. What costs a look at every byte is left to the contract in palimpsest/testing.
@@ -15,7 +15,7 @@ export const isEither = (value: unknown): boolean =>
   isObject(value) &&
   ((value['_tag'] === 'Left' && 'left' in value) || (value['_tag'] === 'Right' && 'right' in value))
 
-export const isTagged = (value: unknown): value is Typed =>
+export const isTagged = (value: unknown): value is TypedError =>
   isObject(value) && isText(value['_tag']) && isText(value['message'])
 
 const textsOf = ['stream', 'id', 'type', 'data', 'metadata', 'checkpoint']
@@ -26,7 +26,7 @@ const isRecorded = (event: unknown): boolean =>
 export const eventsFault = (events: readonly RecordedEvent[]): Fault =>
   Array.isArray(events) && events.every(isRecorded) ? undefined : 'which is no list of recorded events'
 
-export const foundFault = (found: Found): Fault =>
+export const foundFault = (found: FindResult): Fault =>
   isObject(found) &&
   (found['revision'] === undefined || isRevision(found['revision'])) &&
   isRevision(found['through'])
@@ -55,7 +55,7 @@ export const namesFault = (
     : `which has names that do not begin with ${prefixes.map((prefix) => JSON.stringify(prefix)).join(' or ')}`
 }
 
-export const changedFault = (changed: Changed): Fault =>
+export const changedFault = (changed: StreamChanges): Fault =>
   isObject(changed) && isPlace(changed['checkpoint']) && isNames(changed['streams'])
     ? undefined
     : 'which is not { checkpoint, streams }'

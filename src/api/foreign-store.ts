@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { toError } from '../result/typed.ts'
 import { outcomeUnknown, type StoreError, storeFaulty } from '../store/errors.ts'
-import type { Append, Appended, EventStore } from '../store/port.ts'
+import type { AppendRequest, AppendOutcome, EventStore } from '../store/port.ts'
 import type { OpenEventStore } from '../store/schemes.ts'
 import {
   changedFault,
@@ -122,14 +122,14 @@ async function* iterated<A>(items: () => AsyncIterable<A>, faulty: Faulty): Asyn
   }
 }
 
-const words: ReadonlySet<unknown> = new Set<Appended>(['written', 'repeated', 'taken'])
+const words: ReadonlySet<unknown> = new Set<AppendOutcome>(['written', 'repeated', 'taken'])
 
-const wordFault = (word: Appended): string | undefined =>
+const wordFault = (word: AppendOutcome): string | undefined =>
   words.has(word) ? undefined : "which is not 'written', 'repeated' or 'taken'"
 
 /** The events may be there, whatever it answered. */
 const unknownOutcome =
-  (url: string, { stream, events }: Append): Faulty =>
+  (url: string, { stream, events }: AppendRequest): Faulty =>
   (what, answer) => {
     const ids = events.map(({ id }) => id)
     const unknown = outcomeUnknown(stream, ids, answer)

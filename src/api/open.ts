@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { lateCatalogue } from '../catalogue/late.ts'
 import { placeOf } from '../catalogue/place.ts'
-import { type Beside, conversation } from '../conversation/conversation.ts'
+import { type SideStreams, conversation } from '../conversation/conversation.ts'
 import { noteStore } from '../conversation/beside/noting.ts'
 import { checkJson } from '../events/check.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
@@ -152,7 +152,7 @@ export const storeOn = (
   const catalogue = lateCatalogue(events, place, index)
   const commands = handler(events, actor)
   const notes = noteStore(events, actor)
-  const beside: Beside = {
+  const beside: SideStreams = {
     notes,
     turnLog: (id) => turnLog(events, actor, id),
     inbox: (id) => inboxOf(events, actor, id),

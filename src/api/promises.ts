@@ -1,25 +1,31 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { modelCalls, type ReceiptsVerified, verifyReceipts } from '../agent/receipts/audit.ts'
+import { modelCalls, type ReceiptVerification, verifyReceipts } from '../agent/receipts/audit.ts'
 import type { DocumentOptions, WrittenDocument } from '../audit/evidence/document.ts'
 import type { Evidence } from '../audit/evidence/export.ts'
 import type { EvidenceOptions } from '../audit/evidence/options.ts'
 import type { ModelCall } from '../agent/receipts/calls.ts'
 import { type SentCall, sentCall } from '../agent/receipts/sent.ts'
-import { type Counted, type CountOptions, tokensOf } from '../agent/context/tokens/count.ts'
+import { type TokenReport, type CountOptions, tokensOf } from '../agent/context/tokens/count.ts'
 import { turning } from '../agent/turn/turns.ts'
 import type { TurnEvent } from '../agent/turn/streamed.ts'
 import { cancelling, type CancelOptions } from '../agent/turn/say/cancel.ts'
-import { queuedIn, type QueuedMessages, type Said, saying, type SayOptions } from '../agent/turn/say/say.ts'
-import { type Deciding, deciding } from '../agent/turn/calls/decisions.ts'
-import type { Turned } from '../agent/turn/turned.ts'
+import {
+  queuedIn,
+  type QueuedMessages,
+  type SayResult,
+  saying,
+  type SayOptions,
+} from '../agent/turn/say/say.ts'
+import { type ApprovalMethods, deciding } from '../agent/turn/calls/decisions.ts'
+import type { TurnResult } from '../agent/turn/turned.ts'
 import type { TurnOptions } from '../agent/turn/options.ts'
 import type { ConversationOf, Conversation as TaskConversation } from '../conversation/conversation.ts'
 import type { MessageInput } from '../conversation/writing/inputs.ts'
-import type { At, FullReader } from '../conversation/reading/reading.ts'
+import type { PositionOption, FullReader } from '../conversation/reading/reading.ts'
 import { toError } from '../result/typed.ts'
 import type { Worker as WorkerOf } from '../agent/workers/serving.ts'
-import { type Requesting, requesting } from '../agent/workers/requests.ts'
+import { type WorkRequester, requesting } from '../agent/workers/requests.ts'
 import type { Store as TaskStore, StoreOf } from './store.ts'
 
 // The edge between the library, which returns TaskEithers, and programs that use await: the same methods as promises that reject with
@@ -27,7 +33,7 @@ import type { Store as TaskStore, StoreOf } from './store.ts'
 
 /** A conversation with promises. */
 export interface Conversation
-  extends ConversationOf<'promise', Conversation>, Deciding<'promise'>, Requesting<'promise'> {
+  extends ConversationOf<'promise', Conversation>, ApprovalMethods<'promise'>, WorkRequester<'promise'> {
   /**
    * Gives the turn to a model: makes the context fit, asks, records the reply, runs the tools that it asks for, records their
    * results, until the model stops. docs/turns.md. Rejects with a `TurnError`.
@@ -35,7 +41,7 @@ export interface Conversation
    * @example
    * const { content } = await chat.turn({ client, model: 'claude-opus-5-5', maxCalls: 5 })
    */
-  readonly turn: (options: TurnOptions) => Promise<Turned>
+  readonly turn: (options: TurnOptions) => Promise<TurnResult>
   /**
    * The same turn as the events in it, as they happen; the last one, `done`, has what `turn` resolves to. It begins when the first event
    * is asked for. Leaving the loop aborts the turn, and waits until it has let go. A slow reader does not hold up the model: pieces of the
@@ -57,7 +63,7 @@ export interface Conversation
    * const { status } = await chat.say({ role: 'user', content: 'And line 60?' })
    * if (status === 'recorded') await chat.turn({ client, model: 'claude-opus-5-5' })
    */
-  readonly say: (message: MessageInput | readonly MessageInput[], options?: SayOptions) => Promise<Said>
+  readonly say: (message: MessageInput | readonly MessageInput[], options?: SayOptions) => Promise<SayResult>
   /**
    * Ends the turn that is being given to the conversation, in whichever process: it ends with `TurnCancelled`, and what is complete is
    * recorded. Cancels no turn that begins later; of a conversation that has not begun there is none. Rejects with a `NoteError` or a `ReadError`.
@@ -73,7 +79,7 @@ export interface Conversation
    * @example
    * for (const { id, messages } of await chat.queued()) console.log(id, messages.length)
    */
-  readonly queued: (options?: At) => Promise<readonly QueuedMessages[]>
+  readonly queued: (options?: PositionOption) => Promise<readonly QueuedMessages[]>
   /**
    * How many tokens the next request has: counted from the log, and by the API if a client is given. Rejects with a `ReadError`, or a
    * `ModelError` of the client.
@@ -81,7 +87,7 @@ export interface Conversation
    * @example
    * const { total } = await chat.tokens()
    */
-  readonly tokens: (options?: CountOptions) => Promise<Counted>
+  readonly tokens: (options?: CountOptions) => Promise<TokenReport>
   /**
    * The calls of a model that have a receipt, in the order of their answers. Iteration throws a `ReadError`.
    *
@@ -104,7 +110,7 @@ export interface Conversation
    * @example
    * const { receipts, findings } = await chat.verifyReceipts()
    */
-  readonly verifyReceipts: () => Promise<ReceiptsVerified>
+  readonly verifyReceipts: () => Promise<ReceiptVerification>
   /**
    * Writes what proves the conversation to others into a folder, with a program that checks it. docs/evidence.md. Rejects with a `ReadError`, or
    * `FileExists` if the folder is not empty.

@@ -7,7 +7,7 @@ import { orThrow } from '../result/steps.ts'
 import { toError } from '../result/typed.ts'
 import { breath, pacer } from '../store/breath.ts'
 import { remembered } from '../store/lru.ts'
-import { checkedOptions, type Fields, kinds, oneOf } from '../store/options.ts'
+import { checkedOptions, type OptionKinds, kinds, oneOf } from '../store/options.ts'
 import { allPages } from '../store/pages.ts'
 import type { Checkpoint, EventStore, FollowOptions, RecordedEvent } from '../store/port.ts'
 import { readTo } from '../agent/workers/feed.ts'
@@ -65,7 +65,7 @@ export const readers = (events: EventStore): Pick<Store, 'readAll' | 'follow'> =
   return { readAll, follow }
 }
 
-const followFields: Fields<FollowConversations> = {
+const followFields: OptionKinds<FollowConversations> = {
   after: kinds.anything,
   from: oneOf(['now']),
   prefixes: kinds.texts,

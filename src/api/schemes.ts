@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
-import { type Finding, finding } from '../store/diagnosis.ts'
+import { type DiagnosisFinding, finding } from '../store/diagnosis.ts'
 import type { StoreError } from '../store/errors.ts'
 import { memoryStore } from '../store/memory/store.ts'
 import type { EventStore } from '../store/port.ts'
@@ -131,13 +131,15 @@ const ofStore =
       : error
 
 /** Finds what is wrong with a store, and says what to do about it. Changes nothing in it. */
-export const diagnose = (url: string): TE.TaskEither<InvalidInput | UnknownScheme, readonly Finding[]> =>
+export const diagnose = (
+  url: string,
+): TE.TaskEither<InvalidInput | UnknownScheme, readonly DiagnosisFinding[]> =>
   pipe(
     TE.fromEither<InvalidInput | UnknownScheme, Scheme>(schemeFor(url)),
     TE.flatMap((scheme) => scheme.diagnose?.(url) ?? TE.fromTask(() => diagnoseByOpening(url, scheme))),
   )
 
-const diagnoseByOpening = async (url: string, { open }: Scheme): Promise<readonly Finding[]> => {
+const diagnoseByOpening = async (url: string, { open }: Scheme): Promise<readonly DiagnosisFinding[]> => {
   const opened = await open(url, { create: false })()
   if (E.isLeft(opened)) return [finding('connection', 'problem', opened.left.message)]
   const store = opened.right

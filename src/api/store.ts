@@ -5,14 +5,14 @@ import type { ConversationEvent } from '../events/events.ts'
 import type { ImportError } from '../transfer/formats/errors.ts'
 import type { SessionFile } from '../transfer/formats/parse-session.ts'
 import type { BackupError } from '../store/backup.ts'
-import type { Collected, GcOptions } from '../store/blobs/gc.ts'
+import type { BlobGcReport, GcOptions } from '../store/blobs/gc.ts'
 import type { ImportOptions } from '../transfer/import.ts'
-import type { Imported } from '../transfer/imported.ts'
+import type { ImportResult } from '../transfer/imported.ts'
 import type { ListOptions } from '../catalogue/list/listed.ts'
-import type { Overview } from '../catalogue/list/glance.ts'
+import type { ConversationOverview } from '../catalogue/list/glance.ts'
 import type { SessionStream } from '../transfer/read-session.ts'
 import type { Audit } from '../audit/ledger/audit.ts'
-import type { Answer, Way } from '../result/answer.ts'
+import type { MethodResult, ResultStyle } from '../result/answer.ts'
 import type { StoreError, WriteError } from '../store/errors.ts'
 import type { OpenStepInfo, StepsOptions } from '../agent/workers/listing.ts'
 import type { WorkerError } from '../agent/workers/pausing.ts'
@@ -51,7 +51,7 @@ export type FollowedEvent =
   | { readonly type: 'checkpoint'; readonly checkpoint: Checkpoint }
 
 /** An open store, whose conversations are `Chat`s. */
-export interface StoreOf<W extends Way, Chat> {
+export interface StoreOf<W extends ResultStyle, Chat> {
   /** The URL it was opened with, without credentials. */
   readonly url: string
   /**
@@ -67,7 +67,7 @@ export interface StoreOf<W extends Way, Chat> {
    * @example
    * for await (const { id, title, events } of store.conversations({ beginning: 'task-' })) console.log(id, title, events)
    */
-  readonly conversations: (options?: ListOptions) => AsyncIterable<Overview>
+  readonly conversations: (options?: ListOptions) => AsyncIterable<ConversationOverview>
   /**
    * Imports a session file, given as a text or, at any size, as its bytes, in every format of `Format`, recognised by content. It is
    * imported whole or not at all; importing the same file twice adds nothing. Errors: an `ImportError`, such as `UnknownFormat` or
@@ -80,7 +80,7 @@ export interface StoreOf<W extends Way, Chat> {
   readonly importSession: (
     session: SessionFile | SessionStream,
     options?: ImportOptions,
-  ) => Answer<W, ImportError | WriteError, Imported>
+  ) => MethodResult<W, ImportError | WriteError, ImportResult>
   /**
    * All present events in global order, except those of conversations that have lost some (`conversations` names them). Iteration throws
    * a `ReadError`.
@@ -118,7 +118,7 @@ export interface StoreOf<W extends Way, Chat> {
   readonly workerStopped: (
     worker: string,
     options?: { readonly reason?: string | undefined },
-  ) => Answer<W, WriteError, void>
+  ) => MethodResult<W, WriteError, void>
   /**
    * Has a worker begin no further step until it is resumed; those in progress continue. `worker` is its id. Errors: `WorkerNotFound` if
    * there is none, or it has stopped.
@@ -127,7 +127,7 @@ export interface StoreOf<W extends Way, Chat> {
    * for await (const { workers } of store.workers())
    *   for (const { worker } of workers) await store.pauseWorker(worker, { by: 'ann', reason: 'maintenance' })
    */
-  readonly pauseWorker: (worker: string, options: PauseOptions) => Answer<W, WorkerError, void>
+  readonly pauseWorker: (worker: string, options: PauseOptions) => MethodResult<W, WorkerError, void>
   /**
    * Has a paused worker take steps again. Errors: `WorkerNotFound`.
    *
@@ -135,7 +135,7 @@ export interface StoreOf<W extends Way, Chat> {
    * for await (const { workers } of store.workers())
    *   for (const { worker, paused } of workers) if (paused) await store.resumeWorker(worker, { by: 'ann' })
    */
-  readonly resumeWorker: (worker: string, options: ResumeOptions) => Answer<W, WorkerError, void>
+  readonly resumeWorker: (worker: string, options: ResumeOptions) => MethodResult<W, WorkerError, void>
   /**
    * What workers are asked to do, the oldest first. Reads what workers have settled, and the events after it. Iteration throws a
    * `StoreError` or `InvalidInput`.
@@ -163,7 +163,7 @@ export interface StoreOf<W extends Way, Chat> {
    * @example
    * await store.check()
    */
-  readonly check: () => Answer<W, StoreError, void>
+  readonly check: () => MethodResult<W, StoreError, void>
   /**
    * Writes everything that is committed now, large content included, into another file; others can keep writing. When the file appears
    * under its name, it is complete, checked, on disk and private to its owner; it opens as `sqlite:FILE`. SQLite stores only. Errors:
@@ -172,7 +172,7 @@ export interface StoreOf<W extends Way, Chat> {
    * @example
    * await store.backup('monday.db', { force: true })
    */
-  readonly backup: (file: string, options?: BackupOptions) => Answer<W, BackupError, BackedUp>
+  readonly backup: (file: string, options?: BackupOptions) => MethodResult<W, BackupError, BackedUp>
   /**
    * Removes large content that no event refers to, left over from interrupted appends. Errors: `InvalidInput` for an `olderThan` in the
    * future.
@@ -180,7 +180,7 @@ export interface StoreOf<W extends Way, Chat> {
    * @example
    * const { unreferenced } = await store.gc({ dryRun: true })
    */
-  readonly gc: (options?: GcOptions) => Answer<W, StoreError | InvalidInput, Collected>
+  readonly gc: (options?: GcOptions) => MethodResult<W, StoreError | InvalidInput, BlobGcReport>
   /**
    * The bytes of large content that is stored outside events, by their SHA-256 in hex, in pieces; none if there is no such content. They are
    * the UTF-8 of a string, or the text between its quotes in JSON where that would be another text. Iteration throws a `StoreError`, or
@@ -196,7 +196,7 @@ export interface StoreOf<W extends Way, Chat> {
    * @example
    * await store.close()
    */
-  readonly close: () => Answer<W, StoreError, void>
+  readonly close: () => MethodResult<W, StoreError, void>
 }
 
 /** An open store with TaskEithers. */

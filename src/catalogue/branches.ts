@@ -1,10 +1,10 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { partsOf } from './lineage.ts'
-import type { Rows } from './rows.ts'
+import type { ThreadTable } from './rows.ts'
 import type { ThreadRow } from './thread.ts'
 
 /** Positions that are not on the path: a rewind left them, with whatever was abandoned among them before. */
-export interface Abandoned {
+export interface AbandonedRange {
   readonly first: number
   readonly last: number
   /** The position of the rewind. */
@@ -17,9 +17,9 @@ export interface ForkedOff {
   readonly at: number
 }
 /** What was tried beside the path of a conversation. */
-export interface Branches {
+export interface BranchSummary {
   /** The newest first; they do not overlap. */
-  readonly abandoned: readonly Abandoned[]
+  readonly abandoned: readonly AbandonedRange[]
   /** Those that name it as what they were forked from, begun last first. */
   readonly forks: readonly ForkedOff[]
   /** Whether these are all: there are at most 100 of each, and others may not be indexed yet. */
@@ -30,7 +30,7 @@ export interface Branches {
 const most = 100
 
 /** Reads as much as it gives, however long the conversation is. @param thread as far as is to be looked at */
-export const branchesOf = (db: DatabaseSync, rows: Rows, thread: ThreadRow): Branches => {
+export const branchesOf = (db: DatabaseSync, rows: ThreadTable, thread: ThreadRow): BranchSummary => {
   const abandoned = abandonedIn(db, rows, thread)
   const forks = db
     .prepare('SELECT id, "from" FROM threads WHERE parent = ? AND "from" <= ? ORDER BY n DESC LIMIT ?')
@@ -44,11 +44,11 @@ export const branchesOf = (db: DatabaseSync, rows: Rows, thread: ThreadRow): Bra
 }
 
 /** From the end along the path, from rewind to rewind: one more than are given, if there are so many. */
-const abandonedIn = (db: DatabaseSync, rows: Rows, thread: ThreadRow): readonly Abandoned[] => {
+const abandonedIn = (db: DatabaseSync, rows: ThreadTable, thread: ThreadRow): readonly AbandonedRange[] => {
   const before = db.prepare(
     "SELECT position, target FROM marks WHERE thread = ? AND kind = 'W' AND position <= ? ORDER BY position DESC LIMIT 1",
   )
-  const abandoned: Abandoned[] = []
+  const abandoned: AbandonedRange[] = []
   let end = thread.last
   for (const { row } of partsOf(rows, thread).toReversed())
     while (end >= row.from && abandoned.length <= most) {

@@ -1,12 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { ConversationEvent } from '../events/events.ts'
-import type { Opened } from '../conversation/reading/log.ts'
+import type { OpenedConversation } from '../conversation/reading/log.ts'
 import { pages } from '../conversation/reading/reader.ts'
 import { everyCallIn, type ModelCall, type PassedCalls, type UnprovenCall } from '../agent/receipts/calls.ts'
 import { caught, type Steps } from '../result/steps.ts'
 import type { ReadError } from '../store/errors.ts'
 import { partsOf } from './lineage.ts'
-import type { Rows } from './rows.ts'
+import type { ThreadTable } from './rows.ts'
 import { placeIn, type ThreadRow } from './thread.ts'
 
 /** The calls of a model in a conversation, in the order of their answers. */
@@ -26,7 +26,7 @@ interface Asked {
 }
 
 /** Where a log is read on: at a position, after some calls. */
-export interface Before {
+export interface CallCursor {
   readonly position: number
   readonly passed: PassedCalls
 }
@@ -34,10 +34,10 @@ export interface Before {
 /** What comes before the calls that are asked for, as far as a conversation is indexed: the rest is to be read. */
 export const callsBefore = (
   db: DatabaseSync,
-  rows: Rows,
+  rows: ThreadTable,
   row: ThreadRow,
   { from = 0, number }: Asked,
-): Before => {
+): CallCursor => {
   const through = (last: number): PassedCalls => callsThrough(db, rows, { ...row, last })
   let position = Math.min(from, row.last + 1)
   for (let end = row.last + 1; number !== undefined && position < end;) {
@@ -49,7 +49,7 @@ export const callsBefore = (
 }
 
 /** The calls whose answers are in a conversation, as far as it is looked at. */
-const callsThrough = (db: DatabaseSync, rows: Rows, thread: ThreadRow): PassedCalls => {
+const callsThrough = (db: DatabaseSync, rows: ThreadTable, thread: ThreadRow): PassedCalls => {
   let calls = 0
   const summaries = new Set<string>()
   for (const { row, last } of partsOf(rows, thread)) {
@@ -82,13 +82,13 @@ const summariesIn = (db: DatabaseSync, { n }: ThreadRow, last: number) =>
 
 /** The calls of a conversation, from those on that come after what is known of it. */
 export const callsPage = (
-  { reading, last }: Opened,
+  { reading, last }: OpenedConversation,
   {
     from = 0,
     number,
     before,
     limit,
-  }: Asked & { readonly before: Before | undefined; readonly limit: number },
+  }: Asked & { readonly before: CallCursor | undefined; readonly limit: number },
 ): Steps<ReadError, CallsPage> =>
   caught(async () => {
     const items: (ModelCall | UnprovenCall)[] = []

@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import type { Feed } from './feed.ts'
-import type { Part } from './lineage.ts'
+import type { LineagePart } from './lineage.ts'
 import { matchOf } from './texts.ts'
 
 /** A stretch of a conversation whose texts may have what is looked for. */
@@ -13,11 +13,11 @@ export interface Candidate {
 }
 
 /** What is asked of the index. */
-export interface Asked {
+export interface CandidateQuery {
   /** What is looked for, folded. */
   readonly wanted: string
   /** The conversation; undefined: all. */
-  readonly parts?: readonly Part[] | undefined
+  readonly parts?: readonly LineagePart[] | undefined
   /** The newest document to look at. */
   readonly through: number
 }
@@ -27,7 +27,7 @@ const fewest = 100
 /** Candidates, the newest first; of a conversation, those of others may be among them. */
 export async function* candidatesOf(
   feed: Pick<Feed, 'read' | 'each'>,
-  { wanted, parts, through }: Asked,
+  { wanted, parts, through }: CandidateQuery,
 ): AsyncGenerator<Candidate, void> {
   const own = parts && feed.read((_, { db }) => newestOf(db, parts, through))
   // What little there is need not be looked up among that of all others.
@@ -44,7 +44,7 @@ export async function* candidatesOf(
 const columns = 'docs.doc AS doc, thread, first, last'
 
 /** The newest documents of a conversation, whatever they have. */
-const newestOf = (db: DatabaseSync, parts: readonly Part[], through: number): readonly Candidate[] =>
+const newestOf = (db: DatabaseSync, parts: readonly LineagePart[], through: number): readonly Candidate[] =>
   db
     .prepare(
       `SELECT ${columns} FROM docs WHERE thread IN (SELECT value FROM json_each(?)) AND doc <= ?

@@ -14,11 +14,11 @@ import { breath } from '../store/breath.ts'
 import type { ReadError } from '../store/errors.ts'
 import { checkedOptions, isListOf, kinds, oneOf } from '../store/options.ts'
 import type { EventStore } from '../store/port.ts'
-import { type Before, type CallsPage, callsBefore, callsPage } from './calls.ts'
-import { type Branches, branchesOf } from './branches.ts'
+import { type CallCursor, type CallsPage, callsBefore, callsPage } from './calls.ts'
+import { type BranchSummary, branchesOf } from './branches.ts'
 import { chunkLength } from './columns.ts'
-import { feedOf, type Progress } from './feed.ts'
-import type { Indexed } from './index-file.ts'
+import { feedOf, type IndexProgress } from './feed.ts'
+import type { IndexFile } from './index-file.ts'
 import { listed, overviewed, overviewsOf, type OverviewsPage } from './list.ts'
 import { filling, outlining, type PieceTaker, tallyAt } from './outline.ts'
 import type {
@@ -96,7 +96,7 @@ export const catalogueOf = (
   const read = <A>(
     id: string,
     { indexed: last }: UpTo,
-    reading: (row: ThreadRow, indexed: Indexed, db: DatabaseSync) => A,
+    reading: (row: ThreadRow, indexed: IndexFile, db: DatabaseSync) => A,
   ): A | undefined =>
     feed.read((indexed, { db }) => {
       const row = indexed.rows.byId(id)
@@ -203,7 +203,7 @@ export const catalogueOf = (
   }
 
   /** How far the store is indexed, and how far it goes if it says so soon: an answer takes no longer for that. */
-  const placesOf = async ({ isComplete }: Progress): Promise<Pick<FindPage, 'indexed' | 'last'>> => {
+  const placesOf = async ({ isComplete }: IndexProgress): Promise<Pick<FindPage, 'indexed' | 'last'>> => {
     const { checkpoint: indexed } = feed.read((its) => its.reached())
     if (isComplete) return indexed === undefined ? {} : { indexed, last: indexed }
     const ending = new AbortController()
@@ -238,7 +238,7 @@ export const catalogueOf = (
   }
 
   /** What comes before the calls that are asked for. What is not indexed yet is read: that takes no longer than to wait for it. */
-  async function* passed(id: string, asked: CallsOptions): Steps<ReadError, Before | undefined> {
+  async function* passed(id: string, asked: CallsOptions): Steps<ReadError, CallCursor | undefined> {
     const { known } = yield* caughtUp(id, littlePatience)
     return read(id, known, (row, { rows }, db) => callsBefore(db, rows, row, asked))
   }
@@ -323,5 +323,5 @@ const findFields = {
   limit,
   cursor: kinds.text,
 }
-const noBranches: Branches = { abandoned: [], forks: [], isAll: false }
+const noBranches: BranchSummary = { abandoned: [], forks: [], isAll: false }
 const noBuckets: BucketColumns = { buckets: 0, first: [], min: [], max: [], markers: [], rewinds: [] }

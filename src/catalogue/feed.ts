@@ -10,11 +10,11 @@ import { isOfEvent, type StoreError, storeClosed } from '../store/errors.ts'
 import { storeError } from '../store/sqlite/errors.ts'
 import { type Checkpoint, type EventStore, type RecordedEvent, streamPage } from '../store/port.ts'
 import { type CatalogueFile, inMemory, isDamage, isUnwritable, openAgain, openFile } from './file.ts'
-import { type Indexed, indexedIn, type Reached } from './index-file.ts'
+import { type IndexFile, indexedIn, type IndexPosition } from './index-file.ts'
 import type { PageSums } from './page-sums.ts'
 
 /** How far an index is. */
-export interface Progress {
+export interface IndexProgress {
   /** Whether it had everything at some moment since it was asked. */
   readonly isComplete: boolean
   /** The reason why it does not continue, an event that cannot be read; or why it is in memory, where it was to be in a file. */
@@ -29,9 +29,9 @@ export interface Feed {
    * Indexes what there is, for at most so many milliseconds; it continues by itself after that. First, however long it takes, all of a
    * file is compared with its sums. Fails if the store cannot be read, and after `close`.
    */
-  readonly catchUp: (patience: number) => Steps<StoreError | InvalidInput, Progress>
+  readonly catchUp: (patience: number) => Steps<StoreError | InvalidInput, IndexProgress>
   /** Reads of the index as it is now. A damaged file is left, and the next one begun. */
-  readonly read: <A>(reading: (indexed: Indexed, file: CatalogueFile) => A) => A
+  readonly read: <A>(reading: (indexed: IndexFile, file: CatalogueFile) => A) => A
   /**
    * Reads rows of the index as it is when that begins, with turns of the event loop between them. Ends early where the file turns out to be
    * damaged, or was left.
@@ -49,7 +49,7 @@ const ours = [streamOf(''), notesStreamOf('')]
 /** @param place where the file is; undefined: in memory */
 export const feedOf = (store: EventStore, place: string | undefined): Feed => {
   let file: CatalogueFile | undefined
-  let indexed: Indexed | undefined
+  let indexed: IndexFile | undefined
   let at: Checkpoint | undefined
   let isChecked = false
   let isClosed = false
@@ -57,7 +57,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
   /** The error after which nothing is written to a file any more. */
   let unwritable: unknown
   let whole = Promise.withResolvers<void>()
-  let running: Promise<E.Either<StoreError | InvalidInput, Progress>> | undefined
+  let running: Promise<E.Either<StoreError | InvalidInput, IndexProgress>> | undefined
   let next: typeof running
 
   const leave = (): void => {
@@ -79,7 +79,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
   }
   const current = (): CatalogueFile => file ?? open()
   /** Returns what is in the file: nothing is read of it before somebody asks. */
-  const contents = (): Indexed => {
+  const contents = (): IndexFile => {
     const { db } = current()
     return (indexed ??= indexedIn(db))
   }
@@ -116,7 +116,10 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
   }
 
   /** Whether what is indexed is of this store: another one may be at the same URL, or an older backup of it. */
-  async function* isOfStore({ landmark, checkpoint }: Reached): Steps<StoreError | InvalidInput, boolean> {
+  async function* isOfStore({
+    landmark,
+    checkpoint,
+  }: IndexPosition): Steps<StoreError | InvalidInput, boolean> {
     if (!landmark) return checkpoint === undefined || (yield* isIssued(checkpoint))
     const { stream, revision, id } = landmark
     const page = await store.read({ stream, from: revision, direction: 'forwards', limit: 1 })()
@@ -134,7 +137,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
   /** Undefined if the file turned out to be damaged: then everything is indexed again. */
   const change = (
     to: Checkpoint | undefined,
-    changing: (its: Indexed) => void,
+    changing: (its: IndexFile) => void,
   ): E.Either<StoreError, void> | undefined => {
     try {
       changing(contents())
@@ -183,7 +186,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
     }
   }
 
-  async function* advance(): Steps<StoreError | InvalidInput, Progress> {
+  async function* advance(): Steps<StoreError | InvalidInput, IndexProgress> {
     yield* prepare()
     let limit = streamPage
     let seen = left
@@ -235,7 +238,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
   }
 
   return {
-    catchUp: async function* (patience): Steps<StoreError | InvalidInput, Progress> {
+    catchUp: async function* (patience): Steps<StoreError | InvalidInput, IndexProgress> {
       const going = begin()
       // Whatever is said of a file that was not compared yet may be wrong.
       await Promise.race([whole.promise, going])
@@ -262,7 +265,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
 }
 
 const done: E.Either<never, void> = E.right(undefined)
-const notYet: E.Either<never, Progress> = E.right({ isComplete: false })
+const notYet: E.Either<never, IndexProgress> = E.right({ isComplete: false })
 
 /** Events in parts that are soon indexed; one part, if there are none. */
 const partsOf = (events: readonly RecordedEvent[]): readonly (readonly RecordedEvent[])[] => {

@@ -7,8 +7,8 @@ import { textsOf } from '../projections/found.ts'
 import type { Checkpoint, RecordedEvent } from '../store/port.ts'
 import { factsOf } from './facts.ts'
 import { buildOf } from './file.ts'
-import { type Rows, rowsIn } from './rows.ts'
-import type { Thread } from './thread.ts'
+import { type ThreadTable, rowsIn } from './rows.ts'
+import type { ThreadBuffer } from './thread.ts'
 import { type Threads, threadsOf } from './threads.ts'
 import { titlesIn } from './titles.ts'
 import { wordsIn } from './words.ts'
@@ -21,17 +21,17 @@ export interface Landmark {
 }
 
 /** How far a store is indexed. */
-export interface Reached {
+export interface IndexPosition {
   readonly checkpoint: Checkpoint | undefined
   /** The last event that was indexed. */
   readonly landmark: Landmark | undefined
 }
 
 /** What a file has of a store. */
-export interface Indexed {
-  readonly rows: Rows
+export interface IndexFile {
+  readonly rows: ThreadTable
   readonly threads: Threads
-  readonly reached: () => Reached
+  readonly reached: () => IndexPosition
   /** Tells the file from others that were made of the same store. */
   readonly build: string
   /**
@@ -54,7 +54,7 @@ export interface Unread {
   readonly message: string
 }
 
-export const indexedIn = (db: DatabaseSync): Indexed => {
+export const indexedIn = (db: DatabaseSync): IndexFile => {
   const rows = rowsIn(db)
   const threads = threadsOf(rows)
   const words = wordsIn(db)
@@ -65,14 +65,14 @@ export const indexedIn = (db: DatabaseSync): Indexed => {
       "INSERT INTO meta VALUES ('reached', ?) ON CONFLICT DO UPDATE SET value = excluded.value",
     ),
   }
-  const reached = (): Reached => {
+  const reached = (): IndexPosition => {
     const value = sql.get.get()?.['value']
     return typeof value === 'string'
-      ? (JSON.parse(value) as Reached)
+      ? (JSON.parse(value) as IndexPosition)
       : { checkpoint: undefined, landmark: undefined }
   }
 
-  const threadOf = (recorded: RecordedEvent): Thread | undefined => {
+  const threadOf = (recorded: RecordedEvent): ThreadBuffer | undefined => {
     const id = conversationOf(recorded.stream)
     if (id === undefined) return undefined
     const known = threads.find(id)

@@ -1,15 +1,15 @@
-import type { Rows } from './rows.ts'
+import type { ThreadTable } from './rows.ts'
 import type { ThreadRow } from './thread.ts'
 
 /** A part of a conversation: the events of one thread, through position `last`. */
-export interface Part {
+export interface LineagePart {
   readonly row: ThreadRow
   readonly last: number
 }
 
 /** The threads that a conversation is made of, oldest first; those without events in it left out. */
-export const partsOf = (rows: Rows, own: ThreadRow): readonly Part[] => {
-  const parts: Part[] = []
+export const partsOf = (rows: ThreadTable, own: ThreadRow): readonly LineagePart[] => {
+  const parts: LineagePart[] = []
   let end = own.last
   for (let row: ThreadRow | undefined = own; row;) {
     if (row.from <= end) parts.push({ row, last: end })

@@ -20,7 +20,7 @@ import { type Trait, traits, traitsIn } from './traits.ts'
 export type ListOrder = 'activity' | 'begun' | 'tokens' | 'id' | 'updated' | 'newest'
 
 /** Which conversations, in what order. */
-export interface Filter {
+export interface ConversationFilter {
   /** A part of the id or of the title, or a text that was said in it. */
   readonly q?: string | undefined
   /** All of these have happened in it. */
@@ -81,7 +81,7 @@ interface RowsPage {
 async function* rowsPage(
   store: EventStore,
   feed: Feed,
-  filter: Filter,
+  filter: ConversationFilter,
 ): Steps<StoreError | InvalidInput, RowsPage> {
   const { q, order, limit, cursor } = filter
   const build = feed.read((indexed) => `${indexed.build} ${order}`)
@@ -115,7 +115,7 @@ async function* rowsPage(
 export async function* listed(
   store: EventStore,
   feed: Feed,
-  filter: Filter,
+  filter: ConversationFilter,
   isComplete: boolean,
 ): Steps<StoreError | InvalidInput, ThreadList> {
   const { order, limit, cursor } = filter
@@ -158,7 +158,7 @@ export interface OverviewsPage {
 export async function* overviewed(
   store: EventStore,
   feed: Feed,
-  filter: Filter,
+  filter: ConversationFilter,
 ): Steps<StoreError | InvalidInput, OverviewsPage> {
   const { rows, next } = yield* rowsPage(store, feed, filter)
   const items = feed.read((_, { db }) => overviewsIn(db, rows))
@@ -249,7 +249,7 @@ async function* isWanted(
 }
 
 /** What a filter asks for in SQL, but for the texts. */
-const conditionsOf = ({ has = [], actor, model, beginning }: Filter): readonly Condition[] => {
+const conditionsOf = ({ has = [], actor, model, beginning }: ConversationFilter): readonly Condition[] => {
   const bits = has.reduce((all, trait) => all | traits[trait], 0)
   return [
     ...(bits > 0 ? [['has & ? = ?', bits, bits] as const] : []),
@@ -267,7 +267,7 @@ const selected = (db: DatabaseSync, what: string, conditions: readonly Condition
     .all(...conditions.flatMap(([, ...given]) => given))
 }
 
-const countOf = (db: DatabaseSync, filter: Filter): number =>
+const countOf = (db: DatabaseSync, filter: ConversationFilter): number =>
   Number(selected(db, 'count(*) AS count', conditionsOf(filter))[0]?.['count'])
 
 /** The first and the last move that is kept. */
@@ -295,7 +295,7 @@ interface Wanted {
 /** The rows as they were ordered when the list was begun: who pages through it meets each conversation once, wherever it moves meanwhile. */
 const rowsSince = (
   db: DatabaseSync,
-  filter: Filter,
+  filter: ConversationFilter,
   mayHave: MayHave | undefined,
   { after, limit, since }: Wanted,
 ): readonly ThreadRow[] => {
@@ -323,7 +323,7 @@ const rowsSince = (
 
 const rowsOf = (
   db: DatabaseSync,
-  filter: Filter,
+  filter: ConversationFilter,
   mayHave: MayHave | undefined,
   { after, limit }: Omit<Wanted, 'since'>,
   ...more: readonly Condition[]

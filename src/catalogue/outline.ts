@@ -1,14 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { BucketColumns, EventKind, MarkerOutline, OutlineColumns } from '../projections/columns.ts'
 import { partsOf } from './lineage.ts'
-import type { Chunk, Rows } from './rows.ts'
+import type { Chunk, ThreadTable } from './rows.ts'
 import { placeIn, type ThreadRow } from './thread.ts'
 import type { HiddenTally } from './tally.ts'
 
 /** What takes a conversation piece by piece, from the first position that is asked for on. */
 export interface PieceTaker<P, A> {
   /** Reads the events from one position through another. */
-  readonly read: (db: DatabaseSync, rows: Rows, thread: ThreadRow, first: number, last: number) => P
+  readonly read: (db: DatabaseSync, rows: ThreadTable, thread: ThreadRow, first: number, last: number) => P
   readonly take: (piece: P) => void
   /** What the pieces so far come to. */
   readonly taken: () => A
@@ -22,7 +22,7 @@ interface Stretch {
   readonly chunks: readonly Chunk[]
 }
 
-const stretchesOf = (rows: Rows, thread: ThreadRow, from: number, to: number): readonly Stretch[] =>
+const stretchesOf = (rows: ThreadTable, thread: ThreadRow, from: number, to: number): readonly Stretch[] =>
   partsOf(rows, thread).flatMap(({ row, last: end }) => {
     const [first, last] = [Math.max(from, row.from), Math.min(to, end)]
     if (first > last) return []
@@ -144,7 +144,7 @@ export const filling = (count: number, wanted: number): PieceTaker<readonly Stre
 /** What a marker hides at all levels; undefined if there is no marker that hides anything at this position. */
 export const tallyAt = (
   db: DatabaseSync,
-  rows: Rows,
+  rows: ThreadTable,
   thread: ThreadRow,
   marker: number,
 ): HiddenTally | undefined => {
@@ -159,7 +159,7 @@ export const tallyAt = (
 const samples = 32
 
 /** Tokens at some positions, evenly spaced, the last one included. */
-export const curveOf = (rows: Rows, thread: ThreadRow): readonly number[] => {
+export const curveOf = (rows: ThreadTable, thread: ThreadRow): readonly number[] => {
   const count = Math.min(samples, thread.last + 1)
   const parts = partsOf(rows, thread)
   let chunk: Chunk | undefined

@@ -1,10 +1,10 @@
 import type { EventKind } from '../projections/columns.ts'
 import { chunkLength } from './columns.ts'
 import { isMessage } from './facts.ts'
-import type { KeptMark, Rows } from './rows.ts'
+import type { KeptMark, ThreadTable } from './rows.ts'
 import { isMarker } from './shown.ts'
 import { addKind, addMessages, addTally, noSum, type TokenSum, type SummedColumns } from './tally.ts'
-import { placeIn, type Thread, type ThreadRow } from './thread.ts'
+import { placeIn, type ThreadBuffer, type ThreadRow } from './thread.ts'
 import type { ContextPast } from './weave.ts'
 
 /** Columns as they are read, of what is written and of what is not yet. */
@@ -19,7 +19,7 @@ export interface ReadPast extends ContextPast {
   readonly countsThrough: (position: number) => Pick<ThreadRow, 'calls' | 'messages'>
 }
 
-export const pastOf = (rows: Rows, thread: Thread): ReadPast => {
+export const pastOf = (rows: ThreadTable, thread: ThreadBuffer): ReadPast => {
   const read = new Map<string, ReadColumns | undefined>()
 
   /** The thread that has a position, and the last position that is of it. */

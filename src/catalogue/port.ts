@@ -1,12 +1,12 @@
 import type { BucketColumns, OutlineColumns } from '../projections/columns.ts'
-import type { Fate } from '../projections/full.ts'
-import type { HiddenByMarker, Hits } from '../projections/lookups.ts'
-import type { Answer, Way } from '../result/answer.ts'
+import type { EntryState } from '../projections/full.ts'
+import type { HiddenByMarker, MessageHits } from '../projections/lookups.ts'
+import type { MethodResult, ResultStyle } from '../result/answer.ts'
 import type { ReadError } from '../store/errors.ts'
 import type { Checkpoint } from '../store/port.ts'
-import type { Branches } from './branches.ts'
+import type { BranchSummary } from './branches.ts'
 import type { CallsPage } from './calls.ts'
-import type { Filter, ListOrder, ThreadList } from './list.ts'
+import type { ConversationFilter, ListOrder, ThreadList } from './list.ts'
 
 // What can be asked of a catalogue, and what it answers.
 
@@ -35,26 +35,26 @@ export interface OutlinePage extends OutlineColumns, UpTo {
   readonly next?: number
 }
 export interface BucketsPage extends BucketColumns, UpTo {}
-export interface BranchesPage extends Branches, UpTo {}
+export interface BranchesPage extends BranchSummary, UpTo {}
 /**
  * What is looked up, in an index beside the store: it is kept up to date from the store's events, and built again if it is lost. An
  * answer waits until everything that was there is indexed, at most two seconds; then it says how far it knows.
  */
-export interface Catalogue<W extends Way> {
+export interface Catalogue<W extends ResultStyle> {
   /**
    * The events of a conversation without their content, at most 100,000 at a time. Errors: `OutOfRange`, `ConversationNotFound`.
    *
    * @example
    * const { kinds, tokens } = await store.catalogue.outline('task-42')
    */
-  readonly outline: (id: string, options?: OutlineOptions) => Answer<W, ReadError, OutlinePage>
+  readonly outline: (id: string, options?: OutlineOptions) => MethodResult<W, ReadError, OutlinePage>
   /**
    * A conversation of any length in as many parts as a picture of it has room for. Errors: `ConversationNotFound`.
    *
    * @example
    * const { first, min, max } = await store.catalogue.overview('task-42', { buckets: 800 })
    */
-  readonly overview: (id: string, options?: OverviewOptions) => Answer<W, ReadError, BucketsPage>
+  readonly overview: (id: string, options?: OverviewOptions) => MethodResult<W, ReadError, BucketsPage>
   /**
    * What a marker hides at all levels; undefined if there is no marker at this position that hides anything, or it is not indexed yet.
    * Errors: `OutOfRange`, `ConversationNotFound`.
@@ -62,7 +62,7 @@ export interface Catalogue<W extends Way> {
    * @example
    * const hidden = await store.catalogue.hidden('task-42', 5)
    */
-  readonly hidden: (id: string, marker: number) => Answer<W, ReadError, HiddenByMarker | undefined>
+  readonly hidden: (id: string, marker: number) => MethodResult<W, ReadError, HiddenByMarker | undefined>
   /**
    * What each of several markers hides at all levels, in the order given; those that hide nothing, or are not indexed yet, are left out.
    * Errors: `OutOfRange`, `ConversationNotFound`.
@@ -73,7 +73,7 @@ export interface Catalogue<W extends Way> {
   readonly hiddenBy: (
     id: string,
     markers: readonly number[],
-  ) => Answer<W, ReadError, readonly HiddenByMarker[]>
+  ) => MethodResult<W, ReadError, readonly HiddenByMarker[]>
   /**
    * What rewinds have taken off the path of a conversation by a position (default: the last one), and its forks up to there: the newest 100 of
    * each. Waits a quarter of a second for the index at most, as it comes along with other answers. Errors: `OutOfRange`,
@@ -85,7 +85,7 @@ export interface Catalogue<W extends Way> {
   readonly branches: (
     id: string,
     options?: { readonly at?: number | undefined },
-  ) => Answer<W, ReadError, BranchesPage>
+  ) => MethodResult<W, ReadError, BranchesPage>
   /**
    * The messages, summaries and system prompts that have a text of 3 to 500 characters, as it is but for upper and lower case: what was
    * said, also in thoughts, tool calls and results, with the names and ids of calls; abandoned branches included. And the conversations
@@ -96,7 +96,7 @@ export interface Catalogue<W extends Way> {
    * const { items } = await store.catalogue.search('src/parser', { conversation: 'task-42' })
    * for (const { position, excerpt, now } of items) console.log(position, excerpt.match, now.state)
    */
-  readonly search: (text: string, options?: SearchOptions) => Answer<W, ReadError, SearchPage>
+  readonly search: (text: string, options?: SearchOptions) => MethodResult<W, ReadError, SearchPage>
   /**
    * The conversations that something is true of, in one of several orders, a page at a time. By activity, the pages have each of them where
    * it was when the first page was asked for, once, whatever is written meanwhile. Errors: `InvalidInput`.
@@ -104,7 +104,7 @@ export interface Catalogue<W extends Way> {
    * @example
    * const { items, total, matching } = await store.catalogue.find({ has: ['condensed'], order: 'tokens' })
    */
-  readonly find: (options?: FindFilter) => Answer<W, ReadError, FindPage>
+  readonly find: (options?: FindFilter) => MethodResult<W, ReadError, FindPage>
   /**
    * The calls of a model in a conversation, a page at a time, in the order of their answers; replies without a receipt have no number.
    * Reads the page, however far it is from the beginning, and what is not indexed yet: for that it waits a quarter of a second at most. Errors: `ConversationNotFound`.
@@ -112,7 +112,7 @@ export interface Catalogue<W extends Way> {
    * @example
    * const { items, next } = await store.catalogue.calls('task-42', { from: 90_000, limit: 10 })
    */
-  readonly calls: (id: string, options?: CallsOptions) => Answer<W, ReadError, CallsPage>
+  readonly calls: (id: string, options?: CallsOptions) => MethodResult<W, ReadError, CallsPage>
   /**
    * What became of messages and markers by a position, as the full history there says it, however far they are from it; undefined if the
    * conversation is not indexed through `at` yet. Errors: `InvalidInput`, `OutOfRange`, `ConversationNotFound`.
@@ -123,11 +123,11 @@ export interface Catalogue<W extends Way> {
   readonly fates: (
     id: string,
     options: FatesOptions,
-  ) => Answer<W, ReadError, readonly EntryFate[] | undefined>
+  ) => MethodResult<W, ReadError, readonly EntryFate[] | undefined>
 }
 
 /** What became of the message or marker at a position. */
-export interface EntryFate extends Fate {
+export interface EntryFate extends EntryState {
   readonly position: number
 }
 
@@ -159,7 +159,7 @@ export interface SearchOptions {
   readonly cursor?: string | undefined
 }
 /** What was found. */
-export interface SearchPage extends Hits {
+export interface SearchPage extends MessageHits {
   /** Whether everything was indexed that was there when it was asked. */
   readonly isComplete: boolean
   /** Of the conversation that was searched. */
@@ -168,7 +168,7 @@ export interface SearchPage extends Hits {
 }
 
 /** Which conversations to list. */
-export interface FindFilter extends Omit<Filter, 'limit' | 'order' | 'cursor'> {
+export interface FindFilter extends Omit<ConversationFilter, 'limit' | 'order' | 'cursor'> {
   /** `activity` (default): those first whose last event has the latest time; `begun`: begun last in this store; `tokens`: the most; `id`: by id. */
   readonly order?: ListOrder | undefined
   /** `next` of the page before. */

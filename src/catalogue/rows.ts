@@ -12,7 +12,7 @@ import {
 } from './columns.ts'
 import { decodeShown, encodeShown, type ShownSegments } from './shown.ts'
 import { addMessages, noSum, type TokenSum, type HiddenTally } from './tally.ts'
-import type { Found, Thread, ThreadRow } from './thread.ts'
+import type { ClassifiedEvent, ThreadBuffer, ThreadRow } from './thread.ts'
 import { traitOf } from './traits.ts'
 import type { ContextMark, MarkChange } from './weave.ts'
 
@@ -35,7 +35,7 @@ export interface KeptMark extends ContextMark {
 export type ThreadCounts = Pick<ThreadRow, 'calls' | 'messages'>
 
 /** The tables of conversations. */
-export interface Rows {
+export interface ThreadTable {
   readonly byId: (id: string) => ThreadRow | undefined
   readonly byNumber: (n: number) => ThreadRow | undefined
   readonly add: (begun: Begun) => ThreadRow
@@ -56,13 +56,13 @@ export interface Rows {
   /** The traits of what happened before a position. */
   readonly traits: (n: number, before: number) => number
   /** @param turn of a mark */
-  readonly note: (n: number, found: Found, turn: MarkChange | undefined) => void
-  readonly write: (thread: Thread) => void
+  readonly note: (n: number, found: ClassifiedEvent, turn: MarkChange | undefined) => void
+  readonly write: (thread: ThreadBuffer) => void
   /** Writes the chunks alone. */
-  readonly writeChunks: (thread: Thread) => void
+  readonly writeChunks: (thread: ThreadBuffer) => void
 }
 
-export const rowsIn = (db: DatabaseSync): Rows => {
+export const rowsIn = (db: DatabaseSync): ThreadTable => {
   const sql = {
     byId: db.prepare('SELECT * FROM threads WHERE id = ?'),
     byNumber: db.prepare('SELECT * FROM threads WHERE n = ?'),
@@ -98,14 +98,14 @@ export const rowsIn = (db: DatabaseSync): Rows => {
     model: db.prepare('INSERT INTO models VALUES (?, ?) ON CONFLICT DO NOTHING'),
   }
 
-  const chunks: Rows['chunks'] = ({ n, from }, first = 0, last = Number.MAX_SAFE_INTEGER) =>
+  const chunks: ThreadTable['chunks'] = ({ n, from }, first = 0, last = Number.MAX_SAFE_INTEGER) =>
     sql.chunks.all(n, first, last).map(({ number, columns, tools }) => ({
       start: from + Number(number) * chunkLength,
       columns: storedColumns(columns as Uint8Array),
       tools: () => decodeTools(String(tools)),
     }))
 
-  const writeChunks: Rows['writeChunks'] = ({ row: { n }, chunks: changed }) => {
+  const writeChunks: ThreadTable['writeChunks'] = ({ row: { n }, chunks: changed }) => {
     for (const [number, columns] of changed) {
       const { kinds, own, tools, receipts } = columns
       const sum = noSum()

@@ -4,7 +4,7 @@ import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
 import { type Excerpt, excerptOf, fold } from '../projections/found.ts'
-import type { Hit, Hits, TitleHit } from '../projections/lookups.ts'
+import type { MessageHit, MessageHits, TitleHit } from '../projections/lookups.ts'
 import { ok, type Steps } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
 import { isOfEvent, type StoreError } from '../store/errors.ts'
@@ -14,15 +14,15 @@ import { type Candidate, candidatesOf } from './candidates.ts'
 import { cursorOf, cursorText } from './cursor.ts'
 import type { Feed } from './feed.ts'
 import type { CatalogueFile } from './file.ts'
-import type { Indexed } from './index-file.ts'
+import type { IndexFile } from './index-file.ts'
 import { partsOf } from './lineage.ts'
 import { titlesWith, titleWith } from './titles.ts'
 import { isSearchable, longestQuery, shortestQuery } from './texts.ts'
 import type { ThreadRow } from './thread.ts'
-import { type View, viewOf } from './views.ts'
+import { type VisibilityLookup, viewOf } from './views.ts'
 
 /** What is looked for, and where. */
-export interface Searched {
+export interface SearchQuery {
   readonly text: string
   /** The conversation, as far as it is looked at; undefined: all. */
   readonly conversation: ThreadRow | undefined
@@ -43,21 +43,21 @@ export const unsearchable = (text: unknown): InvalidInput | undefined =>
 export async function* searched(
   store: EventStore,
   feed: Feed,
-  { text, conversation, limit, cursor }: Searched,
-): Steps<StoreError | InvalidInput, Hits> {
+  { text, conversation, limit, cursor }: SearchQuery,
+): Steps<StoreError | InvalidInput, MessageHits> {
   const wanted = fold(text)
-  const titlesOf = ({ rows }: Indexed, { db }: CatalogueFile): readonly TitleHit[] =>
+  const titlesOf = ({ rows }: IndexFile, { db }: CatalogueFile): readonly TitleHit[] =>
     conversation ? titleWith(db, partsOf(rows, conversation), wanted) : titlesWith(db, wanted, limit)
   const build = feed.read((indexed) => indexed.build)
   const [doc, position] = cursor === undefined ? [] : yield* ok(cursorOf(cursor, build, 2))
   const through = typeof doc === 'number' ? doc : Number.MAX_SAFE_INTEGER
   let before = typeof position === 'number' ? position : Infinity
-  const items: Hit[] = []
+  const items: MessageHit[] = []
   const titles = cursor === undefined ? feed.read(titlesOf) : []
   const views = viewsOf(feed, conversation)
   const began = performance.now()
   let problem: string | undefined
-  const answer = (next?: readonly [doc: number, before: number]): Hits => ({
+  const answer = (next?: readonly [doc: number, before: number]): MessageHits => ({
     titles,
     items,
     ...(next && { next: cursorText({ build, after: next }) }),
@@ -90,7 +90,7 @@ interface Looked {
   readonly thread: ThreadRow
   /** The last position that belongs to it. */
   readonly last: number
-  readonly view: () => Promise<View>
+  readonly view: () => Promise<VisibilityLookup>
 }
 
 const viewsOf = (feed: Feed, conversation: ThreadRow | undefined) => {
@@ -101,7 +101,7 @@ const viewsOf = (feed: Feed, conversation: ThreadRow | undefined) => {
       const whole = conversation ?? thread
       if (!thread || !whole) return undefined
       const { last = -1 } = partsOf(rows, whole).find(({ row }) => row.n === n) ?? {}
-      let its: Promise<View> | undefined
+      let its: Promise<VisibilityLookup> | undefined
       const view: Looked['view'] = () => (its ??= viewOf(feed, whole))
       return { conversation: whole.id, thread, last, view }
     })
@@ -142,7 +142,12 @@ export async function* textIn(
   return events.some((event) => excerptOf(event, wanted))
 }
 
-const hitOf = (conversation: string, view: View, event: ConversationEvent, excerpt: Excerpt): Hit => {
+const hitOf = (
+  conversation: string,
+  view: VisibilityLookup,
+  event: ConversationEvent,
+  excerpt: Excerpt,
+): MessageHit => {
   const { position, metadata } = event
   const [kind, states] = [view.kindAt(position), view.statesOf(position)]
   return { conversation, position, kind, time: metadata.time, excerpt, ...states }

@@ -17,14 +17,14 @@ export const show = (shown: ShownSegments, first: number, last: number): void =>
 }
 
 /** A slice, and where it is. */
-export interface ShownCut {
+export interface ShownSlice {
   readonly slice: ShownSegments
   /** Shows other segments in its place. */
   readonly replace: (by: readonly Segment[]) => void
 }
 
 /** Undefined if the slice is not shown. */
-export const cut = (shown: ShownSegments, { first, last }: Covers): ShownCut | undefined => {
+export const cut = (shown: ShownSegments, { first, last }: Covers): ShownSlice | undefined => {
   const [from, to] = [indexOf(shown, first), indexOf(shown, last)]
   const [begin, end] = [shown[from], shown[to]]
   if (!begin || !end || to < from) return undefined

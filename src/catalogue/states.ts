@@ -1,11 +1,11 @@
 import type { Covers } from '../events/events.ts'
 import type { EventKind } from '../projections/columns.ts'
-import type { Visibility } from '../projections/lookups.ts'
+import type { EntryVisibility } from '../projections/lookups.ts'
 
 // What became of an entry, told by the few events that change more than the end of what is shown: nothing is looked at between them.
 
 /** An event that changes more than the end of what is shown. */
-export interface Turning {
+export interface HistoryChange {
   readonly position: number
   readonly kind: EventKind
   /** Where a rewind goes to, and the marker that a restore takes back. */
@@ -15,13 +15,13 @@ export interface Turning {
 }
 
 /** An event as it was indexed. */
-export interface Mark extends Omit<Turning, 'span'> {
+export interface IndexedChange extends Omit<HistoryChange, 'span'> {
   /** What a marker covers, if it hides anything. */
   readonly covers?: Covers | undefined
 }
 
 /** Makes turnings of the marks of a conversation, which are given one by one, ascending. */
-export const turner = (): ((mark: Mark) => Turning) => {
+export const turner = (): ((mark: IndexedChange) => HistoryChange) => {
   const spans = new Map<number, Covers>()
   return ({ covers, ...turning }) => {
     if (!covers) return turning
@@ -33,10 +33,10 @@ export const turner = (): ((mark: Mark) => Turning) => {
 }
 
 /** The state of an entry as seen from a position. @param turnings those of the conversation, ascending */
-export const stateAt = (turnings: readonly Turning[], entry: number, at: number): Visibility => {
+export const stateAt = (turnings: readonly HistoryChange[], entry: number, at: number): EntryVisibility => {
   const begin = countThrough(turnings, entry)
   const later = turnings.slice(begin, countThrough(turnings, at))
-  const path: Turning[] = []
+  const path: HistoryChange[] = []
   let end = at
   for (const turning of later.toReversed()) {
     if (turning.position > end) continue
@@ -50,7 +50,7 @@ export const stateAt = (turnings: readonly Turning[], entry: number, at: number)
 }
 
 /** How many turnings there are through a position. */
-const countThrough = (turnings: readonly Turning[], position: number): number => {
+const countThrough = (turnings: readonly HistoryChange[], position: number): number => {
   let low = 0
   for (let high = turnings.length; low < high;) {
     const middle = (low + high) >> 1
@@ -61,7 +61,10 @@ const countThrough = (turnings: readonly Turning[], position: number): number =>
 }
 
 /** What hides an entry at the end of a path. @param path the turnings on it after the entry */
-const hiddenBy = (path: readonly Turning[], entry: Omit<Turning, 'target'>): number | undefined => {
+const hiddenBy = (
+  path: readonly HistoryChange[],
+  entry: Omit<HistoryChange, 'target'>,
+): number | undefined => {
   const { position, kind, span = { first: position, last: position } } = entry
   if (kind === 'K') return path.find((turning) => turning.kind === 'K')?.position
   const isMarker = kind === 'C' || kind === 'T'
@@ -80,7 +83,7 @@ const hiddenBy = (path: readonly Turning[], entry: Omit<Turning, 'target'>): num
 }
 
 /** The last rewind that left the path of an entry. @param later the turnings after it */
-const leftBy = (later: readonly Turning[], entry: number): number => {
+const leftBy = (later: readonly HistoryChange[], entry: number): number => {
   const rewinds = later.filter(({ kind }) => kind === 'W')
   /** Whether the entry is on the path after each. */
   const isOn: boolean[] = []

@@ -29,14 +29,14 @@ export interface ThreadRow {
 }
 
 /** A conversation to be continued. */
-export interface Thread {
+export interface ThreadBuffer {
   row: ThreadRow
   /** Its chunks that were changed and not written yet, by number. */
   readonly chunks: Map<number, Columns>
 }
 
 /** An event, what it was found to be, and the bytes of its data. */
-export interface Found {
+export interface ClassifiedEvent {
   readonly event: ConversationEvent
   readonly facts: Facts
   readonly size: number
@@ -55,8 +55,8 @@ export const placeIn = ({ from }: Pick<ThreadRow, 'from'>, position: number) => 
  * @param open the chunk with this number as it was written, if it is not among those in memory
  */
 export const take = (
-  thread: Thread,
-  { event, facts, size }: Found,
+  thread: ThreadBuffer,
+  { event, facts, size }: ClassifiedEvent,
   tokens: number,
   open: (number: number) => Columns | undefined,
 ): void => {

@@ -1,30 +1,30 @@
 import { continued } from './columns.ts'
 import { isMark, isMessage } from './facts.ts'
 import { pastOf } from './past.ts'
-import type { Rows } from './rows.ts'
-import { type Found, take, type Thread, type ThreadRow } from './thread.ts'
+import type { ThreadTable } from './rows.ts'
+import { type ClassifiedEvent, take, type ThreadBuffer, type ThreadRow } from './thread.ts'
 import { traits } from './traits.ts'
 import { turnOf } from './weave.ts'
 
 /** The conversations of a file. What a transaction changes of them is in memory until it is written, and nothing else. */
 export interface Threads {
-  readonly find: (id: string) => Thread | undefined
+  readonly find: (id: string) => ThreadBuffer | undefined
   /** @param from the position of its first event */
-  readonly begin: (id: string, parent: Thread | undefined, from: number) => Thread
+  readonly begin: (id: string, parent: ThreadBuffer | undefined, from: number) => ThreadBuffer
   /** Takes the next event of a conversation. What it changes is written by `write`. */
-  readonly take: (thread: Thread, found: Found) => void
+  readonly take: (thread: ThreadBuffer, found: ClassifiedEvent) => void
   /** No more of the conversation is indexed. */
-  readonly damage: (thread: Thread, problem: string) => void
+  readonly damage: (thread: ThreadBuffer, problem: string) => void
   readonly write: () => void
   /** Forgets what was changed: the transaction was undone. */
   readonly forget: () => void
 }
 
-export const threadsOf = (rows: Rows): Threads => {
-  const open = new Map<string, Thread>()
-  const changed = new Set<Thread>()
+export const threadsOf = (rows: ThreadTable): Threads => {
+  const open = new Map<string, ThreadBuffer>()
+  const changed = new Set<ThreadBuffer>()
 
-  const use = (row: ThreadRow): Thread => {
+  const use = (row: ThreadRow): ThreadBuffer => {
     const thread = { row, chunks: new Map() }
     open.set(row.id, thread)
     return thread
@@ -35,7 +35,7 @@ export const threadsOf = (rows: Rows): Threads => {
   }
 
   /** What a fork has of the conversations before it. */
-  const inherited = (parent: Thread, from: number) => {
+  const inherited = (parent: ThreadBuffer, from: number) => {
     writeChanged()
     let has: number = traits.forked
     let end = from

@@ -4,7 +4,7 @@ import { noteCodec } from '../events/notes.ts'
 import { excerptIn, fold } from '../projections/found.ts'
 import type { TitleHit } from '../projections/lookups.ts'
 import type { RecordedEvent } from '../store/port.ts'
-import type { Part } from './lineage.ts'
+import type { LineagePart } from './lineage.ts'
 
 /** Takes the notes of conversations, of which titles alone are kept. One that cannot be read is left out, as in links. */
 export const titlesIn = (db: DatabaseSync) => {
@@ -47,7 +47,11 @@ export const titledWith = (db: DatabaseSync, wanted: string): ReadonlySet<number
   )
 
 /** The title of one conversation, if it has a folded text: its own, or the one that it had where it was forked. */
-export const titleWith = (db: DatabaseSync, parts: readonly Part[], wanted: string): readonly TitleHit[] => {
+export const titleWith = (
+  db: DatabaseSync,
+  parts: readonly LineagePart[],
+  wanted: string,
+): readonly TitleHit[] => {
   const own = parts.at(-1)?.row
   const latest = db.prepare(
     'SELECT conversation, time, text FROM titles WHERE conversation = ? AND at <= ? ORDER BY revision DESC LIMIT 1',

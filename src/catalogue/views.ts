@@ -1,19 +1,19 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { EventKind } from '../projections/columns.ts'
-import type { Fate, Status } from '../projections/full.ts'
-import type { Hit, Visibility } from '../projections/lookups.ts'
+import type { EntryState, EntryStatus } from '../projections/full.ts'
+import type { MessageHit, EntryVisibility } from '../projections/lookups.ts'
 import { breath } from '../store/breath.ts'
 import { isMessage } from './facts.ts'
 import type { Feed } from './feed.ts'
-import { type Part, partsOf } from './lineage.ts'
-import type { Chunk, Rows } from './rows.ts'
-import { type Mark, stateAt, turner, type Turning } from './states.ts'
+import { type LineagePart, partsOf } from './lineage.ts'
+import type { Chunk, ThreadTable } from './rows.ts'
+import { type IndexedChange, stateAt, turner, type HistoryChange } from './states.ts'
 import { placeIn, type ThreadRow } from './thread.ts'
 
 /** A conversation, to be looked at from several positions. */
-export interface View {
-  readonly statesOf: (entry: number) => Pick<Hit, 'now' | 'then'>
-  readonly stateAt: (entry: number, at: number) => Visibility
+export interface VisibilityLookup {
+  readonly statesOf: (entry: number) => Pick<MessageHit, 'now' | 'then'>
+  readonly stateAt: (entry: number, at: number) => EntryVisibility
   readonly kindAt: (position: number) => EventKind
 }
 
@@ -21,9 +21,9 @@ export interface View {
 const atOnce = 1_000
 
 /** @param row as far as is to be looked at */
-export const viewOf = async (feed: Pick<Feed, 'read'>, row: ThreadRow): Promise<View> => {
+export const viewOf = async (feed: Pick<Feed, 'read'>, row: ThreadRow): Promise<VisibilityLookup> => {
   const parts = feed.read(({ rows }) => partsOf(rows, row))
-  const turnings: Turning[] = []
+  const turnings: HistoryChange[] = []
   const turning = turner()
   for (const part of parts)
     for (let after = -1, page = atOnce; page === atOnce;) {
@@ -35,7 +35,7 @@ export const viewOf = async (feed: Pick<Feed, 'read'>, row: ThreadRow): Promise<
     }
   /** Whoever asks of many positions asks of those beside each other. */
   const read = new Map<string, Chunk>()
-  const stateIn: View['stateAt'] = (entry, at) => stateAt(turnings, entry, at)
+  const stateIn: VisibilityLookup['stateAt'] = (entry, at) => stateAt(turnings, entry, at)
   return {
     stateAt: stateIn,
     statesOf: (entry) => {
@@ -57,7 +57,11 @@ export const viewOf = async (feed: Pick<Feed, 'read'>, row: ThreadRow): Promise<
   }
 }
 
-const marksIn = (db: DatabaseSync, { row: { n }, last: end }: Part, after: number): readonly Mark[] =>
+const marksIn = (
+  db: DatabaseSync,
+  { row: { n }, last: end }: LineagePart,
+  after: number,
+): readonly IndexedChange[] =>
   db
     .prepare(
       `SELECT position, kind, target, first, last, tally IS NOT NULL AS hides FROM marks
@@ -72,7 +76,11 @@ const marksIn = (db: DatabaseSync, { row: { n }, last: end }: Part, after: numbe
     }))
 
 /** The first reply of the model after a position. */
-const replyAfter = (rows: Rows, parts: readonly Part[], position: number): number | undefined => {
+const replyAfter = (
+  rows: ThreadTable,
+  parts: readonly LineagePart[],
+  position: number,
+): number | undefined => {
   for (const { row, last } of parts) {
     if (last <= position) continue
     const first = Math.max(row.from, position + 1)
@@ -85,14 +93,18 @@ const replyAfter = (rows: Rows, parts: readonly Part[], position: number): numbe
 }
 
 const isEntry = (kind: EventKind): boolean => isMessage(kind) || kind === 'C' || kind === 'T'
-const statuses: Readonly<Partial<Record<EventKind, Status>>> = {
+const statuses: Readonly<Partial<Record<EventKind, EntryStatus>>> = {
   C: 'condensed',
   T: 'truncated',
   R: 'restored',
 }
 
 /** What became of an entry by a position, as the full history there says it; undefined for what is not an entry. */
-export const fateIn = ({ stateAt: at, kindAt }: View, entry: number, position: number): Fate | undefined => {
+export const fateIn = (
+  { stateAt: at, kindAt }: VisibilityLookup,
+  entry: number,
+  position: number,
+): EntryState | undefined => {
   if (!isEntry(kindAt(entry))) return undefined
   const seen = at(entry, position)
   if (seen.state === 'shown') return { status: 'active' }

@@ -1,8 +1,8 @@
 import type { Event } from '../events/events.ts'
-import type { Conversation, ConversationEvent, Written, WrittenEvent } from '../index.ts'
+import type { Conversation, ConversationEvent, WriteResult, WrittenEvent } from '../index.ts'
 import type { Host } from './host.ts'
 import type { Output } from './output.ts'
-import type { Access, Shell } from './shell.ts'
+import type { StoreAccess, Shell } from './shell.ts'
 import { eventParts } from './views/timeline.ts'
 
 /** The given position, else the last one: answers name the position they are about. */
@@ -19,8 +19,8 @@ export const logOf = async (chat: Conversation): Promise<readonly ConversationEv
 /** An action that writes to a conversation, then prints the events that it wrote as the timeline shows them. */
 export const change = <O>(
   { action }: Shell,
-  write: (chat: Conversation, options: O, host: Host) => Promise<Written>,
-  access: Access | ((id: string, options: O) => Access) = 'existing',
+  write: (chat: Conversation, options: O, host: Host) => Promise<WriteResult>,
+  access: StoreAccess | ((id: string, options: O) => StoreAccess) = 'existing',
 ): ((id: string, options: O) => Promise<void>) =>
   action(access, async ({ store, out, isJson, host }, id, options) => {
     const chat = store.conversation(id)
@@ -28,7 +28,7 @@ export const change = <O>(
     await (isJson ? out.json(asPlaced(written)) : writeWritten(out, chat, written))
   })
 
-const writeWritten = async (out: Output, chat: Conversation, written: Written): Promise<void> => {
+const writeWritten = async (out: Output, chat: Conversation, written: WriteResult): Promise<void> => {
   const [first] = written.events
   if (!first) return out.line(['nothing to write', 'dim'])
   const known = written.events.filter(isKnown)
@@ -41,7 +41,7 @@ const writeWritten = async (out: Output, chat: Conversation, written: Written): 
 const isKnown = (event: WrittenEvent): event is WrittenEvent & Event => event.data !== undefined
 
 /** What was written, without the content. */
-const asPlaced = ({ events, ...written }: Written): Written => ({
+const asPlaced = ({ events, ...written }: WriteResult): WriteResult => ({
   ...written,
   events: events.map(({ position, id, type }) => ({ position, id, type })),
 })

@@ -1,22 +1,22 @@
 /** An error as the command line reports it: the library's and its own. */
-export interface Failure {
+export interface CliError {
   readonly _tag: string
   readonly message: string
   readonly [field: string]: unknown
 }
 
 /** Wrong usage: exit code 2. */
-export const usage = (message: string): Failure => ({ _tag: 'Usage', message })
+export const usage = (message: string): CliError => ({ _tag: 'Usage', message })
 
 /** Several conversation ids have this prefix. */
-export const ambiguousId = (beginning: string, conversations: readonly string[]): Failure => ({
+export const ambiguousId = (beginning: string, conversations: readonly string[]): CliError => ({
   _tag: 'AmbiguousId',
   message: `several conversation ids begin with ${beginning}: ${conversations.slice(0, 5).join(', ')}${conversations.length > 5 ? ' …' : ''}. Type more of the id`,
   conversations,
 })
 
 /** Anything that was thrown, in the form in which it is reported. An error without a tag is a bug. */
-export const failureOf = (thrown: unknown): Failure => {
+export const failureOf = (thrown: unknown): CliError => {
   const error = typeof thrown === 'object' && thrown !== null ? thrown : { message: String(thrown) }
   const message = 'message' in error ? String(error.message) : 'unknown error'
   if (!('_tag' in error) || typeof error._tag !== 'string')
@@ -25,7 +25,7 @@ export const failureOf = (thrown: unknown): Failure => {
       message: `${message}. This is a bug: please report it`,
       stack: stackOf(error),
     }
-  const { _tag, name: _name, stack: _stack, cause: _cause, message: _message, ...data } = error as Failure
+  const { _tag, name: _name, stack: _stack, cause: _cause, message: _message, ...data } = error as CliError
   return { _tag, message: inOurWords(_tag, message, data['store']), ...data }
 }
 

@@ -3,7 +3,7 @@ import type { Writable } from 'node:stream'
 import pc from 'picocolors'
 import { jsonPieces } from '../transfer/formats/json-pieces.ts'
 import { visibleJson } from '../transfer/formats/visible.ts'
-import { paintLine, type Part } from './text.ts'
+import { paintLine, type TextSpan } from './text.ts'
 
 /** Where a command prints. */
 export interface Output {
@@ -12,11 +12,11 @@ export interface Output {
   /** Columns of the terminal; Infinity for a pipe or a file, and where nobody knows them. */
   readonly columns: number
   /** Writes a whole line, from which somebody may copy; an empty one without parts. */
-  readonly line: (...parts: readonly Part[]) => Promise<void>
+  readonly line: (...parts: readonly TextSpan[]) => Promise<void>
   /** Writes a line of content, of any number of parts, cut to the width of a terminal. */
-  readonly parts: (parts: readonly Part[]) => Promise<void>
+  readonly parts: (parts: readonly TextSpan[]) => Promise<void>
   /** Writes a line that only a terminal gets: headings, hints. */
-  readonly aside: (...parts: readonly Part[]) => Promise<void>
+  readonly aside: (...parts: readonly TextSpan[]) => Promise<void>
   /** Writes a value as JSON, on several lines if `isPretty` (by default, on a terminal). */
   readonly json: (value: unknown, isPretty?: boolean) => Promise<void>
   /** Writes a text as it is. Waits for a slow reader. */
@@ -64,7 +64,7 @@ export const outputOn = (
       if (!unread.aborted) throw error
     })
   }
-  const line = (parts: readonly Part[], width = Infinity): Promise<void> =>
+  const line = (parts: readonly TextSpan[], width = Infinity): Promise<void> =>
     text(`${paintLine(parts, width, colors)}\n`)
   return {
     isTerminal,

@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { isAbsolute, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { toError } from '../result/typed.ts'
-import { type Failure, failureOf } from './errors.ts'
+import { type CliError, failureOf } from './errors.ts'
 
 /** Loads modules by path, in order, so that the command can use what they register (`registerStore`). Throws `PlugInFailed`. */
 export const loadPlugIns = async (files: readonly string[]): Promise<void> => {
@@ -11,7 +11,7 @@ export const loadPlugIns = async (files: readonly string[]): Promise<void> => {
 }
 
 /** What is thrown for a file that cannot be loaded. */
-type LoadFailed = (file: string, why: string, place?: string) => Failure
+type LoadFailed = (file: string, why: string, place?: string) => CliError
 
 /** Loads a module by path. Throws what `failed` makes of the reason. */
 export const loadModule = async (file: string, failed: LoadFailed): Promise<unknown> => {

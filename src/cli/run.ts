@@ -3,11 +3,11 @@ import pc from 'picocolors'
 import { visibleJson, visibleLines } from '../transfer/formats/visible.ts'
 import { withoutSecrets } from '../api/secrets.ts'
 import { addCommands } from './commands/index.ts'
-import { type Failure, failureOf, usage } from './errors.ts'
+import { type CliError, failureOf, usage } from './errors.ts'
 import { configuredStore, type Host } from './host.ts'
 import type { Screen } from './output.ts'
 import { loadPlugIns } from './plug-ins.ts'
-import { type GlobalOptions, shellOf, type Surroundings } from './shell.ts'
+import { type GlobalOptions, shellOf, type CommandContext } from './shell.ts'
 import { version } from './package.ts'
 
 const examples = `
@@ -33,7 +33,7 @@ export const run = async (argv: readonly string[], host: Host): Promise<number> 
   const isJson = argv.includes('--json')
   const hide: Hide = (text) => withoutSecrets(text, [...argv, configuredStore(host)])
   let code = 0
-  const fail: Surroundings['fail'] = (as = 1) => {
+  const fail: CommandContext['fail'] = (as = 1) => {
     code = code === 1 ? 1 : as
   }
   try {
@@ -61,7 +61,7 @@ const usageMessage = ({ code, message }: CommanderError): string =>
     ? 'no command given: palimpsest --help lists them'
     : message.replace(/^error: /, '')
 
-const programOf = ({ isJson, hide, host, fail }: Telling & Pick<Surroundings, 'fail'>): Command => {
+const programOf = ({ isJson, hide, host, fail }: Telling & Pick<CommandContext, 'fail'>): Command => {
   const shown = (text: string): string => visibleLines(hide(text))
   const program = new Command('palimpsest')
     .description(
@@ -104,7 +104,7 @@ const listed = (value: string, before: readonly string[] = []): readonly string[
 /** The width of help; commander's own default is another. */
 const columnsOf = ({ isTTY = false, columns = 80 }: Screen): number => (isTTY ? columns : 80)
 
-const report = ({ stack, ...failure }: Failure, { isJson, hide, host: { stderr } }: Telling): number => {
+const report = ({ stack, ...failure }: CliError, { isJson, hide, host: { stderr } }: Telling): number => {
   const { red } = pc.createColors((stderr.isTTY ?? false) && pc.isColorSupported)
   const text = isJson
     ? visibleJson(

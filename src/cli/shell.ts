@@ -15,12 +15,12 @@ export interface GlobalOptions {
 }
 
 /** What a command's work is given. */
-export interface Session extends Surroundings {
+export interface CommandSession extends CommandContext {
   readonly store: Store
 }
 
 /** As a session, of a command that opens stores itself. */
-export interface Surroundings {
+export interface CommandContext {
   readonly out: Output
   readonly isJson: boolean
   readonly host: Host
@@ -29,7 +29,7 @@ export interface Surroundings {
 }
 
 /** Whether the store must exist, or is created when something is written. */
-export type Access = 'existing' | 'created'
+export type StoreAccess = 'existing' | 'created'
 
 /**
  * Makes commands' actions: each opens the store, does the work, closes the store. An access that is computed throws what is wrong with
@@ -37,24 +37,24 @@ export type Access = 'existing' | 'created'
  */
 export interface Shell {
   /** What an action runs in, when it runs. */
-  readonly surroundings: () => Surroundings
+  readonly surroundings: () => CommandContext
   readonly action: <A extends readonly unknown[]>(
-    access: Access | ((...args: A) => Access),
-    work: (session: Session, ...args: A) => Promise<void>,
+    access: StoreAccess | ((...args: A) => StoreAccess),
+    work: (session: CommandSession, ...args: A) => Promise<void>,
   ) => (...args: A) => Promise<void>
   /**
    * An action that only reads a conversation, which may be given by an unambiguous prefix of its id. It ends once nobody reads what it
    * writes: what makes the exit code 1 comes before.
    */
   readonly look: <O>(
-    work: (session: Session, id: string, options: O) => Promise<void>,
+    work: (session: CommandSession, id: string, options: O) => Promise<void>,
   ) => (id: string, options: O) => Promise<void>
 }
 
 const actor: Actor = { kind: 'user' }
 
-export const shellOf = (program: Command, host: Host, fail: Surroundings['fail']): Shell => {
-  const surroundings = (isAll = false): Surroundings => {
+export const shellOf = (program: Command, host: Host, fail: CommandContext['fail']): Shell => {
+  const surroundings = (isAll = false): CommandContext => {
     const { json: isJson = false } = program.opts<GlobalOptions>()
     return { out: outputOn(host.stdout, isAll, host.env), isJson, host, fail }
   }
@@ -89,7 +89,7 @@ export const shellOf = (program: Command, host: Host, fail: Surroundings['fail']
   return { action: acting(false), look, surroundings }
 }
 
-const opened = async (host: Host, url: string, access: Access): Promise<Store> => {
+const opened = async (host: Host, url: string, access: StoreAccess): Promise<Store> => {
   const options = { actor, create: access === 'created' && 'late', index: indexFolder(host, url) } as const
   try {
     return await patiently(host, url, openStore(url, options))

@@ -4,7 +4,7 @@ import { visible } from '../transfer/formats/visible.ts'
 type Colors = ReturnType<typeof pc.createColors>
 
 /** A stretch of a line, and how it is painted on a terminal. What somebody copies is `whole`: it is never cut. */
-export type Part = readonly [text: string, paint?: Paint, isWhole?: 'whole']
+export type TextSpan = readonly [text: string, paint?: Paint, isWhole?: 'whole']
 /** What a stretch of a line is, by which its colour is chosen. */
 export type Paint =
   | 'position'
@@ -77,7 +77,7 @@ export const linesOf = (text: string, columns: number): readonly string[] => {
 }
 
 /** The parts as one line of at most `columns`, if what is whole leaves room for the rest, made visible and painted. */
-export const paintLine = (parts: readonly Part[], columns: number, colors: Colors): string => {
+export const paintLine = (parts: readonly TextSpan[], columns: number, colors: Colors): string => {
   const texts = parts.map(([text]) => visible(text))
   const isWhole = (index: number): boolean => parts[index]?.[2] === 'whole'
   let left = texts.reduce((room, text, index) => (isWhole(index) ? room - widthOf(text) : room), columns)

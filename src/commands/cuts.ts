@@ -1,6 +1,6 @@
 import type { Effective } from '../projections/effective.ts'
 import { pairing } from '../projections/pairs.ts'
-import { atOnce, sliceLength, type Slices } from '../projections/slices.ts'
+import { atOnce, sliceLength, type SliceGenerator } from '../projections/slices.ts'
 
 /** A tool call with the indices of the items that hold it and its result; `Infinity` for a result that has not come. */
 interface Call {
@@ -14,7 +14,7 @@ interface Call {
 export const callsOf = (effective: Effective): readonly Call[] => atOnce(callsIn(effective))
 
 /** `callsOf`, in slices. */
-export function* callsIn(effective: Effective): Slices<readonly Call[]> {
+export function* callsIn(effective: Effective): SliceGenerator<readonly Call[]> {
   const indices = new Map<number, number>()
   for (const [index, { position }] of effective.items.entries()) {
     indices.set(position, index)

@@ -2,23 +2,23 @@ import { pipe } from 'fp-ts/lib/function.js'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Event, EventType } from '../events/events.ts'
 import { invalidInput } from '../events/errors.ts'
-import { atOnce, type Slices } from '../projections/slices.ts'
+import { atOnce, type SliceGenerator } from '../projections/slices.ts'
 import { append, appendAfterRewind, appendOnBranch } from './append.ts'
 import type { Command, ConversationCommand } from './command.ts'
 import { configure } from './configure.ts'
 import { condense, truncate, withLastView } from './hide.ts'
-import { conversationNotFound, outOfRange, type Rejection, staleContext } from './rejections.ts'
+import { conversationNotFound, outOfRange, type CommandRejection, staleContext } from './rejections.ts'
 import { restore } from './restore.ts'
 import { rewind, undo } from './rewind.ts'
-import type { ShownState, MoveState, State, AppendState } from './state.ts'
+import type { ShownState, MoveState, CommandState, AppendState } from './state.ts'
 
 type Decision<T extends ConversationCommand['type'] = ConversationCommand['type']> = E.Either<
-  Rejection<T>,
+  CommandRejection<T>,
   readonly Event[]
 >
 
 /** What a command on a conversation leads to: the events to append, possibly none, or why it is refused. */
-export const decide = (command: ConversationCommand, state: State): Decision =>
+export const decide = (command: ConversationCommand, state: CommandState): Decision =>
   isMove(command) ? decideMove(command, state) : atOnce(decidingShown(command, state))
 
 type Move = Command<'rewind' | 'undo'>
@@ -39,7 +39,7 @@ export const decideMove = (command: Move, standing: MoveState): Decision<Move['t
 export function* decidingShown(
   command: Exclude<ConversationCommand, Move>,
   shown: ShownState,
-): Slices<Decision<Exclude<ConversationCommand['type'], Move['type']>>> {
+): SliceGenerator<Decision<Exclude<ConversationCommand['type'], Move['type']>>> {
   switch (command.type) {
     case 'append':
       return E.map((events: readonly Event[]) => withLastView(events, shown))(decideAppend(command, shown))
@@ -56,7 +56,7 @@ export function* decidingShown(
 }
 
 type Change = Command<'condense' | 'truncate' | 'restore'>
-function* change(command: Change, shown: ShownState): Slices<Decision<Change['type']>> {
+function* change(command: Change, shown: ShownState): SliceGenerator<Decision<Change['type']>> {
   switch (command.type) {
     case 'condense':
       return yield* condense(command, shown)
@@ -67,7 +67,7 @@ function* change(command: Change, shown: ShownState): Slices<Decision<Change['ty
   }
 }
 
-const existing = ({ conversation, last }: AppendState): E.Either<Rejection<'configure'>, void> =>
+const existing = ({ conversation, last }: AppendState): E.Either<CommandRejection<'configure'>, void> =>
   last < 0 ? E.left(conversationNotFound(conversation)) : E.right(undefined)
 
 /** As `decide`, for an append without edits, which needs only where the conversation ends. Without a pipe, which every append would pay for. */
@@ -96,7 +96,7 @@ const isMarkerOrRestore = (type: EventType): boolean =>
 const fenced = (
   { after, tolerate }: ConversationCommand,
   { conversation, last, since }: AppendState,
-): E.Either<Rejection<'configure'>, void> => {
+): E.Either<CommandRejection<'configure'>, void> => {
   if (after === undefined || after === last) return E.right(undefined)
   const isTolerable = tolerate === 'markers' && after < last && since.every(isMarkerOrRestore)
   return isTolerable ? E.right(undefined) : E.left(staleContext(conversation, after, last))

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Event } from '../events/events.ts'
 import type { Command } from './command.ts'
-import { conversationExists, conversationNotFound, outOfRange, type Rejection } from './rejections.ts'
+import { conversationExists, conversationNotFound, outOfRange, type CommandRejection } from './rejections.ts'
 
 /** All that a fork needs. */
 export interface ForkState {
@@ -18,7 +18,7 @@ export interface ForkState {
 export const fork = (
   { id, at }: Command<'fork'>,
   { conversation, last, hash, exists }: ForkState,
-): E.Either<Rejection<'fork'>, readonly Event[]> => {
+): E.Either<CommandRejection<'fork'>, readonly Event[]> => {
   const position = at ?? last
   if (last < 0) return E.left(conversationNotFound(conversation))
   if (exists) return E.left(conversationExists(id))

@@ -4,10 +4,10 @@ import type { Event, EventData, Message } from '../events/events.ts'
 import { containerIn } from '../projections/container.ts'
 import type { Item } from '../projections/effective.ts'
 import { draftOf, evolve, needsView, type Slot, viewOf } from '../projections/outline.ts'
-import { atOnce, type Slices } from '../projections/slices.ts'
+import { atOnce, type SliceGenerator } from '../projections/slices.ts'
 import { tokensByBytes } from '../projections/tokens.ts'
 import type { Command, NewMessage, Summary } from './command.ts'
-import type { Rejection } from './rejections.ts'
+import type { CommandRejection } from './rejections.ts'
 import { blocksOf } from './append.ts'
 import { choosingItems, tokensOf } from './slice.ts'
 import type { ShownState } from './state.ts'
@@ -16,7 +16,7 @@ import type { ShownState } from './state.ts'
 export function* condense(
   command: Command<'condense'>,
   state: ShownState,
-): Slices<E.Either<Rejection<'condense'>, readonly Event[]>> {
+): SliceGenerator<E.Either<CommandRejection<'condense'>, readonly Event[]>> {
   const { method = 'manual', origin, policy } = command
   const summary = summaryOf(command.summary)
   const hidden = yield* choosingItems(state, command, summary)
@@ -30,7 +30,7 @@ export function* condense(
 export function* truncate(
   command: Command<'truncate'>,
   state: ShownState,
-): Slices<E.Either<Rejection<'truncate'>, readonly Event[]>> {
+): SliceGenerator<E.Either<CommandRejection<'truncate'>, readonly Event[]>> {
   const { reason, policy } = command
   const hidden = yield* choosingItems(state, command, [])
   if (E.isLeft(hidden)) return hidden
@@ -59,7 +59,7 @@ export const factsOf = (hidden: readonly Item[], summary: readonly Message[]): F
   atOnce(factsIn(hidden, summary))
 
 /** `factsOf`, in slices. */
-function* factsIn(hidden: readonly Item[], summary: readonly Message[]): Slices<Facts> {
+function* factsIn(hidden: readonly Item[], summary: readonly Message[]): SliceGenerator<Facts> {
   let before = 0
   for (const item of hidden) {
     before += tokensOf(item)
@@ -82,12 +82,12 @@ function* factsIn(hidden: readonly Item[], summary: readonly Message[]): Slices<
 }
 
 /** What a view is made of: the end of the log, and the outline there. */
-export type Outlined = Pick<ShownState, 'last' | 'sinceView' | 'named'> & {
+export type ViewBasis = Pick<ShownState, 'last' | 'sinceView' | 'named'> & {
   readonly effective: Pick<ShownState['effective'], 'outline'>
 }
 
 /** Events that are written at once, with a view in the last one if that is an edit that must have one. */
-export const withLastView = (events: readonly Event[], state: Outlined): readonly Event[] => {
+export const withLastView = (events: readonly Event[], state: ViewBasis): readonly Event[] => {
   const edit = events.at(-1)
   const before = events.slice(0, -1)
   // After a rewind the outline differs; a later marker has a view.
@@ -105,7 +105,7 @@ export const withLastView = (events: readonly Event[], state: Outlined): readonl
 /** The event, with its view if it must have one. */
 export const withView = <E extends Event<'Condensed' | 'Truncated' | 'Restored'>>(
   event: E,
-  { last, effective, sinceView, named }: Outlined,
+  { last, effective, sinceView, named }: ViewBasis,
 ): E => {
   const draft = draftOf(effective.outline)
   evolve(draft, { ...event, position: last + 1 }, (): readonly Slot[] | undefined => named.replaced)

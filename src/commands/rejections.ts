@@ -9,7 +9,7 @@ type Fenced = Any | StaleContext
 type Hiding = Fenced | NotShown | UnsafeCut | NothingToHide
 
 /** What a command of each type may be refused for. */
-export interface Rejections {
+export interface CommandRejections {
   readonly append: Fenced | OutOfRange
   readonly configure: Fenced
   readonly condense: Hiding
@@ -20,7 +20,8 @@ export interface Rejections {
   readonly fork: Any | OutOfRange | ConversationExists
 }
 /** Why a command was refused. Nothing was written. */
-export type Rejection<T extends keyof Rejections = keyof Rejections> = Rejections[T]
+export type CommandRejection<T extends keyof CommandRejections = keyof CommandRejections> =
+  CommandRejections[T]
 
 /** Something happened after the position that the command was computed from. Read again, then decide again. */
 export interface StaleContext {

@@ -2,14 +2,14 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { Event } from '../events/events.ts'
 import type { Command } from './command.ts'
 import { withView } from './hide.ts'
-import { notShown, type Rejection } from './rejections.ts'
+import { notShown, type CommandRejection } from './rejections.ts'
 import type { ShownState } from './state.ts'
 
 /** Puts back what a marker hid, in its place. The marker must be shown: one that is itself hidden is restored from the outside in. */
 export const restore = (
   { marker }: Command<'restore'>,
   state: ShownState,
-): E.Either<Rejection<'restore'>, readonly Event[]> => {
+): E.Either<CommandRejection<'restore'>, readonly Event[]> => {
   const markers = state.effective.items
     .filter(({ kind }) => kind !== 'message')
     .map(({ position }) => position)

@@ -2,14 +2,14 @@ import * as E from 'fp-ts/lib/Either.js'
 import { invalidInput } from '../events/errors.ts'
 import type { Event } from '../events/events.ts'
 import type { Command } from './command.ts'
-import { nothingToRewind, nothingToUndo, outOfRange, type Rejection } from './rejections.ts'
+import { nothingToRewind, nothingToUndo, outOfRange, type CommandRejection } from './rejections.ts'
 import type { MoveState } from './state.ts'
 
 /** Makes the conversation what it was at an earlier moment; any moment, those on abandoned branches included. */
 export const rewind = (
   command: Command<'rewind'>,
   state: MoveState,
-): E.Either<Rejection<'rewind'>, readonly Event[]> => {
+): E.Either<CommandRejection<'rewind'>, readonly Event[]> => {
   const { conversation, last, named, head: now } = state
   const { to, before, turns, reason } = command
   const position = to ?? before
@@ -30,7 +30,7 @@ export const rewind = (
 export const undo = (
   { reason }: Command<'undo'>,
   state: MoveState,
-): E.Either<Rejection<'undo'>, readonly Event[]> => {
+): E.Either<CommandRejection<'undo'>, readonly Event[]> => {
   const { conversation, lastType, named } = state
   switch (lastType) {
     case 'Rewound':

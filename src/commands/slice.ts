@@ -4,13 +4,13 @@ import { invalidInput } from '../events/errors.ts'
 import { isBlock } from '../events/blocks.ts'
 import { type Covers, type Message, START } from '../events/events.ts'
 import { type Effective, type Item, messageIn, messagesOf } from '../projections/effective.ts'
-import { pairing, type ToolCall } from '../projections/pairs.ts'
-import type { Slices } from '../projections/slices.ts'
+import { pairing, type ToolCallPair } from '../projections/pairs.ts'
+import type { SliceGenerator } from '../projections/slices.ts'
 import { isCompaction } from '../projections/render/renderer.ts'
 import { tokensByBytes } from '../projections/tokens.ts'
 import type { Selection } from './command.ts'
 import { callsIn, partedBy } from './cuts.ts'
-import { nothingToHide, notShown, type Rejection, unsafeCut } from './rejections.ts'
+import { nothingToHide, notShown, type CommandRejection, unsafeCut } from './rejections.ts'
 import type { ShownState } from './state.ts'
 
 /** Items from index `from` up to, not including, index `to`. */
@@ -24,7 +24,7 @@ export function* choosingItems(
   { conversation, effective }: ShownState,
   selection: Selection,
   summary: readonly Message[],
-): Slices<E.Either<Rejection<'truncate'>, readonly Item[]>> {
+): SliceGenerator<E.Either<CommandRejection<'truncate'>, readonly Item[]>> {
   const { items } = effective
   const { covers } = selection
   const slice = covers
@@ -46,7 +46,7 @@ function* explicitSlice(
   effective: Effective,
   covers: Covers,
   summary: readonly Message[],
-): Slices<E.Either<Rejection<'truncate'>, Slice>> {
+): SliceGenerator<E.Either<CommandRejection<'truncate'>, Slice>> {
   const positions = effective.items.map(({ position }) => position)
   const [from, to] = [positions.indexOf(covers.first), positions.indexOf(covers.last) + 1]
   if (from < 0) return E.left(notShown(conversation, covers.first, 'item', positions))
@@ -83,10 +83,11 @@ function* partedInstead(
   effective: Effective,
   slice: Slice,
   messages: readonly Message[],
-): Slices<readonly string[]> {
+): SliceGenerator<readonly string[]> {
   if (messages.length === 0 || messages.some(endsTurn)) return []
   const hidden = new Set(effective.items.slice(slice.from, slice.to).map(({ position }) => position))
-  const nameOf = ({ id, use, result, isLate }: ToolCall): string => JSON.stringify([id, use, result, isLate])
+  const nameOf = ({ id, use, result, isLate }: ToolCallPair): string =>
+    JSON.stringify([id, use, result, isLate])
   const left = new Set((yield* pairing(edited(effective, slice, messages))).map(nameOf))
   return (yield* pairing(effective)).flatMap((call) => {
     const { id, use, result } = call
@@ -103,7 +104,7 @@ const endsTurn = ({ role, content }: Message): boolean =>
   )
 
 /** The slice that a selection asks for, moved to safe cuts: if possible, a little more is hidden rather than less. */
-function* settle(effective: Effective, selection: Selection): Slices<Slice> {
+function* settle(effective: Effective, selection: Selection): SliceGenerator<Slice> {
   const { items } = effective
   const calls = yield* callsIn(effective)
   const isSafe = (index: number, first = index): boolean => partedBy(calls, index, first).length === 0
@@ -119,7 +120,7 @@ function* settle(effective: Effective, selection: Selection): Slices<Slice> {
   return { from, to }
 }
 
-function* wishedSlice(items: readonly Item[], selection: Selection): Slices<Slice> {
+function* wishedSlice(items: readonly Item[], selection: Selection): SliceGenerator<Slice> {
   const { fraction, keepFirst = 1, keepTokens } = selection
   const { keepLast = fraction === undefined && keepTokens === undefined ? 3 : 1 } = selection
   const marker = items.findIndex((item) => !messageIn(item))
@@ -135,7 +136,7 @@ const beforeLast = (items: readonly Item[], n: number): number => {
 }
 
 /** The first index from which the items are at most `limit` tokens. */
-function* beforeTokens(items: readonly Item[], limit: number | undefined): Slices<number> {
+function* beforeTokens(items: readonly Item[], limit: number | undefined): SliceGenerator<number> {
   if (limit === undefined) return items.length
   let tokens = 0
   for (const [index, item] of [...items.entries()].toReversed()) {

@@ -20,7 +20,7 @@ export interface MoveState extends AppendState {
   /** The type of the last event. */
   readonly lastType: EventType | undefined
   /** What the command points at. */
-  readonly named: Named
+  readonly named: CommandTarget
 }
 
 /** What is shown: all that any other command needs. */
@@ -29,14 +29,14 @@ export interface ShownState extends AppendState {
   /** Events of the path after the last one that carries a view. */
   readonly sinceView: number
   /** What the command points at. */
-  readonly named: Named
+  readonly named: CommandTarget
 }
 
 /** All that any command needs. */
-export type State = MoveState & ShownState
+export type CommandState = MoveState & ShownState
 
 /** What a command points at by a position. */
-export interface Named {
+export interface CommandTarget {
   /** rewind `before` and `turns`: the message to rewind before. */
   readonly event?: ConversationEvent | undefined
   /** rewind and undo: the head that the conversation would have. */
@@ -54,7 +54,7 @@ export const beginsTurn = (event: ConversationEvent): boolean =>
   event.type === 'MessageAppended' && contentOf(event).some(isTurn)
 
 /** The state that a command is decided on, from a whole log: the model for what the command handler gathers piece by piece. */
-export const stateOf = (conversation: string, log: Log, command: ConversationCommand): State => {
+export const stateOf = (conversation: string, log: Log, command: ConversationCommand): CommandState => {
   const last = lastOf(log)
   const positions = path(log)
   const shown = effective(log)
@@ -73,7 +73,7 @@ export const stateOf = (conversation: string, log: Log, command: ConversationCom
 const hasView = (event: ConversationEvent | undefined): boolean =>
   event !== undefined && viewIn(event) !== undefined
 
-const named = (log: Log, command: ConversationCommand, positions: readonly number[]): Named => {
+const named = (log: Log, command: ConversationCommand, positions: readonly number[]): CommandTarget => {
   switch (command.type) {
     case 'restore':
       return { replaced: fold(log).replaced.get(command.marker) }

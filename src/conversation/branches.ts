@@ -1,6 +1,6 @@
 import type { Steps } from '../result/steps.ts'
 import type { ConversationEvent, Span } from '../events/events.ts'
-import { type Draft, evolve, type Slot } from '../projections/outline.ts'
+import { type OutlineDraft, evolve, type Slot } from '../projections/outline.ts'
 import type { StoreError } from '../store/errors.ts'
 
 /** What an event changed in the outline before it. */
@@ -18,19 +18,19 @@ type Step =
   | { readonly type: 'configure'; readonly before: Configured; readonly after: Configured }
 /** The positions of slots, the complement (`~`) where it is a marker's: all that markers hide is kept, and objects would take four times the memory. */
 type Packed = readonly number[]
-type Configured = Partial<Pick<Draft, (typeof configuredKeys)[number]>>
+type Configured = Partial<Pick<OutlineDraft, (typeof configuredKeys)[number]>>
 const configuredKeys = ['configured', 'configuration', 'promptSince', 'toolsFrom', 'formerTools'] as const
 
 /** An outline with one more event. */
 interface Taken {
   /** Changes with the next event. */
-  readonly draft: Draft
+  readonly draft: OutlineDraft
   /** What a marker hid or a restore brought back; undefined if there was nothing. */
   readonly slots: readonly Slot[] | undefined
 }
 
 /** The outlines of a conversation at each of its own events, whichever branch it is on. */
-export interface Branches {
+export interface BranchOutlines {
   /** The next event, if it is a message, a rewind or the beginning of a fork. Constant time. */
   readonly pass: (event: ConversationEvent) => void
   /** The next event, if it is any other. Time: the distance along the branches from the last event that was taken. */
@@ -41,7 +41,7 @@ interface Before {
   /** Position of the first event to come. */
   readonly offset: number
   /** The outline at a position before that one; nothing else may hold it. */
-  readonly outlineAt: (position: number) => Steps<StoreError, Draft>
+  readonly outlineAt: (position: number) => Steps<StoreError, OutlineDraft>
   /** What a marker there replaced. */
   readonly replacedBy: (marker: number) => Steps<StoreError, readonly Slot[] | undefined>
 }
@@ -50,10 +50,10 @@ interface Before {
  * One outline that is moved along the branches, forwards and back, by what each event changed. So nothing is read again, however often
  * a conversation is rewound, except where a branch begins before its first own event.
  */
-export const branches = ({ offset, outlineAt, replacedBy }: Before): Branches => {
+export const branches = ({ offset, outlineAt, replacedBy }: Before): BranchOutlines => {
   const steps = new Map<number, Step>()
   const rewinds = new Map<number, number>()
-  let draft: Draft = { slots: [], restored: [] }
+  let draft: OutlineDraft = { slots: [], restored: [] }
   /** The position that `draft` is the outline of. */
   let head: number | undefined
 
@@ -105,8 +105,8 @@ export const branches = ({ offset, outlineAt, replacedBy }: Before): Branches =>
 const stepOf = (
   event: ConversationEvent,
   slots: readonly Slot[] | undefined,
-  before: Draft,
-  after: Draft,
+  before: OutlineDraft,
+  after: OutlineDraft,
 ): Step => {
   if (event.type === 'Configured')
     return { type: 'configure', before: configuredOf(before), after: configuredOf(after) }
@@ -123,10 +123,10 @@ const packed = (slots: readonly Slot[]): Packed =>
 const unpacked = (slots: Packed): readonly Slot[] =>
   slots.map((slot) => (slot < 0 ? { position: ~slot, marker: true } : { position: slot, marker: false }))
 
-const configuredOf = (draft: Draft): Configured =>
+const configuredOf = (draft: OutlineDraft): Configured =>
   Object.fromEntries(configuredKeys.flatMap((key) => (key in draft ? [[key, draft[key]]] : [])))
 
-const redo = (draft: Draft, position: number, step: Step | undefined): void => {
+const redo = (draft: OutlineDraft, position: number, step: Step | undefined): void => {
   switch (step?.type) {
     case undefined:
       draft.slots.push({ position, marker: false })
@@ -146,7 +146,7 @@ const redo = (draft: Draft, position: number, step: Step | undefined): void => {
   }
 }
 
-const undo = (draft: Draft, position: number, step: Step | undefined): void => {
+const undo = (draft: OutlineDraft, position: number, step: Step | undefined): void => {
   switch (step?.type) {
     case undefined:
       draft.slots.pop()
@@ -166,12 +166,12 @@ const undo = (draft: Draft, position: number, step: Step | undefined): void => {
   }
 }
 
-const replace = (draft: Draft, those: readonly Slot[], by: readonly Slot[]): void => {
+const replace = (draft: OutlineDraft, those: readonly Slot[], by: readonly Slot[]): void => {
   const from = draft.slots.findLastIndex(({ position }) => position === those[0]?.position)
   draft.slots = draft.slots.slice(0, from).concat(by, draft.slots.slice(from + those.length))
 }
 
-const configure = (draft: Draft, configured: Configured): void => {
+const configure = (draft: OutlineDraft, configured: Configured): void => {
   for (const key of configuredKeys) delete draft[key]
   Object.assign(draft, configured)
 }

@@ -4,7 +4,7 @@ import * as TE from 'fp-ts/lib/TaskEither.js'
 import { check } from '../events/check.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { conversationIdSchema, isConversationId, streamOf } from '../events/ids.ts'
-import type { Envelope, Written } from './writing/encode.ts'
+import type { CommandEnvelope, WriteResult } from './writing/encode.ts'
 import { lastPosition } from './reading/ends.ts'
 import type { Handler } from './writing/handle.ts'
 import type { Steps } from '../result/steps.ts'
@@ -13,17 +13,17 @@ import type { Changes } from './reading/changes.ts'
 import type { Inbox } from './beside/inbox.ts'
 import { later } from './reading/later.ts'
 import type { Own } from './reading/lineage.ts'
-import type { Party } from './beside/party.ts'
+import type { TurnClaimant } from './beside/party.ts'
 import type { TurnLog } from './beside/turn-log.ts'
-import type { Answer, Way } from '../result/answer.ts'
+import type { MethodResult, ResultStyle } from '../result/answer.ts'
 import type { EventStore } from '../store/port.ts'
 import { objectOf } from './writing/envelope.ts'
-import { type Following, following } from './reading/following.ts'
-import { type NoteStore, type Noting, noting } from './beside/noting.ts'
-import type { At, Reading } from './reading/reading.ts'
-import { type Previewing, previewing } from './writing/previewing.ts'
+import { type EventFollower, following } from './reading/following.ts'
+import { type NoteStore, type NoteKeeper, noting } from './beside/noting.ts'
+import type { PositionOption, ConversationReader } from './reading/reading.ts'
+import { type CommandPreviewer, previewing } from './writing/previewing.ts'
 import { type OwnReading, reading } from './reading/reads.ts'
-import { type OwnWriting, split, type Writing, writing } from './writing/writing.ts'
+import { type InternalWriter, split, type ConversationWriter, writing } from './writing/writing.ts'
 
 /**
  * One conversation of a store. It need not be there yet: the first append creates it.
@@ -33,8 +33,8 @@ import { type OwnWriting, split, type Writing, writing } from './writing/writing
  * fail with `StaleContext` where `after` is given and is not the last position, and with `EventTooLarge`. After an error nothing was
  * written. A writer that is repeated under the same `commandId` writes nothing and answers as the first time.
  */
-export interface ConversationOf<W extends Way, Forked>
-  extends Writing<W>, Previewing<W>, Reading<W>, Following, Noting<W> {
+export interface ConversationOf<W extends ResultStyle, Forked>
+  extends ConversationWriter<W>, CommandPreviewer<W>, ConversationReader<W>, EventFollower, NoteKeeper<W> {
   /** 1 to 200 characters of `A–Z a–z 0–9 . _ : -`; not `.` or `..`. */
   readonly id: string
   /**
@@ -45,12 +45,15 @@ export interface ConversationOf<W extends Way, Forked>
    * const second = await chat.fork('task-42-second-try', { at: 3 })
    * await second.append({ role: 'user', content: 'Look at line 60 first.' })
    */
-  readonly fork: (id: string, options?: At & Envelope) => Answer<W, ForkError, Forked>
+  readonly fork: (
+    id: string,
+    options?: PositionOption & CommandEnvelope,
+  ) => MethodResult<W, ForkError, Forked>
 }
 
 /** A conversation with TaskEithers. */
 export interface Conversation
-  extends ConversationOf<'task', Conversation>, Pick<OwnReading, 'begun'>, OwnWriting {
+  extends ConversationOf<'task', Conversation>, Pick<OwnReading, 'begun'>, InternalWriter {
   /** What its turns record beside it. */
   readonly turnLog: TurnLog
   /** What the user says while the model is busy, until it is in the conversation. */
@@ -63,23 +66,23 @@ export interface Conversation
   /** Somebody knows that it is there, and no fork: its lineage need not be read. */
   readonly isNoFork: () => void
   /** Who gives turns through this handle. */
-  readonly party: Party
+  readonly party: TurnClaimant
 }
 
 /** What is kept beside conversations. */
-export interface Beside {
+export interface SideStreams {
   readonly notes: NoteStore
   readonly turnLog: (conversation: string) => TurnLog
   readonly inbox: (conversation: string) => Inbox
   readonly changes: (conversation: string) => Changes
-  readonly party: Party
+  readonly party: TurnClaimant
 }
 
 /** The handle of one conversation. An invalid id is an `InvalidInput` of each of its methods. */
 export const conversation = (
   store: EventStore,
   handler: Handler,
-  beside: Beside,
+  beside: SideStreams,
   id: string,
 ): Conversation => {
   const checkedId = isConversationId(id) ? E.right(id) : check(conversationIdSchema, id)
@@ -96,7 +99,7 @@ export const conversation = (
         E.flatMap((given) => split('fork', { ...given, id: target })),
         TE.fromEither,
         TE.flatMap(
-          ({ command, envelope }): TE.TaskEither<ForkError, Written> =>
+          ({ command, envelope }): TE.TaskEither<ForkError, WriteResult> =>
             () =>
               handler.fork(id, command, envelope),
         ),

@@ -5,7 +5,7 @@ import { conversationNotFound } from '../commands/rejections.ts'
 import { decode, hashOf } from '../events/codec.ts'
 import { type ConversationEvent, type Event, isMarker, START } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
-import { type Draft, draftOf, type Slot, viewIn, viewOf } from '../projections/outline.ts'
+import { type OutlineDraft, draftOf, type Slot, viewIn, viewOf } from '../projections/outline.ts'
 import { branches } from './branches.ts'
 import { pacer } from '../store/breath.ts'
 import {
@@ -28,7 +28,7 @@ import { endOf, extentOf } from '../store/whole/whole-writes.ts'
 import { streamsBeside, verifyBeside } from './verify-beside.ts'
 
 /** The first thing in a conversation that is not as it was written. */
-export interface Discrepancy {
+export interface LogDiscrepancy {
   readonly position: number
   /**
    * `undecodable`: not an event; `chain`: not followed by what was written after it; `view`: a table of contents that is not the
@@ -39,13 +39,13 @@ export interface Discrepancy {
   readonly kind: 'undecodable' | 'chain' | 'view' | 'marker' | 'content' | 'end' | 'note' | 'turn' | 'inbox'
   readonly message: string
 }
-export interface Verified {
+export interface VerificationReport {
   readonly conversation: string
   /** Events of the conversation's own stream that are as they were written. */
   readonly events: number
   /** Notes and links beside the conversation that are as they were written; absent if there are none. */
   readonly notes?: number
-  readonly discrepancy?: Discrepancy
+  readonly discrepancy?: LogDiscrepancy
 }
 
 /**
@@ -55,7 +55,7 @@ export interface Verified {
  * Memory: one page of events, the outline of the effective history, and what each marker hides. Every event is read once, however often
  * the conversation was rewound; those of a fork's parents as far as a marker's slice goes back to them, once for all forks.
  */
-export async function* verify(all: EventStore, conversation: string): Steps<ReadError, Verified> {
+export async function* verify(all: EventStore, conversation: string): Steps<ReadError, VerificationReport> {
   const stream = streamOf(conversation)
   const store = shortStreams(all, { own: stream, optional: streamsBeside(conversation) })
   const [lineage, extended] = await Promise.all([
@@ -97,7 +97,7 @@ export async function* verify(all: EventStore, conversation: string): Steps<Read
   return { conversation, events, discrepancy: { position: checker.offset + events, kind: 'end', message } }
 }
 
-type Found = Steps<StoreError, Discrepancy | undefined>
+type Found = Steps<StoreError, LogDiscrepancy | undefined>
 
 interface Checker {
   readonly offset: number
@@ -112,7 +112,7 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
 
   const tree = branches({
     offset,
-    outlineAt: async function* (position): Steps<StoreError, Draft> {
+    outlineAt: async function* (position): Steps<StoreError, OutlineDraft> {
       const { effective } = yield* loadEffective(reading, position)
       return draftOf(effective.outline)
     },
@@ -175,7 +175,7 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
 const contentProblem = (error: ReadError): BlobMissing | BlobDamaged | undefined =>
   error._tag === 'BlobMissing' || error._tag === 'BlobDamaged' ? error : undefined
 
-const viewProblem = (event: Event, position: number, draft: Draft): Discrepancy | undefined => {
+const viewProblem = (event: Event, position: number, draft: OutlineDraft): LogDiscrepancy | undefined => {
   const view = viewIn(event)
   if (!view) return undefined
   const { toolsFrom, ...now } = viewOf(draft)

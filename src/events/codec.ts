@@ -131,7 +131,7 @@ const unwritable = eventTooLarge(
 export const isEventType = (type: string): type is EventType => Object.hasOwn(dataSchemas, type)
 
 /** Where a stored event is. */
-export interface Place {
+export interface EventLocation {
   readonly stream: string
   readonly revision: number
   readonly position: number
@@ -146,7 +146,7 @@ export const decode: Decoder = (stored, place) => decodeWith(ownMetadata, stored
 /** As `decode`, and as strict, for long reads that need no more of the metadata than schema and time: the rest may be empty. */
 export const decodeTimed: Decoder = (stored, place) => decodeWith(ownTime, stored, place)
 
-export type Decoder = (stored: StoredEvent, place: Place) => E.Either<DecodeFailed, ConversationEvent>
+export type Decoder = (stored: StoredEvent, place: EventLocation) => E.Either<DecodeFailed, ConversationEvent>
 
 /** Recognises metadata without a parser. */
 type Recogniser = (metadata: string) => Metadata | undefined
@@ -154,7 +154,7 @@ type Recogniser = (metadata: string) => Metadata | undefined
 const decodeWith = (
   recognise: Recogniser,
   stored: StoredEvent,
-  place: Place,
+  place: EventLocation,
 ): E.Either<DecodeFailed, ConversationEvent> => {
   const decoded = read(dataSchemas, stored, recognise)
   if (typeof decoded === 'string') return undecodable(stored, place, decoded)
@@ -176,7 +176,7 @@ interface Decoded<T> {
 export const decodeAs = <T extends string>(
   schemas: Readonly<Record<T, z.ZodType>>,
   stored: StoredEvent,
-  place: Pick<Place, 'stream' | 'revision'>,
+  place: Pick<EventLocation, 'stream' | 'revision'>,
 ): E.Either<DecodeFailed, Decoded<T>> => {
   const decoded = read(schemas, stored, ownMetadata)
   return typeof decoded === 'string' ? undecodable(stored, place, decoded) : E.right(decoded)
@@ -217,7 +217,7 @@ const typeOf = ({ type }: StoredEvent): string => (type === message ? message : 
 
 const undecodable = (
   { type }: StoredEvent,
-  { stream, revision }: Pick<Place, 'stream' | 'revision'>,
+  { stream, revision }: Pick<EventLocation, 'stream' | 'revision'>,
   problem: string,
 ): E.Either<DecodeFailed, never> =>
   E.left({

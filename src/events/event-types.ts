@@ -24,7 +24,7 @@ export interface Receipt {
 }
 
 /** A condense that was tried right before a call and failed. */
-export interface CondenseFailed {
+export interface CondenseFailure {
   /** Its error (`_tag`). */
   readonly error: string
   /** The window of the context, in tokens. */
@@ -32,7 +32,7 @@ export interface CondenseFailed {
 }
 
 /** About how many tokens a call came to. */
-export interface Estimated {
+export interface EstimatedUsage {
   readonly input: number
   readonly output: number
 }
@@ -43,14 +43,14 @@ export interface Origin {
   readonly stopReason?: string | null | undefined
   readonly usage?: Fields | undefined
   /** Of the tokens that `usage` does not tell of, as the endpoint reported none. */
-  readonly estimated?: Estimated | undefined
+  readonly estimated?: EstimatedUsage | undefined
   readonly requestId?: string | undefined
   readonly context?: Receipt | undefined
   /** The other fields of the message in which the API answered (`id`, `container`, `stop_sequence`, …), those that are null left out. */
   readonly message?: unknown
   /** The failed calls before this one: the error of each, and what the API counted for it. */
   readonly failed?: unknown
-  readonly condenseFailed?: CondenseFailed | undefined
+  readonly condenseFailed?: CondenseFailure | undefined
   /**
    * Its writer records which of its calls were started, in the stream of the conversation's turns that begins with the event of this id
    * (ADR 21). Without it, or in another stream, nobody knows of a call without a result whether it was started.
@@ -90,7 +90,7 @@ export interface View {
 }
 
 /** What the API counted of what had only been estimated. */
-export interface Learned {
+export interface EstimateCorrection {
   readonly model?: string | undefined
   readonly actual: number
   readonly estimated: number
@@ -111,7 +111,7 @@ export interface Policy {
   /** `_tag` of the error for which the context was truncated and not condensed. */
   readonly failed?: string | undefined
   /** What the API counted as it refused the context. */
-  readonly learned?: Learned | undefined
+  readonly learned?: EstimateCorrection | undefined
 }
 
 /** A container of the API's code execution, as the reply at `position` names it. */
@@ -123,7 +123,7 @@ export interface Container {
 }
 
 /** Estimated tokens of a slice, and of what replaces it. */
-export interface TokensChanged {
+export interface TokenChange {
   readonly before: number
   readonly after: number
 }
@@ -144,7 +144,7 @@ interface MarkerData {
   readonly covers: Covers
   /** How many messages the marker hides, those under the markers that it covers included. */
   readonly messagesHidden: number
-  readonly tokens: TokensChanged
+  readonly tokens: TokenChange
   /** The newest container of code execution that it hides. */
   readonly container?: Container | undefined
   readonly policy?: Policy | undefined
@@ -221,14 +221,14 @@ export interface Actor {
 }
 
 /** How an answer is asked for: for whom, and how soon. */
-export interface Asking {
+export interface AnswerTerms {
   /** Tenants share the workers fairly. */
   readonly tenant?: string | undefined
   /** 0 (the default) is answered before 1, 1 before 2, up to 9. */
   readonly priority?: number | undefined
 }
 /** `true`: with nothing said about it. */
-export type Asked = true | Asking
+export type AnswerFlag = true | AnswerTerms
 
 /** The metadata of every event. */
 export interface Metadata extends Sealable {
@@ -243,7 +243,7 @@ export interface Metadata extends Sealable {
   /** A turn that is running drops the reply that the model is giving, and answers what is there now. */
   readonly interrupts?: true | undefined
   /** A worker is asked to answer what this event says. */
-  readonly answer?: Asked | undefined
+  readonly answer?: AnswerFlag | undefined
   /** SHA-256 (hex) of the event before it in the stream; in a `Forked`, of the parent's event; null in a first event. */
   readonly prev: string | null
 }

@@ -5,8 +5,8 @@ import { conversationIdSchema } from './ids.ts'
 
 export type {
   Actor,
-  Asked,
-  Asking,
+  AnswerFlag,
+  AnswerTerms,
   Configuration,
   Container,
   Covers,
@@ -14,14 +14,14 @@ export type {
   EventType,
   Message,
   Metadata,
-  Estimated,
+  EstimatedUsage,
   Origin,
   Policy,
   Receipt,
   Role,
   Segment,
   Span,
-  TokensChanged,
+  TokenChange,
   View,
 } from './event-types.ts'
 

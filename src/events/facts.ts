@@ -17,7 +17,7 @@ export type FactOf<S extends Schemas, T extends keyof S> = {
 }[T]
 
 /** Where a fact was recorded, when, and by whom. */
-export interface Recorded {
+export interface FactEnvelope {
   /** 0-based index in its stream. */
   readonly revision: number
   readonly id: string
@@ -36,7 +36,7 @@ export type EncodeFact<S extends Schemas> = (
 export type DecodeFact<S extends Schemas> = (
   stored: StoredEvent,
   place: { readonly stream: string; readonly revision: number },
-) => E.Either<DecodeFailed, FactOf<S, keyof S> & Recorded>
+) => E.Either<DecodeFailed, FactOf<S, keyof S> & FactEnvelope>
 
 /** Writes and reads the facts of one kind of stream. */
 export interface Codec<S extends Schemas> {
@@ -50,7 +50,7 @@ export const codecOf = <S extends Schemas>(schemas: S): Codec<S> => ({
     return encodeAs(schemas[type] as z.ZodType, { type, data }, id, metadata)
   },
   decode: (stored, { stream, revision }) =>
-    E.map((decoded: object) => ({ ...decoded, revision, id: stored.id }) as FactOf<S, keyof S> & Recorded)(
-      decodeAs(schemas, stored, { stream, revision }),
-    ),
+    E.map(
+      (decoded: object) => ({ ...decoded, revision, id: stored.id }) as FactOf<S, keyof S> & FactEnvelope,
+    )(decodeAs(schemas, stored, { stream, revision })),
 })

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { START } from './events.ts'
-import { type Codec, codecOf, type FactOf, type Recorded } from './facts.ts'
+import { type Codec, codecOf, type FactOf, type FactEnvelope } from './facts.ts'
 import { newMessage } from './new-message.ts'
 
 // What the user says while the model is busy, until it is moved into the conversation. In a stream of its own (ADR 24).
@@ -18,6 +18,6 @@ const inboxSchemas = {
 
 type InboxEventType = keyof typeof inboxSchemas
 export type InboxFact<T extends InboxEventType = InboxEventType> = FactOf<typeof inboxSchemas, T>
-export type InboxEvent<T extends InboxEventType = InboxEventType> = InboxFact<T> & Recorded
+export type InboxEvent<T extends InboxEventType = InboxEventType> = InboxFact<T> & FactEnvelope
 
 export const inboxCodec: Codec<typeof inboxSchemas> = codecOf(inboxSchemas)

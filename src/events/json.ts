@@ -12,7 +12,7 @@ export const isFields = (value: unknown): value is Fields =>
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
 /** Where in a value something is wrong, and what. `path` is written like code: `content[0].input.x`. */
-export interface Problem {
+export interface ValidationIssue {
   readonly path: string
   readonly problem: string
 }
@@ -70,7 +70,7 @@ class NotJson {
  * Each property is read once, so a getter or a proxy can't show one value to a check and another to the disk: check and write
  * the copy.
  */
-export const copyJson = (value: unknown): E.Either<Problem, Json> => {
+export const copyJson = (value: unknown): E.Either<ValidationIssue, Json> => {
   try {
     return E.right(copy(value, []))
   } catch (error) {

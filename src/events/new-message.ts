@@ -7,12 +7,12 @@ import { dataSchemas, messageSchema, originSchema, policySchema } from './events
 export interface NewMessage extends Omit<MessageAppendedData, 'content'> {
   readonly content: NewContent
   /** What the model is shown in its place: an edit (`Condensed`), recorded in the same write. */
-  readonly shown?: Shown | undefined
+  readonly shown?: MessageSubstitute | undefined
 }
 /** A string is short for one text block. */
 export type NewContent = string | readonly Block[]
 /** What the model is shown in place of a message. */
-export interface Shown {
+export interface MessageSubstitute {
   readonly content: NewContent
   readonly policy?: Policy | undefined
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { START } from './events.ts'
-import { type Codec, codecOf, type FactOf, type Recorded } from './facts.ts'
+import { type Codec, codecOf, type FactOf, type FactEnvelope } from './facts.ts'
 import { conversationIdSchema } from './ids.ts'
 
 // Facts beside a conversation. They are in a stream of their own (ADR 20), so they are no part of the conversation's log.
@@ -37,8 +37,8 @@ export const noteSchemas = {
 }
 
 export type NoteType = keyof typeof noteSchemas
-export type Fact<T extends NoteType = NoteType> = FactOf<typeof noteSchemas, T>
-export type NoteEvent<T extends NoteType = NoteType> = Fact<T> & Recorded
+export type NoteFact<T extends NoteType = NoteType> = FactOf<typeof noteSchemas, T>
+export type NoteEvent<T extends NoteType = NoteType> = NoteFact<T> & FactEnvelope
 
 /** Whether this is the type of an event in a stream of notes. */
 export const isNoteType = (type: string): type is NoteType => Object.hasOwn(noteSchemas, type)

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { askingShape, isoTime, START } from './events.ts'
-import { type Codec, codecOf, type DataOf, type FactOf, type Recorded } from './facts.ts'
+import { type Codec, codecOf, type DataOf, type FactOf, type FactEnvelope } from './facts.ts'
 
 // What the turns of a conversation do besides saying something. It is in a stream of its own (ADR 21): none of it is history.
 
@@ -86,6 +86,6 @@ export const turnSchemas = {
 export type TurnEventType = keyof typeof turnSchemas
 export type TurnEventData = DataOf<typeof turnSchemas>
 export type TurnFact<T extends TurnEventType = TurnEventType> = FactOf<typeof turnSchemas, T>
-export type RecordedTurnFact<T extends TurnEventType = TurnEventType> = TurnFact<T> & Recorded
+export type RecordedTurnFact<T extends TurnEventType = TurnEventType> = TurnFact<T> & FactEnvelope
 
 export const turnCodec: Codec<typeof turnSchemas> = codecOf(turnSchemas)

@@ -1,10 +1,10 @@
 /** An event's type and parsed data, of whatever schema version. */
-export interface Versioned {
+export interface VersionedEvent {
   readonly type: string
   readonly data: unknown
 }
 /** One pure step: what an event of one schema version is in the next. An event that did not change is returned as it is. */
-export type Upcaster = (event: Versioned) => Versioned
+export type Upcaster = (event: VersionedEvent) => VersionedEvent
 
 /**
  * The steps, oldest first: `upcasters[0]` lifts version 1 to version 2. Empty while there is one version.
@@ -21,8 +21,8 @@ export const upcast = (
   data: unknown,
   schema: number,
   steps: readonly Upcaster[] = upcasters,
-): Versioned => {
-  let event: Versioned = { type, data }
+): VersionedEvent => {
+  let event: VersionedEvent = { type, data }
   for (let version = schema; version <= steps.length; version++) event = steps[version - 1]?.(event) ?? event
   return event
 }

@@ -9,11 +9,11 @@ import type { Note } from '../projections/notes.ts'
 import type { Log } from '../projections/path.ts'
 import { toError } from '../result/typed.ts'
 import { type Move, nextMove, probabilities, type Search, type Verdict } from './bisection.ts'
-import { digestOfRequest, type Judge, type Judgeable, type Judged, judgeableAt } from './judging.ts'
+import { digestOfRequest, type Judge, type Judgeable, type JudgeResult, judgeableAt } from './judging.ts'
 import { logOf } from './log.ts'
 import { suspectsBetween } from './suspects.ts'
 import {
-  type Asked,
+  type BisectionQuestion,
   bisectionIn,
   bisectionKind,
   givenIn,
@@ -49,7 +49,7 @@ export interface BisectOptions {
 }
 
 /** Where a bisection stands. */
-export interface Bisected {
+export interface BisectionState {
   readonly conversation: string
   /** Id of the note that began it. */
   readonly id: string
@@ -106,12 +106,12 @@ export type BisectedChat = Pick<Conversation, 'id' | 'events' | 'notes' | 'note'
  * })
  * console.log(result)
  */
-export const bisect = async (chat: BisectedChat, options: BisectOptions): Promise<Bisected> => {
+export const bisect = async (chat: BisectedChat, options: BisectOptions): Promise<BisectionState> => {
   const checked = check(optionsSchema, options)
   if (E.isLeft(checked)) throw toError(checked.left)
   const { good, bad, question = 'by hand', mark, again = false } = options
   const log = await logOf(chat)
-  const asked: Asked = { good, bad, question }
+  const asked: BisectionQuestion = { good, bad, question }
   const between = candidatesOf(log, asked)
   const notes = await chat.notes()
   const begun = again ? undefined : bisectionIn(notes, asked)
@@ -124,11 +124,11 @@ export const bisect = async (chat: BisectedChat, options: BisectOptions): Promis
   return continued(chat, { log, between, asked: { id, ...asked }, notes }, { ...options, reliability })
 }
 
-const digestOfAsked = ({ good, bad, question }: Asked): string =>
+const digestOfAsked = ({ good, bad, question }: BisectionQuestion): string =>
   hash('sha256', JSON.stringify([good, bad, question]))
 
 /** The positions that it may be, and how suspicious each is. Throws `InvalidInput` if there is none. */
-export const candidatesOf = (log: Log, { good, bad }: Asked): Omit<Search, 'reliability'> => {
+export const candidatesOf = (log: Log, { good, bad }: BisectionQuestion): Omit<Search, 'reliability'> => {
   if (bad >= log.length) throw toError(invalidInput('bad', `is after the last position, ${log.length - 1}`))
   const between = suspectsBetween(log, good, bad)
   if (between.candidates.length === 0)
@@ -137,17 +137,17 @@ export const candidatesOf = (log: Log, { good, bad }: Asked): Omit<Search, 'reli
 }
 
 /** A bisection as it was begun. */
-export interface Begun {
+export interface StartedBisection {
   readonly log: Log
   readonly between: Omit<Search, 'reliability'>
-  readonly asked: Asked & { readonly id: string }
+  readonly asked: BisectionQuestion & { readonly id: string }
   readonly notes: readonly Note[]
 }
 
 /** Continues a bisection as far as there is somebody to ask. */
 export const continued = async (
   chat: Pick<BisectedChat, 'id' | 'note'>,
-  { log, between, asked, notes }: Begun,
+  { log, between, asked, notes }: StartedBisection,
   {
     judge,
     mark,
@@ -156,7 +156,7 @@ export const continued = async (
     onKept = () => {},
     onVerdict = () => {},
   }: Pick<BisectOptions, 'judge' | 'mark' | 'reliability' | 'checkEnds' | 'onKept' | 'onVerdict'>,
-): Promise<Bisected> => {
+): Promise<BisectionState> => {
   const { id, good, bad } = asked
   const kept = [...verdictsIn(notes, id)]
   const since = notes.find((note) => verdictsIn([note], id).length > 0)?.metadata.time
@@ -164,7 +164,7 @@ export const continued = async (
   for (const verdict of kept) onVerdict(verdict)
   const keep = async (
     position: number,
-    { verdict, evidence }: Judged,
+    { verdict, evidence }: JudgeResult,
     digest: string,
     isMeasure = false,
   ): Promise<void> => {
@@ -217,10 +217,10 @@ export const continued = async (
 const endsJudged = async (
   id: string,
   log: Log,
-  { good, bad }: Asked,
+  { good, bad }: BisectionQuestion,
   kept: readonly KeptVerdict[],
   judge: Judge,
-): Promise<readonly { readonly state: Judgeable; readonly said: Judged }[]> => {
+): Promise<readonly { readonly state: Judgeable; readonly said: JudgeResult }[]> => {
   const isKept = (at: number, said: Verdict): boolean =>
     kept.some(({ position, verdict, isMeasure }) => isMeasure && position === at && verdict === said)
   if (isKept(good, 'good') && isKept(bad, 'bad')) return []
@@ -249,15 +249,15 @@ const endsAlike = (good: number, bad: number, verdicts: EndsAlike['verdicts']): 
 /** A search as its verdicts leave it, and what comes of it or is to be asked next. */
 interface Stand {
   readonly search: Search
-  readonly result: Bisected['result']
+  readonly result: BisectionState['result']
 }
 
 /** Verdicts that are right no more often than this are the same, whatever they are about. */
 const alike = 0.6
 
 export const standOf = (
-  between: Begun['between'],
-  asked: Asked,
+  between: StartedBisection['between'],
+  asked: BisectionQuestion,
   reliability: number | 'measure',
   verdicts: readonly KeptVerdict[],
 ): Stand => {
@@ -272,10 +272,10 @@ export const standOf = (
 export const bisected = (
   conversation: string,
   log: Log,
-  asked: Asked & { readonly id: string },
+  asked: BisectionQuestion & { readonly id: string },
   verdicts: readonly KeptVerdict[],
   { search, result }: Stand,
-): Bisected => {
+): BisectionState => {
   const typeAt = (position: number): EventType => log[position]?.type ?? 'MessageAppended'
   const likely = probabilities(search, givenIn(verdicts))
   const suspects = search.candidates

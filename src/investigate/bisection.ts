@@ -2,7 +2,7 @@ import { memo } from '../projections/memo.ts'
 
 /** What somebody said of the conversation as it was at a position. */
 export type Verdict = 'good' | 'bad' | 'skip'
-export interface Given {
+export interface GivenVerdict {
   readonly position: number
   readonly verdict: Verdict
 }
@@ -54,10 +54,10 @@ const mostAgain = 10
  * The next move of a search, decided on its verdicts alone. With reliable verdicts it asks at most ⌈log₂ n⌉ + 1 times, and uses the spare
  * one for what is more likely; with others it asks where the probabilities halve, until one candidate has 0.95.
  */
-export const nextMove = (search: Search, given: readonly Given[]): Move =>
+export const nextMove = (search: Search, given: readonly GivenVerdict[]): Move =>
   search.reliability === 1 ? exactMove(search, given) : likelyMove(search, given)
 
-const exactMove = ({ candidates, weights }: Search, given: readonly Given[]): Move => {
+const exactMove = ({ candidates, weights }: Search, given: readonly GivenVerdict[]): Move => {
   const said = given.filter(({ verdict }) => verdict !== 'skip')
   const bad = said.filter(({ verdict }) => verdict === 'bad').map(({ position }) => position)
   const good = said.filter(({ verdict }) => verdict === 'good').map(({ position }) => position)
@@ -80,7 +80,7 @@ const exactMove = ({ candidates, weights }: Search, given: readonly Given[]): Mo
     : { type: 'ask', position: at(middle) }
 }
 
-const skippedIn = (given: readonly Given[]): ReadonlySet<number> =>
+const skippedIn = (given: readonly GivenVerdict[]): ReadonlySet<number> =>
   new Set(given.flatMap(({ position, verdict }) => (verdict === 'skip' ? [position] : [])))
 
 const indexes = (from: number, to: number): readonly number[] =>
@@ -108,7 +108,7 @@ const logsOf = memo((weights: readonly number[]) => weights.map((weight) => Math
 /** How likely each candidate is the first bad one, given the verdicts; they add up to 1. */
 export const probabilities = (
   { candidates, weights, reliability }: Search,
-  given: readonly Given[],
+  given: readonly GivenVerdict[],
 ): readonly number[] => {
   const [right, wrong] = [Math.log(reliability), Math.log(Math.max(1 - reliability, 1e-12))]
   // What a verdict adds to the candidates up to its position, and to those after it, is added up from the last one to the first.
@@ -132,7 +132,7 @@ export const probabilities = (
   return scaled.map((one) => one / total)
 }
 
-const likelyMove = (search: Search, given: readonly Given[]): Move => {
+const likelyMove = (search: Search, given: readonly GivenVerdict[]): Move => {
   const { candidates, reliability } = search
   const likely = probabilities(search, given)
   const best = likely.indexOf(largest(likely))
@@ -157,7 +157,7 @@ const bitsOf = (reliability: number): number =>
 const nearestMiddle = (
   { candidates }: Search,
   likely: readonly number[],
-  given: readonly Given[],
+  given: readonly GivenVerdict[],
 ): number | undefined => {
   const skipped = skippedIn(given)
   const asked = new Map<number, number>()
@@ -184,7 +184,7 @@ const rangeOf = (
 }
 
 /** Whether no more verdicts contradict a result than such verdicts do by chance. */
-const isPlausible = (given: readonly Given[], first: number, reliability: number): boolean => {
+const isPlausible = (given: readonly GivenVerdict[], first: number, reliability: number): boolean => {
   const said = given.filter(({ verdict }) => verdict !== 'skip')
   const wrong = said.filter(({ position, verdict }) => (verdict === 'bad') !== first <= position).length
   const expected = said.length * (1 - reliability)
@@ -192,7 +192,7 @@ const isPlausible = (given: readonly Given[], first: number, reliability: number
 }
 
 /** The candidates that are left, in which several changes are more likely than one. */
-const unclearAmong = ({ candidates }: Search, given: readonly Given[]): Move => {
+const unclearAmong = ({ candidates }: Search, given: readonly GivenVerdict[]): Move => {
   const bad = given.filter(({ verdict }) => verdict === 'bad').map(({ position }) => position)
   const good = given.filter(({ verdict }) => verdict === 'good').map(({ position }) => position)
   const first = Math.min(...bad, candidates.at(-1) ?? 0)

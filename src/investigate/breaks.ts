@@ -6,7 +6,7 @@ import { fingerprintLength, type PlacedPart, partsOf } from '../agent/receipts/f
 import { requestIn } from '../agent/receipts/made-again.ts'
 import { sharedBy } from '../agent/receipts/receipt-blocks.ts'
 import type { Prices } from '../agent/turn/spending/prices.ts'
-import { type Counts, inputOf } from '../agent/turn/spending/usage.ts'
+import { type UsageCounts, inputOf } from '../agent/turn/spending/usage.ts'
 import { canonicalText } from './canonical.ts'
 import { type ChangeKind, changeBetween } from './cause.ts'
 import { idleBetween, lifetimes, ratesOf, ttlOf } from './prompt-cache.ts'
@@ -39,7 +39,7 @@ export interface CacheBreak {
 
 /** A reply with the API's counts. */
 export interface CountedReply extends ReplyCall {
-  readonly counts: Counts
+  readonly counts: UsageCounts
 }
 
 interface Known {

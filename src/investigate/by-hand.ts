@@ -1,15 +1,22 @@
 import type { Note } from '../projections/notes.ts'
 import type { Log } from '../projections/path.ts'
 import { probabilities, type Verdict } from './bisection.ts'
-import { bisected, type Bisected, type BisectedChat, candidatesOf, continued, standOf } from './bisecting.ts'
+import {
+  bisected,
+  type BisectionState,
+  type BisectedChat,
+  candidatesOf,
+  continued,
+  standOf,
+} from './bisecting.ts'
 import { logOf } from './log.ts'
 import { suspectsBetween } from './suspects.ts'
-import { type Asked, begunIn, givenIn, reliabilityIn, verdictsIn } from './verdicts.ts'
+import { type BisectionQuestion, begunIn, givenIn, reliabilityIn, verdictsIn } from './verdicts.ts'
 
 // A bisection by the id of its note: looked at without writing anything, and answered by people.
 
 /** Where a bisection stands, with the whole of what is known. */
-export interface BisectionView extends Bisected {
+export interface BisectionView extends BisectionState {
   /** When it was begun, and by whom. */
   readonly begun: string
   readonly by: Note['metadata']['actor']
@@ -25,8 +32,8 @@ const viewOf = (
   notes: readonly Note[],
   note: Note,
 ): BisectionView | undefined => {
-  const { good, bad, question } = note.data as Asked
-  const asked: Asked = { good, bad, question }
+  const { good, bad, question } = note.data as BisectionQuestion
+  const asked: BisectionQuestion = { good, bad, question }
   const verdicts = verdictsIn(notes, note.id)
   const between = bad < log.length ? suspectsBetween(log, good, bad) : undefined
   if (!between || between.candidates.length === 0) return undefined
@@ -57,7 +64,7 @@ export const bisectionOf = async (chat: BisectedChat, id: string): Promise<Bisec
 }
 
 /** What somebody says of a position. */
-export interface Said {
+export interface VerdictInput {
   readonly position: number
   readonly verdict: Verdict
 }
@@ -71,7 +78,7 @@ export interface Said {
 export const answered = async (
   chat: BisectedChat,
   view: BisectionView,
-  { position, verdict }: Said,
+  { position, verdict }: VerdictInput,
 ): Promise<{ readonly view: BisectionView; readonly isTaken: boolean }> => {
   const { id, good, bad, question, reliability, result, verdicts } = view
   const last = verdicts.findLast((one) => !one.isMeasure && one.position === position)

@@ -5,7 +5,7 @@ import { adviceOn } from './advice.ts'
 import { breakBetween, type CacheBreak, type CountedReply } from './breaks.ts'
 import { historiesOf } from './histories.ts'
 import { repliesIn, type ReplyCall } from './replies.ts'
-import { type Resuming, resumingAt } from './resuming.ts'
+import { type ResumeCost, resumingAt } from './resuming.ts'
 
 /** What became of the prompt cache in a conversation. */
 export interface CacheReport {
@@ -20,7 +20,7 @@ export interface CacheReport {
   readonly read: number
   readonly breaks: readonly CacheBreak[]
   /** What the next call would cost now. */
-  readonly resuming?: Resuming
+  readonly resuming?: ResumeCost
   readonly advice: readonly string[]
 }
 

@@ -19,7 +19,7 @@ export type ChangeKind =
   | 'repair'
 
 /** The first thing that differs between two requests, and the event that caused it. */
-export interface Change {
+export interface RequestChange {
   readonly kind: ChangeKind
   /** Position of the event that caused it, if there is one. */
   readonly event?: number
@@ -29,13 +29,13 @@ export interface Change {
  * What of the later history does not continue the earlier one, in the order of the prompt cache: model, tools, system prompt, messages.
  * Undefined if it only adds to it.
  */
-export const changeBetween = (log: Log, before: Effective, after: Effective): Change | undefined =>
+export const changeBetween = (log: Log, before: Effective, after: Effective): RequestChange | undefined =>
   promptChange(log, before, after) ?? itemChange(log, before, after)
 
-const promptChange = (log: Log, before: Effective, after: Effective): Change | undefined => {
+const promptChange = (log: Log, before: Effective, after: Effective): RequestChange | undefined => {
   const [old, now] = [configurationOf(before), configurationOf(after)]
   const event = configuredBy(log, before, after)
-  const changed = (kind: ChangeKind): Change => ({ kind, ...(event !== undefined && { event }) })
+  const changed = (kind: ChangeKind): RequestChange => ({ kind, ...(event !== undefined && { event }) })
   if (old.model !== now.model && old.model !== undefined) return changed('model')
   const [tools, others] = [toolsOf(before).tools ?? [], toolsOf(after).tools ?? []].map((all) =>
     all.map(canonicalText),
@@ -52,7 +52,7 @@ const configuredBy = (log: Log, { at }: Effective, { at: end, outline }: Effecti
     ? outline.configured
     : rewindsBetween(log, at, end).ofConfiguration()
 
-const itemChange = (log: Log, before: Effective, after: Effective): Change | undefined => {
+const itemChange = (log: Log, before: Effective, after: Effective): RequestChange | undefined => {
   const [olds, nows] = [before.outline.slots, after.outline.slots]
   const index = olds.findIndex(({ position }, at) => position !== nows[at]?.position)
   if (index < 0) return undefined

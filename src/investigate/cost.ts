@@ -4,20 +4,20 @@ import { fuller, type PaidCall, type PaidCalls } from './paid.ts'
 import {
   nothingOnTools,
   sharesOf,
-  type Spent,
+  type UsageTotals,
   spentOn,
   sumOnTools,
   sumSpent,
-  type ToolSpent,
+  type ToolUsage,
 } from './spent.ts'
 
 /** What one conversation cost. */
 export interface ConversationCost {
   readonly id: string
   /** Its own calls, on every branch. */
-  readonly own: Spent
+  readonly own: UsageTotals
   /** With its subagents and theirs, each once. */
-  readonly total: Spent
+  readonly total: UsageTotals
   readonly subagents: readonly string[]
   /** Calls that it inherited, as a fork: they count for the conversation that made them. */
   readonly inherited: number
@@ -28,12 +28,12 @@ export interface ConversationCost {
 /** What conversations cost. Models, days and tools each come to `total`; without a `model` or a `tool`: none is named, or called. */
 export interface Cost {
   readonly conversations: readonly ConversationCost[]
-  readonly total: Spent
-  readonly models: readonly (Spent & { readonly model?: string })[]
+  readonly total: UsageTotals
+  readonly models: readonly (UsageTotals & { readonly model?: string })[]
   /** By the day of the answers, in UTC: `2026-11-23`. */
-  readonly days: readonly (Spent & { readonly day: string })[]
+  readonly days: readonly (UsageTotals & { readonly day: string })[]
   /** A reply that calls several tools is shared among its calls. */
-  readonly tools: readonly (ToolSpent & { readonly tool?: string })[]
+  readonly tools: readonly (ToolUsage & { readonly tool?: string })[]
   /** Conversations that cannot be read, and why: nothing of theirs is counted; or whose subagents are not known: the others are counted. */
   readonly problems: readonly { readonly id: string; readonly problem: string }[]
 }
@@ -45,7 +45,7 @@ interface Account {
 
 interface Entry {
   readonly call: PaidCall
-  readonly spent: Spent
+  readonly spent: UsageTotals
 }
 
 /** Adds up what conversations paid, in their order. */
@@ -105,14 +105,14 @@ const entriesOf = (accounts: readonly Account[], prices: Prices): ReadonlyMap<st
 const byKey = (
   entries: readonly Entry[],
   keyOf: (entry: Entry) => string | undefined,
-): readonly (readonly [string | undefined, Spent])[] =>
+): readonly (readonly [string | undefined, UsageTotals])[] =>
   [...Map.groupBy(entries, keyOf)]
     .map(([key, of]) => [key, sumSpent(of.map(({ spent }) => spent))] as const)
     .toSorted(([, a], [, b]) => b.usd - a.usd || b.output - a.output)
 
 const byTool = (entries: readonly Entry[]): Cost['tools'] => {
-  const tools = new Map<string | undefined, ToolSpent>()
-  const add = (tool: string | undefined, share: ToolSpent): void => {
+  const tools = new Map<string | undefined, ToolUsage>()
+  const add = (tool: string | undefined, share: ToolUsage): void => {
     tools.set(tool, sumOnTools(tools.get(tool) ?? nothingOnTools, share))
   }
   for (const { call, spent } of entries) {

@@ -23,7 +23,7 @@ export interface Difference {
 }
 
 /** A history with what became of everything in it. */
-export interface Moment {
+export interface HistorySnapshot {
   readonly effective: Effective
   readonly entries: readonly Entry[]
   readonly entryAt: (position: number) => Entry | undefined
@@ -31,7 +31,11 @@ export interface Moment {
 }
 
 /** What differs between what two calls were shown, in the order of the later one; what disappeared comes first. */
-export const differences = (log: Log, before: Moment, after: Moment): readonly Difference[] => {
+export const differences = (
+  log: Log,
+  before: HistorySnapshot,
+  after: HistorySnapshot,
+): readonly Difference[] => {
   const seen = new Set(before.effective.items.map(({ position }) => position))
   const sees = new Set(after.effective.items.map(({ position }) => position))
   const gone = before.effective.items.filter(({ position }) => !sees.has(position))
@@ -57,7 +61,7 @@ type Reason = Pick<Difference, 'because' | 'event'>
 const differenceOf = (
   item: Item,
   change: Difference['change'],
-  { tokensAt }: Moment,
+  { tokensAt }: HistorySnapshot,
   reason: Reason,
 ): Difference => ({
   change,
@@ -69,7 +73,7 @@ const differenceOf = (
 })
 
 /** Undefined if a rewind did it. */
-const goneBy = ({ position }: Item, before: Moment, after: Moment): Reason | undefined => {
+const goneBy = ({ position }: Item, before: HistorySnapshot, after: HistorySnapshot): Reason | undefined => {
   const fate = after.entryAt(position)
   const event = fate?.by ?? -1
   // What hid it before already, hides it again since a rewind.
@@ -89,7 +93,7 @@ const goneBy = ({ position }: Item, before: Moment, after: Moment): Reason | und
 }
 
 /** Undefined if a rewind did it. */
-const comeBy = (item: Item, before: Moment, after: Moment): Reason | undefined => {
+const comeBy = (item: Item, before: HistorySnapshot, after: HistorySnapshot): Reason | undefined => {
   const { position: event } = item
   if (event > before.effective.at)
     return { because: item.kind === 'message' ? 'message' : markerKind(item), event }
@@ -100,7 +104,7 @@ const comeBy = (item: Item, before: Moment, after: Moment): Reason | undefined =
     : undefined
 }
 
-const isEdit = ({ entryAt }: Moment, marker: number): boolean => {
+const isEdit = ({ entryAt }: HistorySnapshot, marker: number): boolean => {
   const item = entryAt(marker)
   return item !== undefined && item.kind !== 'message' && messageIn(item) !== undefined
 }

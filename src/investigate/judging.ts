@@ -20,11 +20,11 @@ export interface Judgeable {
 }
 
 /** What somebody or something thinks of it, and what that is based on: any JSON. */
-export interface Judged {
+export interface JudgeResult {
   readonly verdict: Verdict
   readonly evidence?: unknown
 }
-export type Judge = (state: Judgeable) => Promise<Judged> | Judged
+export type Judge = (state: Judgeable) => Promise<JudgeResult> | JudgeResult
 
 export const judgeableAt = (conversation: string, log: Log, position: number): Judgeable => {
   const shown = effective(log, position)

@@ -7,7 +7,7 @@ import type { Outline } from '../projections/outline.ts'
 import { termsIn, termsOf, wordsOf } from './terms.ts'
 
 /** Something that a reply names, and that only messages hold which were hidden when it was asked for. */
-export interface Needed {
+export interface HiddenTerm {
   /** A path, an identifier, an id or a number. */
   readonly term: string
   /** Positions of the hidden messages that hold it. */
@@ -53,8 +53,8 @@ export const neededBut = (
   { items, outline }: Pick<Effective, 'items' | 'outline'>,
   holders: TermHolders,
   answer: readonly Message[],
-): readonly Needed[] => {
-  const needed = [...termsIn(answer.map(saidIn).join('\n'))].flatMap((term): readonly Needed[] => {
+): readonly HiddenTerm[] => {
+  const needed = [...termsIn(answer.map(saidIn).join('\n'))].flatMap((term): readonly HiddenTerm[] => {
     if (!holders.mayHave(term) || isSaid(items, true, term) || promptOf(outline)?.includes(term)) return []
     const hidden = holders.of(term)
     if (hidden.length === 0) return []

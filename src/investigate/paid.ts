@@ -4,7 +4,7 @@ import type { ConversationEvent, Origin } from '../events/events.ts'
 import { isUnproven } from '../agent/receipts/calls.ts'
 import { failedIn } from '../agent/models/asking.ts'
 import { receiptsOfSummary } from '../agent/receipts/summary-request.ts'
-import { type Counts, countsIn } from '../agent/turn/spending/usage.ts'
+import { type UsageCounts, countsIn } from '../agent/turn/spending/usage.ts'
 import { continuedReplies, isImported, namedReplies } from './same-call.ts'
 
 /** Something that a model was asked and that may have cost money. */
@@ -19,7 +19,7 @@ export interface PaidCall {
   readonly model?: string | undefined
   readonly requestId?: string | undefined
   /** What the API counted; undefined if that is not recorded. */
-  readonly counts?: Counts | undefined
+  readonly counts?: UsageCounts | undefined
   /** Names under which any conversation has the same call; absent if no other can have it. */
   readonly names?: readonly string[]
   /** About how many tokens an imported reply is, by its content. */

@@ -1,6 +1,6 @@
 import { isFields } from '../events/json.ts'
 import { priceOf, type Prices } from '../agent/turn/spending/prices.ts'
-import { type Counts, inputOf } from '../agent/turn/spending/usage.ts'
+import { type UsageCounts, inputOf } from '../agent/turn/spending/usage.ts'
 import type { ReplyCall } from './replies.ts'
 
 /** How long a prompt cache keeps what was last used. */
@@ -26,7 +26,7 @@ export interface CallRates {
 
 export const ratesOf = (
   prices: Prices,
-  call: Pick<ReplyCall, 'receipt' | 'origin'> & { readonly counts: Counts },
+  call: Pick<ReplyCall, 'receipt' | 'origin'> & { readonly counts: UsageCounts },
 ): CallRates | undefined => {
   const price = priceOf(prices, call.origin.model ?? '')
   if (!price) return undefined

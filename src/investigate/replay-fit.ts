@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js'
 import {
   checkCondensed,
-  type Circumstances,
+  type PolicyConditions,
   manageContext,
-  type Plan,
+  type ContextPlan,
 } from '../agent/context/policy/policy.ts'
 import type { ContextSettings } from '../agent/context/policy/settings.ts'
 import { shortResults } from '../agent/context/policy/shortening.ts'
@@ -21,8 +21,8 @@ import {
   messagesOf,
   sliceOf,
 } from '../projections/effective.ts'
-import { type Counts, countsIn, inputOf, noUsage } from '../agent/turn/spending/usage.ts'
-import type { Replaying } from './replayed-history.ts'
+import { type UsageCounts, countsIn, inputOf, noUsage } from '../agent/turn/spending/usage.ts'
+import type { ReplayBuilder } from './replayed-history.ts'
 
 /** A marker that the recorded policy wrote. */
 export type PolicyMarker = ConversationEvent<'Condensed' | 'Truncated'>
@@ -46,33 +46,33 @@ export interface Fit {
 }
 
 /** What a summary took: as recorded, else what it would be made of and its own size; by the model that wrote it, else by the one that is called. */
-export interface Summarized {
-  readonly counts: Counts
+export interface SummaryUsage {
+  readonly counts: UsageCounts
   readonly model?: string | undefined
 }
 
 /** What was written to make a request fit. */
-export interface Fitted {
+export interface FitReport {
   readonly condensed: number
   readonly truncated: number
   readonly edited: number
   /** The summaries that a model wrote, or would have written. */
-  readonly summarized: readonly Summarized[]
+  readonly summarized: readonly SummaryUsage[]
 }
 
-export const nothingFitted: Fitted = { condensed: 0, truncated: 0, edited: 0, summarized: [] }
+export const nothingFitted: FitReport = { condensed: 0, truncated: 0, edited: 0, summarized: [] }
 
 /** A policy needs so many steps at most: what it hides makes the context smaller each time. */
 const mostSteps = 100
 
 /** Writes what the policy would have written before the request of the history at `at`. */
-export const fitInto = (replay: Replaying, last: ConversationEvent, fit: Fit): Fitted => {
+export const fitInto = (replay: ReplayBuilder, last: ConversationEvent, fit: Fit): FitReport => {
   const { position: at } = last
   const done = {
     condensed: 0,
     truncated: 0,
     edited: 0,
-    summarized: [] as Summarized[],
+    summarized: [] as SummaryUsage[],
   }
   const left = [...fit.recorded]
   let written = 0
@@ -129,22 +129,26 @@ export const fitInto = (replay: Replaying, last: ConversationEvent, fit: Fit): F
   return done
 }
 
-const summarizedIn = ({ origin, tokens }: CondensedData): Summarized => {
+const summarizedIn = ({ origin, tokens }: CondensedData): SummaryUsage => {
   const counts = countsIn(origin?.usage)
   return inputOf(counts) > 0 ? { counts, model: origin?.model } : ofSize(tokens)
 }
 
-const ofSize = ({ before, after }: CondensedData['tokens']): Summarized => ({
+const ofSize = ({ before, after }: CondensedData['tokens']): SummaryUsage => ({
   counts: { ...noUsage, cacheWrite1h: 0, input: before, output: after },
 })
 
 /** What decided at the recorded marker that comes next; after the last one, what decided there. */
-const circumstancesOf = (left: readonly PolicyMarker[], all: readonly PolicyMarker[]): Circumstances => {
+const circumstancesOf = (left: readonly PolicyMarker[], all: readonly PolicyMarker[]): PolicyConditions => {
   const { policy } = (left[0] ?? all.at(-1))?.data ?? {}
-  return { canCondense: true, ...(policy?.options as Partial<Circumstances> | undefined) }
+  return { canCondense: true, ...(policy?.options as Partial<PolicyConditions> | undefined) }
 }
 
-const policyOf = ({ at }: Effective, { used, allowed, said }: Plan, settings: ContextSettings): Policy => ({
+const policyOf = (
+  { at }: Effective,
+  { used, allowed, said }: ContextPlan,
+  settings: ContextSettings,
+): Policy => ({
   of: 'context',
   used,
   allowed,

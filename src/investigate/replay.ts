@@ -6,14 +6,20 @@ import { configurationOf, type Effective, effective, type Item, itemOf } from '.
 import type { Outline } from '../projections/outline.ts'
 import { type Log, resolve } from '../projections/path.ts'
 import { costOf, priceOf, type Prices } from '../agent/turn/spending/prices.ts'
-import { type Counts, countsIn, inputOf } from '../agent/turn/spending/usage.ts'
-import { type Needed, neededBut } from './needed.ts'
+import { type UsageCounts, countsIn, inputOf } from '../agent/turn/spending/usage.ts'
+import { type HiddenTerm, neededBut } from './needed.ts'
 import { historiesOf } from './histories.ts'
 import { type SentBefore, sentBefore } from './replay-cache.ts'
-import { type Fit, fitInto, type Fitted, nothingFitted, type PolicyMarker, standIn } from './replay-fit.ts'
+import { type Fit, fitInto, type FitReport, nothingFitted, type PolicyMarker, standIn } from './replay-fit.ts'
 import { type Ttl, ttlOf } from './prompt-cache.ts'
 import type { ReplayPolicy } from './replay-policy.ts'
-import { nothingYet, type Replay, replaying, type Replaying, withPrompt } from './replayed-history.ts'
+import {
+  nothingYet,
+  type ReplayedHistory,
+  replaying,
+  type ReplayBuilder,
+  withPrompt,
+} from './replayed-history.ts'
 import { answerOf, type ReplyCall, repliesIn } from './replies.ts'
 
 /** What a call would have been sent. */
@@ -36,11 +42,11 @@ export interface ReplayedCall {
   readonly edited: number
   /** Messages that would have been hidden, and what of them the recorded answer names. */
   readonly hidden: number
-  readonly needed: readonly Needed[]
+  readonly needed: readonly HiddenTerm[]
 }
 
 /** What a policy would have made of a conversation. No model was called: the answers are the recorded ones. */
-export interface Replayed {
+export interface ReplayReport {
   readonly conversation: string
   readonly policy: string
   readonly calls: readonly ReplayedCall[]
@@ -63,7 +69,7 @@ export const replayLog = (
   log: Log,
   policy: ReplayPolicy | undefined,
   prices: Prices,
-): Replayed => {
+): ReplayReport => {
   const calls = repliesIn(log)
   const callsAt = Map.groupBy(calls, ({ at }) => at)
   const markers = log.filter(isPolicyMarker)
@@ -106,7 +112,7 @@ export const isPolicyMarker = (event: ConversationEvent): event is PolicyMarker 
 
 interface Walked {
   readonly event: ConversationEvent
-  readonly replay: Replaying
+  readonly replay: ReplayBuilder
 }
 
 /**
@@ -118,7 +124,7 @@ function* walked(log: Log, calls: readonly ReplyCall[]): Generator<Walked, void>
   const returns = new Map(
     log.flatMap(({ type, position }) => (type === 'Rewound' ? [[resolve(log, position), position]] : [])),
   )
-  const kept = new Map<number, Replay>()
+  const kept = new Map<number, ReplayedHistory>()
   const answered = new Map(calls.map((call) => [call.position, call]))
   const beginning = withPrompt(nothingYet(), unrecordedPrompt(log, calls))
   let replay = replaying(beginning)
@@ -135,7 +141,7 @@ function* walked(log: Log, calls: readonly ReplyCall[]): Generator<Walked, void>
 }
 
 /** In place of the system prompt and tools of an import, which the log does not have: as large as its first counted reply tells. */
-const unrecordedPrompt = (log: Log, calls: readonly ReplyCall[]): Replay['prompt'] => {
+const unrecordedPrompt = (log: Log, calls: readonly ReplyCall[]): ReplayedHistory['prompt'] => {
   const first = calls.find(({ origin }) => inputOf(countsIn(origin.usage)) > 0)
   if (!first || first.receipt) return undefined
   const { prompt, correction } = countTokens(effective(log, first.position))
@@ -149,7 +155,7 @@ const unrecordedPrompt = (log: Log, calls: readonly ReplyCall[]): Replay['prompt
 const replyAs = (
   event: ConversationEvent,
   call: ReplyCall | undefined,
-  { requestTokens }: Replaying,
+  { requestTokens }: ReplayBuilder,
 ): Item | undefined => {
   const item = itemOf(event)
   const tokens = call && requestTokens.get(call.position)
@@ -186,12 +192,12 @@ const summarySize = (markers: readonly PolicyMarker[]): number => {
 }
 
 interface Surroundings {
-  readonly replay: Replaying
+  readonly replay: ReplayBuilder
   /** What the log says was shown. */
   readonly told: Outline
   readonly shown: Effective
   readonly fit: Fit | undefined
-  readonly fitted: Fitted
+  readonly fitted: FitReport
   readonly sent: SentBefore
   readonly ttl: Ttl | undefined
   readonly prices: Prices
@@ -240,8 +246,8 @@ const isSameHistory = ({ slots, configured }: Outline, { items, outline }: Effec
 /** With a request for each new summary, by the same model. */
 const usdOf = (
   { origin }: ReplyCall,
-  counts: Counts,
-  summarized: Fitted['summarized'],
+  counts: UsageCounts,
+  summarized: FitReport['summarized'],
   prices: Prices,
 ): number | undefined => {
   const price = priceOf(prices, origin.model ?? '')
@@ -250,7 +256,7 @@ const usdOf = (
   return summaries.reduce((sum, one) => sum + one, costOf(counts, price))
 }
 
-const totalOf = (calls: readonly ReplayedCall[]): Replayed['total'] => {
+const totalOf = (calls: readonly ReplayedCall[]): ReplayReport['total'] => {
   const sum = (of: (call: ReplayedCall) => number): number => calls.reduce((all, call) => all + of(call), 0)
   const isPriced = calls.every(({ usd }) => usd !== undefined)
   return {

@@ -6,7 +6,7 @@ import type { Holder, TermHolders } from './needed.ts'
 import { termsIn, wordsOf } from './terms.ts'
 
 /** What another policy would have made of a conversation so far: a history that continues from any of its events. */
-export interface Replay {
+export interface ReplayedHistory {
   readonly outline: Outline
   /** Positions of the markers that hide something, and how many messages they hide. */
   readonly hiding: ReadonlySet<number>
@@ -30,7 +30,7 @@ interface Known {
   readonly unread: Set<number>
 }
 
-export const nothingYet = (): Replay => ({
+export const nothingYet = (): ReplayedHistory => ({
   outline: emptyOutline,
   hiding: new Set(),
   messagesHidden: 0,
@@ -45,11 +45,11 @@ export const nothingYet = (): Replay => ({
 })
 
 /** A replay of a log that does not have the system prompt and the tools, with something in their place. */
-export const withPrompt = (replay: Replay, prompt: Replay['prompt']): Replay =>
+export const withPrompt = (replay: ReplayedHistory, prompt: ReplayedHistory['prompt']): ReplayedHistory =>
   prompt ? { ...replay, prompt, outline: { ...replay.outline, configuration: { system: prompt } } } : replay
 
 /** A replay that events are added to in place. */
-export const replaying = ({ prompt, known, ...before }: Replay) => {
+export const replaying = ({ prompt, known, ...before }: ReplayedHistory) => {
   const draft = draftOf(before.outline)
   const hiding = new Set(before.hiding)
   let { messagesHidden } = before
@@ -93,7 +93,7 @@ export const replaying = ({ prompt, known, ...before }: Replay) => {
     const outline = { ...draft, slots: [...draft.slots], restored: [...draft.restored] }
     return (last = { at, head: at, outline, items: now })
   }
-  const copy = (): Replay => ({
+  const copy = (): ReplayedHistory => ({
     outline: { ...draft, slots: [...draft.slots], restored: [...draft.restored] },
     hiding: new Set(hiding),
     messagesHidden,
@@ -121,9 +121,9 @@ export const replaying = ({ prompt, known, ...before }: Replay) => {
   }
   return { add, effectiveAt, copy, holders, messagesHidden: () => messagesHidden, requestTokens }
 }
-export type Replaying = ReturnType<typeof replaying>
+export type ReplayBuilder = ReturnType<typeof replaying>
 
-const prompted = (event: ConversationEvent, system: Replay['prompt']): ConversationEvent =>
+const prompted = (event: ConversationEvent, system: ReplayedHistory['prompt']): ConversationEvent =>
   system && event.type === 'Configured' && event.data.system === undefined && event.data.tools === undefined
     ? { ...event, data: { ...event.data, system } }
     : event

@@ -5,7 +5,7 @@ import { check } from '../events/check.ts'
 import { orThrow } from '../result/steps.ts'
 import { prices as listPrices, type Prices, pricesSchema } from '../agent/turn/spending/prices.ts'
 import { logOf } from './log.ts'
-import { type Replayed, replayLog } from './replay.ts'
+import { type ReplayReport, replayLog } from './replay.ts'
 import { policySchema, type ReplayPolicy } from './replay-policy.ts'
 
 /** What to replay. */
@@ -33,7 +33,7 @@ const optionsSchema = z.strictObject({ policy: policySchema.optional(), prices: 
 export const replay = async (
   chat: Pick<Conversation, 'id' | 'events'>,
   options: ReplayOptions = {},
-): Promise<Replayed> => {
+): Promise<ReplayReport> => {
   await orThrow(check(optionsSchema, options))
   if (options.policy) await orThrow(limitsOf(options.policy.context, undefined))
   return replayLog(chat.id, await logOf(chat), options.policy, { ...listPrices, ...options.prices })

@@ -7,7 +7,7 @@ import { type ChangeKind, changeBetween } from './cause.ts'
 import { idleBetween, lifetimes, ratesOf, type Ttl, ttlOf } from './prompt-cache.ts'
 
 /** What the input of the next call would cost, before it is made. */
-export interface Resuming {
+export interface ResumeCost {
   /** Tokens of the next request, without what is said until then; and how many of them are in the cache, if it still has them. */
   readonly tokens: number
   readonly cached: number
@@ -24,7 +24,7 @@ export interface Resuming {
   readonly usdCold?: number
 }
 
-export const resumingAt = (log: Log, last: CountedReply, prices: Prices, now: number): Resuming => {
+export const resumingAt = (log: Log, last: CountedReply, prices: Prices, now: number): ResumeCost => {
   const shown = effective(log, lastOf(log))
   const tokens = countTokens(shown).total
   const { cacheRead, cacheWrite } = last.counts

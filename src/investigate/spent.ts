@@ -4,7 +4,7 @@ import type { PaidCall } from './paid.ts'
 import { isOfProgram } from './replies.ts'
 
 /** What calls of models came to, as far as that is known. */
-export interface Spent extends Usage {
+export interface UsageTotals extends Usage {
   /** Replies, requests for summaries, and calls that failed. */
   readonly calls: number
   /** How many of them failed. */
@@ -21,7 +21,7 @@ export interface Spent extends Usage {
   readonly lacks: Readonly<Record<string, number>>
 }
 
-export const nothingSpent: Spent = {
+export const nothingSpent: UsageTotals = {
   ...noUsage,
   calls: 0,
   failed: 0,
@@ -32,7 +32,7 @@ export const nothingSpent: Spent = {
   lacks: {},
 }
 
-export const spentOn = ({ kind, calls, model, counts, said = 0 }: PaidCall, prices: Prices): Spent => {
+export const spentOn = ({ kind, calls, model, counts, said = 0 }: PaidCall, prices: Prices): UsageTotals => {
   const failed = kind === 'failed' ? calls : 0
   const price = model === undefined ? undefined : priceOf(prices, model)
   const isFree = counts !== undefined && tokensOfUsage(counts) === 0
@@ -63,7 +63,7 @@ export const spentOn = ({ kind, calls, model, counts, said = 0 }: PaidCall, pric
  */
 const isFarBelow = (output: number, said: number): boolean => said > 2.5 * output + 8
 
-export const sumSpent = (all: Iterable<Spent>): Spent => {
+export const sumSpent = (all: Iterable<UsageTotals>): UsageTotals => {
   let sum = nothingSpent
   for (const one of all)
     sum = {
@@ -79,29 +79,29 @@ export const sumSpent = (all: Iterable<Spent>): Spent => {
   return sum
 }
 
-const sumOfEach = (one: Spent['lacks'], other: Spent['lacks']): Spent['lacks'] => {
+const sumOfEach = (one: UsageTotals['lacks'], other: UsageTotals['lacks']): UsageTotals['lacks'] => {
   const sum = { ...one }
   for (const [what, calls] of Object.entries(other)) sum[what] = (sum[what] ?? 0) + calls
   return sum
 }
 
 /** Calls of a tool, with the share that they have in the replies which make them. */
-export interface ToolSpent extends Usage {
+export interface ToolUsage extends Usage {
   /** How often the tool was called; for the replies that call none, and all else, 0. */
   readonly uses: number
   readonly usd: number
 }
 
-export const nothingOnTools: ToolSpent = { ...noUsage, uses: 0, usd: 0 }
+export const nothingOnTools: ToolUsage = { ...noUsage, uses: 0, usd: 0 }
 
-export const sumOnTools = (one: ToolSpent, other: ToolSpent): ToolSpent => ({
+export const sumOnTools = (one: ToolUsage, other: ToolUsage): ToolUsage => ({
   ...sumOf(one, other),
   uses: one.uses + other.uses,
   usd: one.usd + other.usd,
 })
 
 /** What was spent, in so many equal shares; tokens stay whole, the first shares have one more where they must. */
-export const sharesOf = (spent: Spent, shares: number): readonly ToolSpent[] =>
+export const sharesOf = (spent: UsageTotals, shares: number): readonly ToolUsage[] =>
   Array.from({ length: shares }, (_, index) => {
     const share = (tokens: number): number => Math.floor((tokens + shares - 1 - index) / shares)
     const { input, cacheRead, cacheWrite, output, usd } = spent

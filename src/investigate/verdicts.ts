@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Note } from '../projections/notes.ts'
-import type { Given, Verdict } from './bisection.ts'
+import type { GivenVerdict, Verdict } from './bisection.ts'
 
 // A bisection is kept beside the conversation, as notes (ADR 37): what is asked in one, each verdict with its evidence in another.
 
@@ -8,14 +8,14 @@ export const bisectionKind = 'palimpsest/bisection'
 export const verdictKind = 'palimpsest/verdict'
 
 /** What a bisection asks. The same question about the same ends continues it. */
-export interface Asked {
+export interface BisectionQuestion {
   readonly good: number
   readonly bad: number
   readonly question: string
 }
 
 /** What was said of one position. */
-export interface KeptVerdict extends Given {
+export interface KeptVerdict extends GivenVerdict {
   /** What it is based on. */
   readonly evidence?: unknown
   /** SHA-256 of the request there: the same request needs no second look. */
@@ -25,7 +25,7 @@ export interface KeptVerdict extends Given {
 }
 
 /** What a note of a bisection holds. */
-export interface Begun extends Asked {
+export interface BisectionNote extends BisectionQuestion {
   readonly reliability?: number | 'measure'
 }
 
@@ -43,12 +43,12 @@ export const begunIn = (notes: readonly Note[]): readonly Note[] =>
   notes.filter(({ kind, data }) => kind === bisectionKind && begunSchema.safeParse(data).success)
 
 /** How often its verdicts are right, as it was begun. */
-export const reliabilityIn = ({ data }: Note): number | 'measure' => (data as Begun).reliability ?? 1
+export const reliabilityIn = ({ data }: Note): number | 'measure' => (data as BisectionNote).reliability ?? 1
 
 /** The newest bisection that asks this, if there is one. */
-export const bisectionIn = (notes: readonly Note[], asked: Asked): Note | undefined =>
+export const bisectionIn = (notes: readonly Note[], asked: BisectionQuestion): Note | undefined =>
   begunIn(notes).findLast(({ data }) => {
-    const { good, bad, question } = data as Asked
+    const { good, bad, question } = data as BisectionQuestion
     return good === asked.good && bad === asked.bad && question === asked.question
   })
 
@@ -62,14 +62,14 @@ export const verdictsIn = (notes: readonly Note[], bisection: string): readonly 
   })
 
 /** Those that are about the search, and not about how often verdicts are right. */
-export const givenIn = (verdicts: readonly KeptVerdict[]): readonly Given[] =>
+export const givenIn = (verdicts: readonly KeptVerdict[]): readonly GivenVerdict[] =>
   verdicts.filter(({ isMeasure }) => !isMeasure)
 
 /** How often verdicts at each end are asked for, to find out how often they are right. */
 export const measures = 5
 
 /** How often verdicts are right, by those given about the ends, whose answer is known: cautiously, as they are few. */
-export const measured = (verdicts: readonly KeptVerdict[], { good, bad }: Asked): number => {
+export const measured = (verdicts: readonly KeptVerdict[], { good, bad }: BisectionQuestion): number => {
   const known = verdicts.filter(({ isMeasure, verdict }) => isMeasure && verdict !== 'skip')
   const expected = new Map<number, Verdict>([
     [good, 'good'],

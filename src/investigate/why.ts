@@ -12,8 +12,8 @@ import { callOutOfRange, type CallOutOfRange } from '../agent/receipts/errors.ts
 import { receiptOptionsIn } from '../agent/receipts/receipt-options.ts'
 import { requestOf } from '../agent/receipts/request.ts'
 import { canonicalText } from './canonical.ts'
-import { type Difference, differences, type Moment } from './differences.ts'
-import { holdersIn, type Needed, neededBut } from './needed.ts'
+import { type Difference, differences, type HistorySnapshot } from './differences.ts'
+import { holdersIn, type HiddenTerm, neededBut } from './needed.ts'
 import { rewindsBetween } from './rewinds.ts'
 import { answerOf, type AskedCall, askedIn } from './replies.ts'
 
@@ -65,7 +65,7 @@ export interface Why {
     readonly isNew: boolean
   })[]
   /** What the answer names and the model was not shown. */
-  readonly needed: readonly Needed[]
+  readonly needed: readonly HiddenTerm[]
 }
 
 /** @param name the last call if undefined */
@@ -124,7 +124,7 @@ const noSuchCall = (
   return callOutOfRange(conversation, name, numbered.length, others)
 }
 
-interface Counted extends Moment {
+interface Counted extends HistorySnapshot {
   readonly total: number
 }
 
@@ -167,7 +167,7 @@ const once = <A>(compute: () => A): (() => A) => {
 /** What of a request's configuration the log does not have. */
 const unrecordedIn = (
   { origin }: AskedCall,
-  { effective: shown }: Moment,
+  { effective: shown }: HistorySnapshot,
 ): readonly (keyof Configuration)[] => {
   const known = { ...origin, ...configurationOf(shown) }
   return fields.filter((field) => !(field in known))
@@ -185,7 +185,7 @@ const hiddenIn = ({ entries, tokensAt }: Counted): readonly HiddenPart[] => {
 
 const fields = ['model', 'system', 'tools', 'parameters'] as const
 
-type Asked = readonly [call: AskedCall, moment: Moment]
+type Asked = readonly [call: AskedCall, moment: HistorySnapshot]
 
 const configurationChange = (
   log: Log,
@@ -208,8 +208,8 @@ const configurationChange = (
 
 const repairsOf = (
   call: AskedCall,
-  now: Moment,
-  before: Moment | undefined,
+  now: HistorySnapshot,
+  before: HistorySnapshot | undefined,
   earlier: AskedCall | undefined,
 ): Why['repairs'] => {
   const keyOf = ({ kind, position }: { readonly kind: string; readonly position: number }): string =>
@@ -222,7 +222,7 @@ const repairsOf = (
   })
 }
 
-const repairsIn = (receipt: Receipt | undefined, { effective: shown }: Moment) => {
+const repairsIn = (receipt: Receipt | undefined, { effective: shown }: HistorySnapshot) => {
   const options = receipt && receiptOptionsIn(receipt)
   const made = options && E.isRight(options) ? requestOf(shown, options.right) : undefined
   return made && E.isRight(made) ? made.right.repairs : []

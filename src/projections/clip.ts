@@ -6,7 +6,7 @@ import type { Entry } from './full.ts'
 // Long strings of blocks cut down for a first look: a page of a conversation costs what it shows of it.
 
 /** A field of a block of which only the beginning is there. */
-export interface BlockCut {
+export interface ClippedField {
   /** Index of the block in its event, as `blocksOf` counts. */
   readonly block: number
   /** `text`, `thinking`, `input`, `content` …; `data` for the source of an image or a document. */
@@ -14,7 +14,7 @@ export interface BlockCut {
   /** Of the whole string in UTF-16 code units; of its JSON, for a field that is no string. */
   readonly length: number
 }
-type Clipped<A> = A & { readonly cuts?: readonly BlockCut[] }
+type Clipped<A> = A & { readonly cuts?: readonly ClippedField[] }
 
 type Fields = Readonly<Record<string, unknown>>
 
@@ -79,7 +79,7 @@ const eventWith = (event: ConversationEvent, block: Change): ConversationEvent =
 
 /** Cuts block after block, and notes what it cut. */
 const clipping = (most: number) => {
-  const cuts: BlockCut[] = []
+  const cuts: ClippedField[] = []
   let count = 0
   const block: Change = (given) => {
     const index = count++
@@ -114,8 +114,8 @@ const beginning = (text: string, most: number): string => {
   return text.slice(0, partsPair ? most - 1 : most)
 }
 
-/** What was cut, as `BlockCut` names it. */
-const wholeOf = (field: string, value: unknown): Omit<BlockCut, 'block'> => {
+/** What was cut, as `ClippedField` names it. */
+const wholeOf = (field: string, value: unknown): Omit<ClippedField, 'block'> => {
   const data = field === 'source' ? (value as { readonly data?: unknown } | null)?.data : undefined
   const whole = data ?? value
   return {

@@ -4,7 +4,7 @@ import { lastOf, type Log } from './path.ts'
 import { atOnce } from './slices.ts'
 
 /** An item of either effective history. `entry` is what it is at the later position: of what disappeared, by which event. */
-export interface Change {
+export interface DiffChange {
   readonly change: 'kept' | 'appeared' | 'disappeared'
   readonly entry: Entry
 }
@@ -12,7 +12,7 @@ export interface Change {
 export interface Diff {
   readonly from: number
   readonly to: number
-  readonly changes: readonly Change[]
+  readonly changes: readonly DiffChange[]
 }
 
 /** Compares the effective histories at two positions, either of which may be the later one. */
@@ -46,8 +46,8 @@ export const differenceOf = (seen: Seen, fates: readonly Entry[]): Diff => {
   const { from, to, before, after } = seen
   const gone = new Set(goneIn(seen))
   const fateOf = new Map(fates.map((entry) => [entry.position, entry]))
-  const changes: Change[] = []
-  const add = (change: Change['change'], item: Item): void =>
+  const changes: DiffChange[] = []
+  const add = (change: DiffChange['change'], item: Item): void =>
     void changes.push({ change, entry: { ...item, status: 'active' } })
   let next = 0
   const appearUntil = (position: number | undefined): void => {

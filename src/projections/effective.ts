@@ -8,11 +8,11 @@ import {
   type Origin,
   type Policy,
   type Role,
-  type TokensChanged,
+  type TokenChange,
 } from '../events/events.ts'
 import type { Block } from '../events/blocks.ts'
 import { freeze } from '../events/freeze.ts'
-import { draftOf, evolve, fold, type Outline, type Seen } from './outline.ts'
+import { draftOf, evolve, fold, type Outline, type FoldObserver } from './outline.ts'
 import { lastOf, type Log, resolve } from './path.ts'
 
 interface Placed {
@@ -31,7 +31,7 @@ export interface MessageItem extends Placed {
 interface MarkerItem extends Placed {
   readonly covers: Covers
   readonly messagesHidden: number
-  readonly tokens: TokensChanged
+  readonly tokens: TokenChange
   /** The newest container of code execution that it hides. */
   readonly container?: Container | undefined
   /** Why a turn wrote it, if a turn did. */
@@ -163,7 +163,7 @@ const itemAt = (log: Log, position: number): readonly Item[] => {
 export const evolved = (
   before: Effective,
   events: readonly ConversationEvent[],
-  seen?: Seen,
+  seen?: FoldObserver,
 ): Effective | undefined => {
   const last = events.at(-1)
   if (!last) return before

@@ -8,16 +8,16 @@ import { atOnce, sliceLength } from './slices.ts'
  * What became of an entry: shown (`active`), hidden by the marker `by` (`condensed`, `truncated`), a marker that the event `by`
  * took back (`restored`), or abandoned by the `Rewound` event `by` (`abandoned`).
  */
-export type Status = 'active' | 'condensed' | 'truncated' | 'restored' | 'abandoned'
+export type EntryStatus = 'active' | 'condensed' | 'truncated' | 'restored' | 'abandoned'
 
 /** What became of an entry, and by which event. */
-export interface Fate {
-  readonly status: Status
+export interface EntryState {
+  readonly status: EntryStatus
   readonly by?: number
 }
 
 /** A message or marker of the full history. */
-export type Entry = Item & Fate
+export type Entry = Item & EntryState
 
 /** Which entries of a full history to give. */
 export interface FullOptions {
@@ -56,11 +56,11 @@ export function* fulling(
   return last < entries.length ? entries.slice(-last) : entries
 }
 
-const active: Fate = { status: 'active' }
+const active: EntryState = { status: 'active' }
 
 /** By position. */
-function* fatesAt(log: Log, at: number): Generator<void, readonly (Fate | undefined)[]> {
-  const fates: (Fate | undefined)[] = []
+function* fatesAt(log: Log, at: number): Generator<void, readonly (EntryState | undefined)[]> {
+  const fates: (EntryState | undefined)[] = []
   const decided: Fates = {
     set: (position, fate) => {
       // Without a gap, which would make it slow.
@@ -74,7 +74,7 @@ function* fatesAt(log: Log, at: number): Generator<void, readonly (Fate | undefi
 
 /** What became of entries so far, by position. */
 interface Fates {
-  readonly set: (position: number, fate: Fate) => void
+  readonly set: (position: number, fate: EntryState) => void
 }
 
 /** What an event of the path makes of the entries. */

@@ -7,12 +7,12 @@ import type { Excerpt } from './found.ts'
  * Whether the model sees an entry: `shown`; `hidden` by the marker `by`, for a marker by the restore that took it back, for a system prompt
  * by the configuration that replaced it; `abandoned` by the rewind `by`.
  */
-export type Visibility =
+export type EntryVisibility =
   | { readonly state: 'shown' }
   | { readonly state: 'hidden' | 'abandoned'; readonly by: number }
 
 /** A message, summary or system prompt that has the text. */
-export interface Hit {
+export interface MessageHit {
   readonly conversation: string
   readonly position: number
   /** A letter, as in an outline. */
@@ -22,8 +22,8 @@ export interface Hit {
   /** Of the first place in it. */
   readonly excerpt: Excerpt
   /** Whether the model sees it now, and whether it did for the reply after it. */
-  readonly now: Visibility
-  readonly then: Visibility
+  readonly now: EntryVisibility
+  readonly then: EntryVisibility
 }
 
 /** A conversation whose title has the text. */
@@ -35,11 +35,11 @@ export interface TitleHit {
 }
 
 /** A page of what a search finds. */
-export interface Hits {
+export interface MessageHits {
   /** On the first page: the conversations whose title has it, at most `limit`, the title noted last first. */
   readonly titles: readonly TitleHit[]
   /** The newest first. */
-  readonly items: readonly Hit[]
+  readonly items: readonly MessageHit[]
   /** There may be more: the `cursor` of the next page. */
   readonly next?: string
   /** An event that has it, perhaps, but cannot be read. */

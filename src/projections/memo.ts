@@ -26,7 +26,7 @@ export const memo = <K extends object, V>(
 }
 
 /** What was made of a list with the same first object. */
-export interface Begun<T> {
+export interface PrefixMatch<T> {
   readonly made: T
   /** How many of the same objects the list that it was made of begins with. */
   readonly shared: number
@@ -34,7 +34,7 @@ export interface Begun<T> {
 
 /** What was made of the beginnings of lists, to be continued when they have grown at their end. */
 export interface Beginnings<K extends object, T> {
-  readonly of: (list: readonly K[]) => Begun<T> | undefined
+  readonly of: (list: readonly K[]) => PrefixMatch<T> | undefined
   readonly keep: (list: readonly K[], made: T) => void
 }
 

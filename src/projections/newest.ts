@@ -1,5 +1,5 @@
 import { type ConversationEvent, isMarker, START } from '../events/events.ts'
-import { decideFates, type Fate } from './full.ts'
+import { decideFates, type EntryState } from './full.ts'
 import { sliceLength } from './slices.ts'
 
 type Marker = Extract<ConversationEvent, { readonly type: 'Condensed' | 'Truncated' }>
@@ -15,8 +15,8 @@ type Hidden = readonly number[] | 'nothing' | 'unknown'
 export function* newestFates(
   path: readonly ConversationEvent[],
   first: number,
-): Generator<void, ReadonlyMap<number, Fate> | undefined> {
-  const fates = new Map<number, Fate>()
+): Generator<void, ReadonlyMap<number, EntryState> | undefined> {
+  const fates = new Map<number, EntryState>()
   /** Where each entry is shown: the position of the first message under it, `START` for any before `first`. */
   const places = new Map<number, number>()
   const shown = new Set<number>()

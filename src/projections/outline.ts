@@ -42,7 +42,7 @@ type Tools = NonNullable<Configuration['tools']>
 export const emptyOutline: Outline = { slots: [], restored: [] }
 
 /** An outline that `evolve` changes in place; nothing else may hold it. */
-export interface Draft {
+export interface OutlineDraft {
   slots: Slot[]
   configured?: number
   configuration?: Configuration
@@ -52,14 +52,14 @@ export interface Draft {
   restored: Span[]
 }
 
-export const draftOf = (outline: Outline): Draft => ({
+export const draftOf = (outline: Outline): OutlineDraft => ({
   ...outline,
   slots: [...outline.slots],
   restored: [...outline.restored],
 })
 
 /** What a marker on the path replaced, if there is such a marker. */
-export type Replaced = (marker: number) => readonly Slot[] | undefined
+export type ReplacedSlotLookup = (marker: number) => readonly Slot[] | undefined
 
 /**
  * Takes the next event of a path into a draft. Total: a marker whose slice is not shown and a restore of a marker that is not
@@ -69,9 +69,9 @@ export type Replaced = (marker: number) => readonly Slot[] | undefined
  * @returns the slots that a marker hid or a restore brought back; undefined if there were none
  */
 export const evolve = (
-  draft: Draft,
+  draft: OutlineDraft,
   event: Event & { readonly position: number },
-  replaced: Replaced,
+  replaced: ReplacedSlotLookup,
 ): readonly Slot[] | undefined => {
   switch (event.type) {
     case 'MessageAppended':
@@ -95,7 +95,7 @@ export const evolve = (
 const indexOf = (slots: readonly Slot[], position: number): number =>
   slots.findLastIndex((slot) => slot.position === position)
 
-const hide = (draft: Draft, marker: number, { first, last }: Covers): readonly Slot[] | undefined => {
+const hide = (draft: OutlineDraft, marker: number, { first, last }: Covers): readonly Slot[] | undefined => {
   const from = indexOf(draft.slots, first)
   const to = indexOf(draft.slots, last)
   if (from < 0 || to < from) return undefined
@@ -103,10 +103,10 @@ const hide = (draft: Draft, marker: number, { first, last }: Covers): readonly S
 }
 
 const restore = (
-  draft: Draft,
+  draft: OutlineDraft,
   at: number,
   marker: number,
-  replaced: Replaced,
+  replaced: ReplacedSlotLookup,
 ): readonly Slot[] | undefined => {
   const index = indexOf(draft.slots, marker)
   const slots = draft.slots[index]?.marker === true ? replaced(marker) : undefined
@@ -124,7 +124,7 @@ const addSpan = (spans: readonly Span[], span: Span): Span[] => {
   return spans.toSpliced(first, spans.length, { after: Math.min(after, span.after), before: span.before })
 }
 
-const configure = (draft: Draft, at: number, next: Configuration): void => {
+const configure = (draft: OutlineDraft, at: number, next: Configuration): void => {
   const prompt = ({ system, tools, model }: Configuration): string => JSON.stringify([system, tools, model])
   if (draft.configuration === undefined || prompt(draft.configuration) !== prompt(next))
     draft.promptSince = at
@@ -155,13 +155,13 @@ export interface Fold {
  *
  * @param seen called with every event of the path, and the slots that it hid or brought back
  */
-export const fold = (log: Log, at = lastOf(log), seen?: Seen): Fold => atOnce(folding(log, at, seen))
+export const fold = (log: Log, at = lastOf(log), seen?: FoldObserver): Fold => atOnce(folding(log, at, seen))
 
 /** Called with an event, and the slots that it hid or brought back. */
-export type Seen = (event: ConversationEvent, slots: readonly Slot[] | undefined) => void
+export type FoldObserver = (event: ConversationEvent, slots: readonly Slot[] | undefined) => void
 
 /** `fold`, in slices. */
-export function* folding(log: Log, at: number, seen?: Seen): Generator<void, Fold> {
+export function* folding(log: Log, at: number, seen?: FoldObserver): Generator<void, Fold> {
   const draft = draftOf(emptyOutline)
   const replaced = new Map<number, readonly Slot[]>()
   const replacedBy = (marker: number): readonly Slot[] | undefined => replaced.get(marker)

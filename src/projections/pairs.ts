@@ -1,6 +1,6 @@
 import { isBlock, type KnownBlock } from '../events/blocks.ts'
 import type { Effective } from './effective.ts'
-import { atOnce, type Slices } from './slices.ts'
+import { atOnce, type SliceGenerator } from './slices.ts'
 import {
   callersIn,
   clean,
@@ -17,14 +17,14 @@ import {
   openCalls,
   type SettledCalls,
   settledCalls,
-  type WaitingCall,
+  type UnansweredCall,
 } from './waiting-calls.ts'
 
 /**
  * A tool call, by the positions of the events that make and answer it; without `result` it has no answer yet. Calls of a server tool are
  * included only if use and result are not in one message.
  */
-export interface ToolCall {
+export interface ToolCallPair {
   readonly id: string
   readonly use: number
   readonly result?: number
@@ -36,10 +36,10 @@ export interface ToolCall {
  * The tool calls of a history with their results, in the order of their ends. A call is left out if the conversation continued without
  * its result and that never came. No request is made to tell them, but every request pairs them so (ADR 11).
  */
-export const toolCalls = (effective: Effective): readonly ToolCall[] => atOnce(pairing(effective))
+export const toolCalls = (effective: Effective): readonly ToolCallPair[] => atOnce(pairing(effective))
 
 /** `toolCalls`, in slices. */
-export function* pairing(effective: Effective): Slices<readonly ToolCall[]> {
+export function* pairing(effective: Effective): SliceGenerator<readonly ToolCallPair[]> {
   const talk: Talk = {
     paired: [],
     made: 0,
@@ -60,18 +60,18 @@ export function* pairing(effective: Effective): Slices<readonly ToolCall[]> {
   return [
     ...talk.paired,
     ...talk.open.list().map(({ storedId, position }) => ({ id: storedId, use: position })),
-    ...Array.from(talk.servers, ([id, use]): ToolCall => ({ id, use })),
+    ...Array.from(talk.servers, ([id, use]): ToolCallPair => ({ id, use })),
   ]
 }
 
 /** What was said so far, reduced to what matters to calls. Changed in place. */
 interface Talk {
-  readonly paired: ToolCall[]
+  readonly paired: ToolCallPair[]
   /** How many calls and rounds there were. */
   made: number
-  readonly open: OpenCalls<WaitingCall>
-  readonly late: LateCalls<WaitingCall & { readonly message: number }>
-  readonly settled: SettledCalls<WaitingCall>
+  readonly open: OpenCalls<UnansweredCall>
+  readonly late: LateCalls<UnansweredCall & { readonly message: number }>
+  readonly settled: SettledCalls<UnansweredCall>
   /** A late result of a settled call came, and is shown as soon as no call is open. */
   isTold: boolean
   /** The positions of the server tool uses without a result so far, by id. */

@@ -1,7 +1,7 @@
 // Long work in slices, so that the caller can do other things in between. The result does not depend on it.
 
 /** Work that returns to its caller after each slice. */
-export type Slices<A> = Generator<void, A>
+export type SliceGenerator<A> = Generator<void, A>
 
 /** Items of a slice. */
 export const sliceLength = 500

@@ -5,7 +5,7 @@ import { START } from '../events/events.ts'
 // The calls of a turn that have no result. There may be hundreds of thousands, so nothing here searches all of them for one.
 
 /** A call without a result. */
-export interface WaitingCall {
+export interface UnansweredCall {
   readonly storedId: string
   readonly position: number
   /** Ascends in the order in which calls are made. */
@@ -19,7 +19,7 @@ interface Reply {
 type WereSent = (reply: Reply) => boolean
 
 /** The calls of the current tool round without a result. All are in one message. */
-export interface OpenCalls<C extends WaitingCall> {
+export interface OpenCalls<C extends UnansweredCall> {
   readonly size: () => number
   /** In the order of the calls. */
   readonly list: () => readonly C[]
@@ -40,7 +40,7 @@ interface Queue<C> {
   taken: number
 }
 
-export const openCalls = <C extends WaitingCall>(): OpenCalls<C> => {
+export const openCalls = <C extends UnansweredCall>(): OpenCalls<C> => {
   const open = new Set<C>()
   const queues = new Map<string, Queue<C>>()
   /** No open call has an earlier position. */
@@ -82,7 +82,7 @@ export const openCalls = <C extends WaitingCall>(): OpenCalls<C> => {
 }
 
 /** A call that the assistant did not wait for. */
-interface Late extends WaitingCall {
+interface Late extends UnansweredCall {
   /** `nth` of the message that the call was in then. */
   readonly message: number
 }
@@ -134,7 +134,7 @@ export const lateCalls = <L extends Late>(): LateCalls<L> => {
 }
 
 /** The calls that an error result stands for, stored or inserted. A result that comes later is shown as text, if it says something else. */
-export interface SettledCalls<C extends WaitingCall> {
+export interface SettledCalls<C extends UnansweredCall> {
   /** @param error the content of a stored error result */
   readonly add: (call: C, error?: unknown) => void
   /** Removes the newest call of a result's id, unless its stored error result says the same. */
@@ -142,7 +142,7 @@ export interface SettledCalls<C extends WaitingCall> {
   readonly clear: () => void
 }
 
-export const settledCalls = <C extends WaitingCall>(): SettledCalls<C> => {
+export const settledCalls = <C extends UnansweredCall>(): SettledCalls<C> => {
   const settled = new Map<string, { readonly call: C; readonly error: unknown }>()
   return {
     add: (call, error) => void settled.set(call.storedId, { call, error }),

@@ -7,7 +7,7 @@ interface Answers<E, A> {
 }
 
 /** The two ways in which the same methods answer. Interfaces have it as a parameter: editors show no documentation of mapped types. */
-export type Way = keyof Answers<never, never>
+export type ResultStyle = keyof Answers<never, never>
 
 /** How a method answers that may fail with `E`. */
-export type Answer<W extends Way, E, A> = Answers<E, A>[W]
+export type MethodResult<W extends ResultStyle, E, A> = Answers<E, A>[W]

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { isTyped, toError, type Typed } from './typed.ts'
+import { isTyped, toError, type TypedError } from './typed.ts'
 
 /**
  * Work in steps that may fail with a typed error: an async generator that returns its value, or yields its error and is never resumed.
@@ -17,7 +17,7 @@ export async function* ok<E, A>(
 }
 
 /** The value of what throws typed errors, such as an iteration that throws `E`. Anything else is a bug and is thrown again. */
-export async function* caught<E extends Typed, A>(work: () => Promise<A>): Steps<E, A> {
+export async function* caught<E extends TypedError, A>(work: () => Promise<A>): Steps<E, A> {
   try {
     return await work()
   } catch (error) {
@@ -27,7 +27,7 @@ export async function* caught<E extends Typed, A>(work: () => Promise<A>): Steps
 }
 
 /** As `ok`, in iterations: its left is thrown. */
-export const orThrow = async <E extends Typed, A>(
+export const orThrow = async <E extends TypedError, A>(
   answer: E.Either<E, A> | Promise<E.Either<E, A>> | TaskEither<E, A>,
 ): Promise<A> => {
   const given = await (typeof answer === 'function' ? answer() : answer)

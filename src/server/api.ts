@@ -2,39 +2,44 @@ import { parse } from 'hono/utils/cookie'
 import { z } from 'zod'
 import type { Conversation, Store } from '../index.ts'
 import { remembered } from '../store/lru.ts'
-import { type Asked, type Given } from './asked.ts'
+import { type RequestHead, type RequestInput } from './asked.ts'
 import { checked, jsonIn } from './body.ts'
 import { guard, loopback } from './guard.ts'
-import { metrics, type Served } from './metrics.ts'
+import { metrics, type ServedRequest } from './metrics.ts'
 import { onceDone } from './once.ts'
 import { commandBook } from './preconditions.ts'
 import { refused } from './problem.ts'
 import { newRelay } from './relay.ts'
-import { problemReply, type Reply } from './reply.ts'
+import { problemReply, type HttpResponse } from './reply.ts'
 import { rosterOf } from './roster.ts'
-import { type Answered, type Identity, type Route, type Scope, scopes } from './route.ts'
+import { type RouteResponse, type Identity, type Route, type AccessScope, scopes } from './route.ts'
 import { sessions } from './sessions.ts'
 import type { ServerSettings } from './settings.ts'
 import { together } from './together.ts'
 
 /** The operations of the API and who may call them, whichever way requests come. */
-export interface Api {
+export interface ServerApi {
   readonly store: Store
   /** The largest body of a request, in bytes. */
   readonly maxBody: number
   /** Throws `HostRefused` or `OriginRefused`. */
-  readonly checkOrigin: (asked: Asked) => void
+  readonly checkOrigin: (asked: RequestHead) => void
   /** The caller. Throws `Unauthorized`, `Forbidden` or `ReadOnly`. */
-  readonly permitted: (asked: Asked, operation: Pick<Route, 'scope' | 'method'>) => Identity
+  readonly permitted: (asked: RequestHead, operation: Pick<Route, 'scope' | 'method'>) => Identity
   /** Whether who has asked may still: a stream is longer than a token may be valid. */
-  readonly mayStill: (asked: Asked, scope: Scope) => boolean
+  readonly mayStill: (asked: RequestHead, scope: AccessScope) => boolean
   /** What the caller may do here, so that a page knows it without asking. */
   readonly accessOf: (identity: Identity) => string
-  readonly carryOut: (route: Route, asked: Asked, given: Given, identity: Identity) => Promise<Answered>
+  readonly carryOut: (
+    route: Route,
+    asked: RequestHead,
+    given: RequestInput,
+    identity: Identity,
+  ) => Promise<RouteResponse>
   /** What a caller is told of an error. */
-  readonly problem: (error: unknown, headers?: Readonly<Record<string, string>>) => Reply
+  readonly problem: (error: unknown, headers?: Readonly<Record<string, string>>) => HttpResponse
   /** Takes note of a request that was answered. */
-  readonly served: (request: Served) => void
+  readonly served: (request: ServedRequest) => void
   /** Exchanges a token for what a cookie has. Throws `Unauthorized`. */
   readonly beginSession: (token: string) => string
   readonly counts: ReturnType<typeof metrics>
@@ -45,7 +50,7 @@ export const cookie = 'palimpsest'
 const largestBody = 64 * 1024 * 1024
 const noFields = z.strictObject({})
 
-export const api = (settings: ServerSettings): Api => {
+export const api = (settings: ServerSettings): ServerApi => {
   const { authenticate, hosts = [], isReadOnly = false, maxBody = largestBody } = settings
   const { onRequest, onFault, pageFile, heartbeat, ending = new AbortController().signal } = settings
   const store = withKnownChats(settings.store)
@@ -57,7 +62,7 @@ export const api = (settings: ServerSettings): Api => {
   const gathered = together()
   const around = { store, book, pageFile, relay, roster, heartbeat }
 
-  const identityOf = (asked: Asked): Identity | undefined => {
+  const identityOf = (asked: RequestHead): Identity | undefined => {
     if (!authenticate) return everybody
     const bearer = /^Bearer (\S+)$/.exec(asked.header('authorization') ?? '')?.[1]
     const token = bearer ?? session.tokenOf(parse(asked.header('cookie') ?? '', cookie)[cookie])

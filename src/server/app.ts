@@ -2,22 +2,22 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type Context, Hono } from 'hono'
 import { setCookie } from 'hono/cookie'
 import { z } from 'zod'
-import { toError, type Typed } from '../result/typed.ts'
-import { api, type Api, cookie } from './api.ts'
+import { toError, type TypedError } from '../result/typed.ts'
+import { api, type ServerApi, cookie } from './api.ts'
 import { checked, jsonIn, textOf } from './body.ts'
 import { bytesAnswered, flowing } from './bytes.ts'
 import { openApi } from './openapi.ts'
 import { servePage } from './page.ts'
 import { refused } from './problem.ts'
-import { basePath, everyHeader, type Reply, replyOf } from './reply.ts'
-import type { Flow, Streamed } from './route.ts'
+import { basePath, everyHeader, type HttpResponse, replyOf } from './reply.ts'
+import type { Flow, SseStream } from './route.ts'
 import { routes } from './routes/index.ts'
 import type { ServerSettings } from './settings.ts'
 import { eventsMedia } from './sse.ts'
 
 /** How long the store may take until it does not count as ready, in milliseconds: most who ask wait for a second. */
 const readyWithin = 800
-const silent = (store: string): Typed & { readonly store: string } => ({
+const silent = (store: string): TypedError & { readonly store: string } => ({
   _tag: 'StoreUnavailable',
   message: `${store} has not answered for ${readyWithin} ms: \`palimpsest doctor\` looks closer`,
   store,
@@ -34,7 +34,7 @@ export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
   appOf(api(settings), settings)
 
 /** As `app`, of an API that requests may reach in other ways, too. */
-export const appOf = (operations: Api, settings: ServerSettings): Hono<{ Variables: Variables }> => {
+export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ Variables: Variables }> => {
   const { onFault, isReadOnly = false, ending } = settings
   const { store, counts, maxBody, permitted } = operations
   const server = new Hono<{ Variables: Variables }>()
@@ -52,7 +52,7 @@ export const appOf = (operations: Api, settings: ServerSettings): Hono<{ Variabl
     return own
   }
 
-  const fail = (error: unknown, headers?: Reply['headers']): Response =>
+  const fail = (error: unknown, headers?: HttpResponse['headers']): Response =>
     responseOf(operations.problem(error, headers))
 
   server.use(async (c, next) => {
@@ -114,7 +114,7 @@ export const appOf = (operations: Api, settings: ServerSettings): Hono<{ Variabl
     })
   }
 
-  async function* counted(texts: Streamed, mayStill: () => boolean): Streamed {
+  async function* counted(texts: SseStream, mayStill: () => boolean): SseStream {
     counts.streams(1)
     try {
       for await (const text of texts) {
@@ -172,9 +172,10 @@ const withEveryHeader = (c: Context): Context => {
   return c
 }
 
-const responseOf = ({ status, headers, text }: Reply): Response => new Response(text, { status, headers })
+const responseOf = ({ status, headers, text }: HttpResponse): Response =>
+  new Response(text, { status, headers })
 
-const eventsOf = (flow: Streamed): Flow => ({
+const eventsOf = (flow: SseStream): Flow => ({
   headers: { 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
   type: eventsMedia,
   flow,

@@ -2,7 +2,7 @@
 export type HeaderFields = Pick<Headers, 'get'>
 
 /** What came of a request, whichever way it came. */
-export interface Asked {
+export interface RequestHead {
   /** In capitals. */
   readonly method: string
   /** Without the query. */
@@ -12,7 +12,7 @@ export interface Asked {
 }
 
 /** What an operation is asked for, not checked yet. */
-export interface Given {
+export interface RequestInput {
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string>>
   /** Reads the body. Throws `BodyTooLarge`. */
@@ -22,7 +22,7 @@ export interface Given {
 }
 
 /** Whether the caller has the answer with this ETag: he is told so, in place of it. */
-export const isKnown = (asked: Asked, etag: string | undefined): boolean => {
+export const isKnown = (asked: RequestHead, etag: string | undefined): boolean => {
   if (asked.method !== 'GET' || etag === undefined) return false
   const known = asked
     .header('if-none-match')

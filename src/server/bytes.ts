@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import { isKnown } from './asked.ts'
 import { refused } from './problem.ts'
-import type { Bytes, Flow } from './route.ts'
+import type { ByteResponse, Flow } from './route.ts'
 
 // Answers that are no JSON of this API: content as it is, whole or in parts (RFC 9110, sections 13 and 14).
 
@@ -26,7 +26,7 @@ export const spanOf = (range: string | undefined, size: number): Span | undefine
 }
 
 /** The whole bytes, or the part that is asked for if `If-Range` names these. */
-export const bytesAnswered = (c: Context, { headers, bytes, type }: Bytes): Response => {
+export const bytesAnswered = (c: Context, { headers, bytes, type }: ByteResponse): Response => {
   const { etag } = headers
   c.header('accept-ranges', 'bytes')
   for (const [name, value] of Object.entries(headers)) c.header(name, value)

@@ -1,4 +1,4 @@
-import type { Conversation, Diff, Entry, Rendered, Store } from '../index.ts'
+import type { Conversation, Diff, Entry, RenderResult, Store } from '../index.ts'
 import { differenceOf, goneIn } from '../projections/diff.ts'
 
 // How histories and requests of two positions differ.
@@ -68,8 +68,8 @@ export interface RequestChanges {
   readonly first: number
   /** How many are the same at the end, the first ones aside. */
   readonly last: number
-  readonly disappeared: Rendered['messages']
-  readonly appeared: Rendered['messages']
+  readonly disappeared: RenderResult['messages']
+  readonly appeared: RenderResult['messages']
   /** The other parts that differ. */
   readonly parts: readonly Part[]
 }
@@ -77,7 +77,7 @@ export interface RequestChanges {
 const parts = ['system', 'tools'] as const
 
 /** How two requests differ. */
-export const requestChanges = (before: Rendered, after: Rendered): RequestChanges => {
+export const requestChanges = (before: RenderResult, after: RenderResult): RequestChanges => {
   const [old, now] = [before.messages, after.messages].map((all) => all.map((one) => JSON.stringify(one)))
   const [was = [], is = []] = [old, now]
   const most = Math.min(was.length, is.length)

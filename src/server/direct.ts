@@ -1,8 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
-import type { Api } from './api.ts'
-import type { Asked, Given } from './asked.ts'
+import type { ServerApi } from './api.ts'
+import type { RequestHead, RequestInput } from './asked.ts'
 import { brokenOff } from './body.ts'
-import { basePath, type Reply, replyOf } from './reply.ts'
+import { basePath, type HttpResponse, replyOf } from './reply.ts'
 import type { Route } from './route.ts'
 import { routes } from './routes/index.ts'
 
@@ -50,7 +50,7 @@ const found = (method: string | undefined, path: string): Found | undefined => {
 }
 
 /** Answers what it can; the rest is for another listener. */
-export const direct = (api: Api, otherwise: RequestListener): RequestListener => {
+export const direct = (api: ServerApi, otherwise: RequestListener): RequestListener => {
   const answer = async (
     { route, pattern, params }: Found,
     incoming: IncomingMessage,
@@ -59,7 +59,7 @@ export const direct = (api: Api, otherwise: RequestListener): RequestListener =>
     const began = performance.now()
     const asked = askedOf(incoming)
     let by: string | undefined
-    let reply: Reply
+    let reply: HttpResponse
     try {
       api.checkOrigin(asked)
       const identity = api.permitted(asked, route)
@@ -88,7 +88,7 @@ const isShort = ({ headers }: IncomingMessage, most: number): boolean =>
   headers['transfer-encoding'] === undefined && Number(headers['content-length']) <= most
 
 /** Headers as the web has them: Node's own would leave out all but the first of some. */
-const askedOf = ({ method = '', url = '', rawHeaders }: IncomingMessage): Asked => ({
+const askedOf = ({ method = '', url = '', rawHeaders }: IncomingMessage): RequestHead => ({
   method,
   path: url,
   header: (name) => {
@@ -103,7 +103,11 @@ const askedOf = ({ method = '', url = '', rawHeaders }: IncomingMessage): Asked 
   },
 })
 
-const givenOf = (params: Given['params'], incoming: IncomingMessage, outgoing: ServerResponse): Given => ({
+const givenOf = (
+  params: RequestInput['params'],
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+): RequestInput => ({
   params,
   query: {},
   text: () => textIn(incoming),

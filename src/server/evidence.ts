@@ -10,14 +10,14 @@ import { zipped } from './zip.ts'
 /** Events of more bytes are exported on the command line: a bundle is first written to a temporary folder, and may be three times as large. */
 const largest = 32 * 1024 * 1024
 
-export interface EvidenceWanted {
+export interface EvidenceRequest {
   readonly calls?: { readonly first: number; readonly last: number } | undefined
   readonly withhold: readonly number[]
   readonly reason?: string | undefined
 }
 
 /** What exports the same on the command line: no more than is wanted. */
-export const exporting = (id: string, { calls, withhold }: Omit<EvidenceWanted, 'reason'>): string =>
+export const exporting = (id: string, { calls, withhold }: Omit<EvidenceRequest, 'reason'>): string =>
   [
     `audit export ${id} --out FOLDER`,
     ...(calls ? [`--calls ${calls.first}..${calls.last}`] : []),
@@ -28,7 +28,7 @@ export const exporting = (id: string, { calls, withhold }: Omit<EvidenceWanted, 
 export const evidenceOf = async (
   store: Pick<Store, 'audit'>,
   chat: Conversation,
-  { reason, ...wanted }: EvidenceWanted,
+  { reason, ...wanted }: EvidenceRequest,
   by: string,
 ): Promise<Flow> => {
   await refuseLarge(chat, exporting(chat.id, wanted))

@@ -24,7 +24,7 @@ export interface ExportOptions {
   readonly calls: boolean
 }
 /** What an export reads. */
-export interface Source {
+export interface ExportSource {
   readonly store: Store
   /** The folder of the page. Default: the package's own. */
   readonly pageFile?: URL | undefined
@@ -38,7 +38,7 @@ interface Writer {
  * What writes a format; undefined if there is none of that name. Memory: of `palimpsest` some events; of `markdown` some events, and without
  * their content all of them; of `anthropic` what the model sees; of `html`, `vcon`, `prov` and of a registered format everything, as `write` takes it.
  */
-export const writerOf = async (format: string, source: Source): Promise<Writer | undefined> => {
+export const writerOf = async (format: string, source: ExportSource): Promise<Writer | undefined> => {
   const write = await logWriter(format)
   if (!write && format === 'html') return htmlOf(source)
   if (!write) return writers.get(format)
@@ -138,7 +138,7 @@ const writers: ReadonlyMap<string, Writer> = new Map([
 ])
 
 /** The page of a conversation, in a file that opens without a server. */
-const htmlOf = (source: Source): Writer => ({
+const htmlOf = (source: ExportSource): Writer => ({
   extension: 'html',
   write: async function* (chat, { at, calls, redact }) {
     const options = { at, calls, ...(redact.length > 0 && { redact: anyOf(redact) }) }

@@ -1,4 +1,4 @@
-import type { Asked } from './asked.ts'
+import type { RequestHead } from './asked.ts'
 import { refused } from './problem.ts'
 
 // What a request must be, whoever sends it: against pages of other origins, and names that were made to point here.
@@ -20,7 +20,7 @@ export const loopback: readonly string[] = ['localhost', '127.0.0.1', '[::1]']
 /** Throws `HostRefused` or `OriginRefused`. @param hosts the names that the server is called by */
 export const guard =
   (hosts: readonly string[]) =>
-  (req: Asked): void => {
+  (req: RequestHead): void => {
     const host = req.header('host') ?? ''
     if (!hosts.includes(nameOf(host)))
       throw refused(

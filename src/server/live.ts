@@ -1,7 +1,7 @@
 import type { Conversation, ConversationEvent, FollowConversations, Store } from '../index.ts'
 import type { HeaderFields } from './asked.ts'
 import { refused } from './problem.ts'
-import type { Told } from './sse.ts'
+import type { SseMessage } from './sse.ts'
 
 /** Where a reader of a conversation's event stream had come to; undefined if it begins. */
 export const lastSeen = (headers: HeaderFields): number | undefined => {
@@ -22,7 +22,7 @@ export async function* conversationLive(
   last: number,
   signal: AbortSignal,
   shown: (event: ConversationEvent) => object = (event) => event,
-): AsyncGenerator<Told, void> {
+): AsyncGenerator<SseMessage, void> {
   let isTold = after >= last
   const caughtUp = { event: 'caught-up', data: { position: last } }
   if (isTold) yield caughtUp
@@ -35,7 +35,10 @@ export async function* conversationLive(
 }
 
 /** All events after a checkpoint, then new ones as they come. */
-export async function* storeLive(store: Store, options: FollowConversations): AsyncGenerator<Told, void> {
+export async function* storeLive(
+  store: Store,
+  options: FollowConversations,
+): AsyncGenerator<SseMessage, void> {
   for await (const followed of store.follow(options)) {
     const { checkpoint: id } = followed
     if (followed.type === 'checkpoint') yield { id }

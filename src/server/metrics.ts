@@ -1,7 +1,7 @@
 // What is counted of requests, in the text format of Prometheus, version 0.0.4.
 
 /** A request that was answered. Never with content. */
-export interface Served {
+export interface ServedRequest {
   readonly method: string
   /** The route, with its parameters in braces; undefined if there is none. */
   readonly route: string | undefined
@@ -34,7 +34,7 @@ export const metrics = () => {
   let streams = 0
 
   return {
-    count: ({ method, route = 'none', status, ms }: Served): void => {
+    count: ({ method, route = 'none', status, ms }: ServedRequest): void => {
       const its = requests.get(route) ?? new Map<string, number>()
       requests.set(route, its)
       const one = `${method} ${status}`

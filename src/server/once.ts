@@ -1,6 +1,6 @@
 import type { HeaderFields } from './asked.ts'
-import { type CommandBook, commandIdOf, type Named } from './preconditions.ts'
-import type { Answered, Route } from './route.ts'
+import { type CommandBook, commandIdOf, type IdentifiedCommand } from './preconditions.ts'
+import type { RouteResponse, Route } from './route.ts'
 
 interface Called {
   readonly params: unknown
@@ -10,7 +10,10 @@ interface Called {
 }
 
 /** The command of a call that has an id, and is to be carried out. */
-const commandIn = ({ repeats, name }: Route, { params, query, body, headers }: Called): Named | undefined => {
+const commandIn = (
+  { repeats, name }: Route,
+  { params, query, body, headers }: Called,
+): IdentifiedCommand | undefined => {
   if (!repeats) return undefined
   const { id, worker } = params as { readonly id?: string; readonly worker?: string }
   const { dryRun } = query as { readonly dryRun?: boolean }
@@ -26,8 +29,8 @@ export const onceDone = async (
   book: CommandBook,
   route: Route,
   call: Called,
-  work: () => Promise<Answered>,
-): Promise<Answered> => {
+  work: () => Promise<RouteResponse>,
+): Promise<RouteResponse> => {
   const named = commandIn(route, call)
   if (!named) return work()
   const { answer, isRepeat } = await book.once(named, work)

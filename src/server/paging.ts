@@ -8,7 +8,7 @@ interface Wanted {
   readonly direction?: 'forward' | 'backward' | undefined
 }
 /** What the query of another page has in place of this one's. */
-export interface Beside {
+export interface PageQuery {
   readonly from: number
   readonly limit: number
 }
@@ -17,8 +17,8 @@ interface Page {
   /** The lowest and the highest of it; `first` > `last`: it is empty. */
   readonly first: number
   readonly last: number
-  readonly next?: Beside | undefined
-  readonly prev?: Beside | undefined
+  readonly next?: PageQuery | undefined
+  readonly prev?: PageQuery | undefined
 }
 
 /** A page of a list from 0 through `end`. One that is to begin after the end is empty; backward it begins with the end. */

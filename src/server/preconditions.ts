@@ -51,7 +51,7 @@ export const commandIdOf = (commandId: string | undefined, headers: HeaderFields
 const most = 10_000
 
 /** A command under an id. */
-export interface Named {
+export interface IdentifiedCommand {
   /** What it is about: a conversation, a worker. */
   readonly place: string
   readonly commandId: string
@@ -67,7 +67,7 @@ export interface CommandBook {
    * `CommandReused` if the id stands for another command.
    */
   readonly once: <A>(
-    named: Named,
+    named: IdentifiedCommand,
     work: () => Promise<A>,
   ) => Promise<{ readonly answer: A; readonly isRepeat: boolean }>
 }
@@ -81,7 +81,7 @@ export const commandBook = (): CommandBook => {
   const begun = new Map<string, Noted>()
   const done = remembered<Noted>(most)
   return {
-    once: async <A>({ place, commandId, command, isKept }: Named, work: () => Promise<A>) => {
+    once: async <A>({ place, commandId, command, isKept }: IdentifiedCommand, work: () => Promise<A>) => {
       const key = JSON.stringify([place, commandId])
       const digest = digestOf(command)
       const before = begun.get(key) ?? done.get(key)

@@ -7,7 +7,7 @@ import type { SayError } from '../agent/turn/say/say.ts'
 import type { WorkerError } from '../agent/workers/pausing.ts'
 
 /** An error as RFC 9457 has it. The data of a typed error are fields of it. */
-export interface Problem {
+export interface ProblemDetails {
   /** `urn:palimpsest:` and the tag in kebab case: `urn:palimpsest:stale-context`. */
   readonly type: string
   readonly title: string
@@ -136,7 +136,7 @@ interface Failed {
 
 const isTag = (tag: string): tag is Tag => tag in statuses
 
-export const problemOf = (error: Failed): Problem => ({
+export const problemOf = (error: Failed): ProblemDetails => ({
   type: `urn:palimpsest:${kebab(error._tag)}`,
   title: titleOf(error._tag),
   status: isTag(error._tag) ? statuses[error._tag] : 500,

@@ -37,7 +37,7 @@ const encoded: ReadonlySet<unknown> = new Set(['base64', 'redacted_thinking'])
 /** What is in these has a shape of its own: there, names say nothing, and numbers may be anybody's. */
 const free: readonly string[] = ['input', 'input_schema', 'parameters']
 
-export interface Redacted<A> {
+export interface RedactionResult<A> {
   readonly value: A
   /** How many texts, numbers and names of fields were changed. */
   readonly places: number
@@ -65,7 +65,11 @@ export const redactor = (texts: readonly string[]): (<A>(value: A) => A) => {
  *
  * @param alsoFree names of fields whose content has a shape of its own too
  */
-export const redacted = <A>(value: A, pattern: RegExp, alsoFree: readonly string[] = []): Redacted<A> => {
+export const redacted = <A>(
+  value: A,
+  pattern: RegExp,
+  alsoFree: readonly string[] = [],
+): RedactionResult<A> => {
   const every = new RegExp(pattern.source, `${pattern.flags.replace('g', '')}g`)
   const isFreeIn = new Set([...free, ...alsoFree])
   let places = 0

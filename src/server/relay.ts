@@ -4,15 +4,15 @@ import { type EventQueue, eventQueue } from '../agent/turn/stream/event-queue.ts
 // What workers tell of turns while they give them. Nothing of it is kept, and nothing rests on it: what counts is recorded.
 
 /** A reader of what is told of one conversation. */
-export interface Listening extends Pick<EventQueue, 'next'> {
+export interface RelaySubscription extends Pick<EventQueue, 'next'> {
   readonly leave: () => void
 }
 
 /** Passes on to readers what workers tell. */
-export interface Relay {
+export interface EventRelay {
   /** Takes note that a worker tells, and of what it tells. */
   readonly hear: (worker: string, served: readonly ServedEvent[]) => void
-  readonly listen: (conversation: string) => Listening
+  readonly listen: (conversation: string) => RelaySubscription
   /** The workers that tell, as far as they were heard lately. */
   readonly workers: () => ReadonlySet<string>
 }
@@ -32,7 +32,7 @@ export const relayBeat = 10_000
 /** How many workers are known at most: anybody may post under any name. */
 const mostHeard = 10_000
 
-export const newRelay = (now: () => number = () => performance.now()): Relay => {
+export const newRelay = (now: () => number = () => performance.now()): EventRelay => {
   const queues = new Map<string, Set<EventQueue>>()
   /** When each worker was heard last, those heard first before the others. */
   const heard = new Map<string, number>()

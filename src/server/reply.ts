@@ -1,14 +1,14 @@
 import { isTyped } from '../result/typed.ts'
-import { type Asked, isKnown } from './asked.ts'
+import { type RequestHead, isKnown } from './asked.ts'
 import { safeHeaders } from './guard.ts'
 import { problemOf } from './problem.ts'
-import type { Answer } from './route.ts'
+import type { JsonResponse } from './route.ts'
 
 // Answers in JSON, whichever way they are sent.
 
 export const basePath = '/api/v1'
 
-export interface Reply {
+export interface HttpResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   /** null: it has none. */
@@ -23,10 +23,10 @@ export const everyHeader: Readonly<Record<string, string>> = {
 
 /** @param access what the caller may do here */
 export const replyOf = (
-  asked: Asked,
-  { status = 200, headers = {}, body }: Answer,
+  asked: RequestHead,
+  { status = 200, headers = {}, body }: JsonResponse,
   access: string,
-): Reply => {
+): HttpResponse => {
   const all: Record<string, string> = { ...everyHeader, ...headers, 'palimpsest-access': access }
   if (headers['location'] !== undefined) all['location'] = `${basePath}${headers['location']}`
   if (isKnown(asked, headers['etag'])) return { status: 304, headers: all, text: null }
@@ -41,7 +41,7 @@ export const problemReply = (
   error: unknown,
   onFault: ((error: unknown) => void) | undefined,
   more: Readonly<Record<string, string>> = {},
-): Reply => {
+): HttpResponse => {
   const known = isTyped(error) ? error : undefined
   const problem = problemOf(
     known ?? { _tag: 'Internal', message: 'this server has a fault; its log says which' },

@@ -4,25 +4,25 @@ import type { Actor } from '../events/events.ts'
 import type { HeaderFields } from './asked.ts'
 import type { CommandBook } from './preconditions.ts'
 import type { Tag } from './problem.ts'
-import type { Relay } from './relay.ts'
+import type { EventRelay } from './relay.ts'
 
 // An operation of the API as data. The router, the OpenAPI document and the tests read the same.
 
 /** What a token may do. */
 export const scopes = ['read', 'write', 'audit', 'erase'] as const
-export type Scope = (typeof scopes)[number]
+export type AccessScope = (typeof scopes)[number]
 
 /** Who calls. */
 export interface Identity {
   readonly actor: Actor
   /** Who decides or cancels, in the log's words. */
   readonly by: string
-  readonly scopes: readonly Scope[]
+  readonly scopes: readonly AccessScope[]
 }
 
 type Fields = z.ZodObject
 /** What an operation is called with, checked. */
-export interface Call<P extends Fields, Q extends Fields, B extends z.ZodType> {
+export interface RequestContext<P extends Fields, Q extends Fields, B extends z.ZodType> {
   readonly params: z.infer<P>
   readonly query: z.infer<Q>
   readonly body: z.infer<B>
@@ -32,7 +32,7 @@ export interface Call<P extends Fields, Q extends Fields, B extends z.ZodType> {
   readonly book: CommandBook
   /** The folder of the page for exports. Default: the package's own. */
   readonly pageFile: URL | undefined
-  readonly relay: Relay
+  readonly relay: EventRelay
   /** Who works on what now. */
   readonly roster: () => Promise<Roster>
   /** How often a silent stream shows that it lives, in milliseconds. */
@@ -42,7 +42,7 @@ export interface Call<P extends Fields, Q extends Fields, B extends z.ZodType> {
 }
 
 /** What an operation answers. */
-export interface Answer {
+export interface JsonResponse {
   /** Default 200. */
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
@@ -51,7 +51,7 @@ export interface Answer {
 }
 
 /** Content as it is, with an ETag: a part of it can be asked for. */
-export interface Bytes {
+export interface ByteResponse {
   readonly headers: Readonly<Record<string, string>> & { readonly etag: string }
   readonly type: string
   readonly bytes: Uint8Array
@@ -65,9 +65,9 @@ export interface Flow {
 }
 
 /** The texts of an event stream, as they come. */
-export type Streamed = AsyncGenerator<string, void>
+export type SseStream = AsyncGenerator<string, void>
 
-export type Answered = Answer | Bytes | Flow | Streamed
+export type RouteResponse = JsonResponse | ByteResponse | Flow | SseStream
 
 export interface Route<
   P extends Fields = Fields,
@@ -81,7 +81,7 @@ export interface Route<
   readonly name: string
   readonly summary: string
   /** What a token needs. */
-  readonly scope: Scope
+  readonly scope: AccessScope
   readonly params?: P
   readonly query?: Q
   readonly body?: B
@@ -89,14 +89,14 @@ export interface Route<
   readonly answers: Readonly<Record<number, z.ZodType>>
   /** Other types that it may answer with, by what the caller accepts. */
   readonly media?: readonly string[]
-  /** It takes `Range`: its answers are `Bytes`. */
+  /** It takes `Range`: its answers are `ByteResponse`. */
   readonly isRanged?: true
   /** It takes a `commandId` or `Idempotency-Key`: a repeat finds in the log what was done, or the answer is kept by the server. */
   readonly repeats?: 'found' | 'kept'
   /** Typed errors that it may be refused with, besides those of every request. */
   readonly errors?: readonly Tag[]
   // A method, so that routes of all types are in one list.
-  handle(call: Call<P, Q, B>): Promise<Answered>
+  handle(call: RequestContext<P, Q, B>): Promise<RouteResponse>
 }
 
 /** A route that clients know by its method and path, and what it takes by its schemas. */

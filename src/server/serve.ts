@@ -7,9 +7,9 @@ import { toError } from '../result/typed.ts'
 import { watchConnections } from './connections.ts'
 import { loopback } from './guard.ts'
 import { listener } from './listener.ts'
-import type { Served } from './metrics.ts'
+import type { ServedRequest } from './metrics.ts'
 import { pageIn } from './page.ts'
-import type { Relay } from './relay.ts'
+import type { EventRelay } from './relay.ts'
 import { heartbeat } from './sse.ts'
 import { tokensIn } from './tokens.ts'
 
@@ -29,7 +29,7 @@ export interface ServeOptions {
   /** The folder of the page for exports. Default: the package's own. */
   readonly pageFile?: URL | undefined
   /** What workers of this process tell of their turns. Default: what others post. */
-  readonly relay?: Relay | undefined
+  readonly relay?: EventRelay | undefined
   /** Where the access log goes: a line of JSON for each request. Default: nowhere. */
   readonly log?: NodeJS.WritableStream | undefined
   /** How long nothing may move on a connection that waits for its other end, in milliseconds. Default: a minute. */
@@ -37,7 +37,7 @@ export interface ServeOptions {
 }
 
 /** A server that listens. */
-export interface Listening {
+export interface ServerHandle {
   readonly url: string
   /** Answers what has begun, ends event streams, and takes no more. */
   readonly close: () => Promise<void>
@@ -58,7 +58,7 @@ const patience = 120_000
 const sweepEvery = 20
 
 /** Serves a store over HTTP. Rejects with a `ServeError` or a `TokenFileError`. */
-export const serve = async (options: ServeOptions): Promise<Listening> => {
+export const serve = async (options: ServeOptions): Promise<ServerHandle> => {
   const { store, port = 4141, host = '127.0.0.1', names = [], isReadOnly, tokenFile, relay, log } = options
   const { stall = 60_000 } = options
   // While many requests wait for the disk, V8 takes what they are made of for what stays. It makes the next ones among what is old, where each
@@ -81,7 +81,7 @@ export const serve = async (options: ServeOptions): Promise<Listening> => {
     ...(tokenFile !== undefined && { authenticate: tokensIn(tokenFile) }),
     relay,
     // Workers that relay post several times a second.
-    onRequest: (request: Served) => request.route?.endsWith('/relay') || logger?.info(request),
+    onRequest: (request: ServedRequest) => request.route?.endsWith('/relay') || logger?.info(request),
     onFault: (error: unknown) => logger?.error(error),
     ending: ending.signal,
     heartbeat: Math.min(heartbeat, stall / 4),

@@ -1,7 +1,7 @@
 import type { Store } from '../index.ts'
-import type { Served } from './metrics.ts'
+import type { ServedRequest } from './metrics.ts'
 import type { PageFiles } from './page.ts'
-import type { Relay } from './relay.ts'
+import type { EventRelay } from './relay.ts'
 import type { Authenticate } from './tokens.ts'
 
 /** What a server serves, and to whom. */
@@ -20,11 +20,11 @@ export interface ServerSettings {
   /** The largest body of a request, in bytes. Default 64 MiB. */
   readonly maxBody?: number | undefined
   /** Told of each request when its answer begins. */
-  readonly onRequest?: ((request: Served) => void) | undefined
+  readonly onRequest?: ((request: ServedRequest) => void) | undefined
   /** Told of faults of this server, which callers are not told of. */
   readonly onFault?: ((error: unknown) => void) | undefined
   /** What workers tell of their turns. Default: what they post. */
-  readonly relay?: Relay | undefined
+  readonly relay?: EventRelay | undefined
   /** How often a silent stream shows that it lives, in milliseconds. Default 15,000. */
   readonly heartbeat?: number | undefined
   /** Aborts when the server ends: streams end then. */

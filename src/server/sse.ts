@@ -4,7 +4,7 @@ import type { HeaderFields } from './asked.ts'
 import { problemOf, refused } from './problem.ts'
 
 /** A message of an event stream (HTML living standard, section 9.2). */
-export interface Told {
+export interface SseMessage {
   /** Where to continue after it. */
   readonly id?: string
   readonly event?: string
@@ -28,7 +28,7 @@ export const checkAccepts = (headers: HeaderFields): void => {
 export const heartbeat = 15_000
 const retry = 'retry: 2000\n\n'
 
-const textOf = ({ id, event, data }: Told): string =>
+const textOf = ({ id, event, data }: SseMessage): string =>
   [
     ...(event === undefined ? [] : [`event: ${event}`]),
     ...(id === undefined ? [] : [`id: ${id}`]),
@@ -41,7 +41,7 @@ const textOf = ({ id, event, data }: Told): string =>
  * here. An error is the last message, `problem`.
  */
 export async function* eventStream(
-  told: AsyncIterable<Told>,
+  told: AsyncIterable<SseMessage>,
   signal: AbortSignal,
   every = heartbeat,
 ): AsyncGenerator<string, void> {

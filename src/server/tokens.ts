@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { check } from '../events/check.ts'
 import { fileUnreadable } from '../transfer/formats/errors.ts'
 import { toError } from '../result/typed.ts'
-import { type Identity, type Scope, scopes } from './route.ts'
+import { type Identity, type AccessScope, scopes } from './route.ts'
 
 // Who may call: a file of tokens, of which only hashes are kept.
 
@@ -69,7 +69,7 @@ const write = (file: string, tokens: readonly Entry[]): void => {
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
 
 /** Adds a token to a file, which is created if it is missing. @returns the token, which is kept nowhere */
-export const createToken = (file: string, name: string, given: readonly Scope[]): string => {
+export const createToken = (file: string, name: string, given: readonly AccessScope[]): string => {
   const tokens = existing(file)
   if (tokens.some((entry) => entry.name === name))
     throw problem(file, `has a token named ${name}: revoke it first`)

@@ -1,4 +1,4 @@
-import type { Awaited, Origin } from '../index.ts'
+import type { AwaitedCall, Origin } from '../index.ts'
 
 // What the stream of a turn says besides events of the turn and of the conversation.
 
@@ -32,7 +32,7 @@ export interface ReleasedMessage {
 }
 
 /** How a turn ended, tagged on `outcome`: the last message. */
-export type Outcome =
+export type OutcomeMessage =
   | {
       readonly outcome: 'done'
       /** Of the reply; undefined if there was nothing to answer. */
@@ -40,7 +40,7 @@ export type Outcome =
       readonly stopReason?: Origin['stopReason']
       readonly usage?: Origin['usage']
     }
-  | { readonly outcome: 'waiting'; readonly calls: readonly Awaited[] }
+  | { readonly outcome: 'waiting'; readonly calls: readonly AwaitedCall[] }
   | {
       readonly outcome: 'parked'
       readonly attempts: number

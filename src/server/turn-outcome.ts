@@ -1,14 +1,17 @@
 import type { Conversation, ConversationEvent, RecordedTurnFact, Roster } from '../index.ts'
-import type { Outcome } from './turn-messages.ts'
+import type { OutcomeMessage } from './turn-messages.ts'
 
 /** The model has finished, or there was nothing to answer. */
-export const doneWith = (reply: ConversationEvent<'MessageAppended'> | undefined): Outcome => {
+export const doneWith = (reply: ConversationEvent<'MessageAppended'> | undefined): OutcomeMessage => {
   const { stopReason, usage } = reply?.data.origin ?? {}
   return { outcome: 'done', position: reply?.position, stopReason, usage }
 }
 
 /** What was asked is no longer in the conversation. */
-export const rewoundBy = ({ position, data: { to, reason } }: ConversationEvent<'Rewound'>): Outcome => ({
+export const rewoundBy = ({
+  position,
+  data: { to, reason },
+}: ConversationEvent<'Rewound'>): OutcomeMessage => ({
   outcome: 'rewound',
   position,
   to,
@@ -63,7 +66,7 @@ export const outcomeOf = async (
   chat: Conversation,
   roster: () => Promise<Roster>,
   { through, since, reply }: SoFar,
-): Promise<Outcome | undefined> => {
+): Promise<OutcomeMessage | undefined> => {
   const step = (await roster()).steps.find(({ conversation }) => conversation === chat.id)
   const { state, attempt: attempts = 0, errors = [] } = step ?? {}
   if (state === 'open' || state === 'claimed' || through < (await chat.position())) return undefined

@@ -1,6 +1,6 @@
 import type { ConversationEvent } from '../index.ts'
 import { isFinal } from '../agent/workers/seen.ts'
-import type { Outcome } from './turn-messages.ts'
+import type { OutcomeMessage } from './turn-messages.ts'
 import { doneWith, rewoundBy } from './turn-outcome.ts'
 
 /** What is asked of workers: a place in a conversation, and the message there, if it is a message. */
@@ -16,7 +16,7 @@ export interface TurnPath {
   /** The newest reply that is still in the conversation. */
   readonly reply: () => ConversationEvent<'MessageAppended'> | undefined
   /** How it ended, if the events say so: the model has finished, or the conversation was rewound to before what was asked. */
-  readonly outcome: (position: () => Promise<number>) => Promise<Outcome | undefined>
+  readonly outcome: (position: () => Promise<number>) => Promise<OutcomeMessage | undefined>
 }
 
 /** What the path of a conversation was right after an event. */

@@ -1,23 +1,23 @@
 import { setImmediate as breath } from 'node:timers/promises'
 import type { Conversation, ConversationEvent, RecordedTurnFact, Roster } from '../index.ts'
 import { bell, nextOf, pump } from './pump.ts'
-import type { Relay } from './relay.ts'
+import type { EventRelay } from './relay.ts'
 import { livingIn } from './roster.ts'
-import type { Told } from './sse.ts'
+import type { SseMessage } from './sse.ts'
 import type { AskedMessage, ClaimedMessage, ReleasedMessage } from './turn-messages.ts'
 import { factsSince, mayEnd, outcomeOf } from './turn-outcome.ts'
 import { type AskedAt, turnPath } from './turn-path.ts'
 import { tokenOrder } from './turn-tokens.ts'
 
 /** An answer that workers were asked for. */
-export interface Asked extends AskedAt {
+export interface TurnRequest extends AskedAt {
   readonly chat: Conversation
   /** The command that asked for it. */
   readonly commandId: string
 }
 
-export interface Around {
-  readonly relay: Relay
+export interface TurnStreamContext {
+  readonly relay: EventRelay
   readonly roster: () => Promise<Roster>
   /** Events through this position were told before. */
   readonly seen: number
@@ -36,7 +36,7 @@ const details = {
 }
 
 /** The first message: who is there to answer, and what will come of it. */
-const began = ({ chat, commandId, position }: Asked, roster: Roster, relay: Relay): Told => {
+const began = ({ chat, commandId, position }: TurnRequest, roster: Roster, relay: EventRelay): SseMessage => {
   const telling = relay.workers()
   const workers = new Set([...livingIn(roster), ...telling]).size
   const streams = telling.size > 0 ? 'tokens' : 'events'
@@ -46,7 +46,10 @@ const began = ({ chat, commandId, position }: Asked, roster: Roster, relay: Rela
 }
 
 /** What is told of a fact: of most, nothing. */
-function* factTold({ type, data }: RecordedTurnFact, tells: (worker: string) => boolean): Generator<Told> {
+function* factTold(
+  { type, data }: RecordedTurnFact,
+  tells: (worker: string) => boolean,
+): Generator<SseMessage> {
   if (type === 'TurnClaimed') {
     const { worker, attempt } = data
     const claimed: ClaimedMessage = { worker, attempt, streams: tells(worker) ? 'tokens' : 'events' }
@@ -63,9 +66,9 @@ function* factTold({ type, data }: RecordedTurnFact, tells: (worker: string) => 
  * conversation's events, with their positions as ids; at last `outcome`. Leaving it cancels nothing.
  */
 export async function* turnTold(
-  asked: Asked,
-  { relay, roster, seen, signal }: Around,
-): AsyncGenerator<Told, void> {
+  asked: TurnRequest,
+  { relay, roster, seen, signal }: TurnStreamContext,
+): AsyncGenerator<SseMessage, void> {
   const { chat, commandId, position, message } = asked
   const { ring, heard } = bell()
   const over = new AbortController()

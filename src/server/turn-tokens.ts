@@ -1,5 +1,5 @@
 import type { ConversationEvent } from '../index.ts'
-import type { Happening } from '../agent/turn/stream/turn-event.ts'
+import type { InterimEvent } from '../agent/turn/stream/turn-event.ts'
 
 /** How long a recorded reply waits for what its worker still tells of it, in milliseconds. */
 const patience = 200
@@ -7,7 +7,7 @@ const patience = 200
 /** Brings what a worker tells and what is recorded into one order: of each reply, what is told of it comes before it or not at all. */
 export interface TokenOrder {
   /** Whether to pass on what a worker tells. */
-  readonly passes: (told: Happening) => boolean
+  readonly passes: (told: InterimEvent) => boolean
   /** How many milliseconds a recorded event has to wait for what is still told of it. */
   readonly wait: (event: ConversationEvent) => number
   /** Who gives the turn from now on. */

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { StoredEvent } from '../events/codec.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
-import type { Append } from './port.ts'
+import type { AppendRequest } from './port.ts'
 
 /**
  * A copy of an append: what the caller does with its objects afterwards changes nothing. Errors: `InvalidInput` for what a store could
@@ -14,7 +14,7 @@ export const checkedAppend = ({
   findable = false,
   isNew = false,
   isUnasked = false,
-}: Append): E.Either<InvalidInput, Append> => {
+}: AppendRequest): E.Either<InvalidInput, AppendRequest> => {
   if (!isText(stream) || stream === '') return E.left(invalidInput('stream', 'names the stream'))
   if (!Number.isSafeInteger(expected) || expected < -1)
     return E.left(invalidInput('expected', "is the stream's last revision, -1 for a new one"))

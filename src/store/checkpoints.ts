@@ -2,7 +2,7 @@ import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import type { Checkpoint } from './port.ts'
 
 /** A place in the order of a store that numbers its events. */
-export interface Numbered {
+export interface NumberedCheckpoint {
   readonly position: number
   /** Tells the event at that position from those of other stores; undefined in checkpoints of version 0.1. */
   readonly mark: string | undefined
@@ -12,7 +12,7 @@ export interface Numbered {
 export const checkpointAt = (position: number, mark: string): Checkpoint => `${position}-${mark}`
 
 /** Reads a checkpoint; undefined if it is malformed. */
-export const numbered = (checkpoint: unknown): Numbered | undefined => {
+export const numbered = (checkpoint: unknown): NumberedCheckpoint | undefined => {
   if (typeof checkpoint !== 'string') return undefined
   const [, digits, mark] = /^(\d{1,16})(?:-(.+))?$/s.exec(checkpoint) ?? []
   const position = Number(digits)

@@ -1,5 +1,5 @@
 import type { DecodeFailed } from '../events/errors.ts'
-import type { Range, RecordedEvent } from './port.ts'
+import type { StreamRange, RecordedEvent } from './port.ts'
 
 /** A stream has every revision from 0 on: an event that the store does not return although it has later ones is lost. */
 export const eventMissing = (stream: string, revision: number, found?: number): DecodeFailed => ({
@@ -14,7 +14,7 @@ export const eventMissing = (stream: string, revision: number, found?: number): 
  * anywhere at or before `from`.
  */
 export const gapIn = (
-  { stream, from, direction, limit }: Range,
+  { stream, from, direction, limit }: StreamRange,
   events: readonly RecordedEvent[],
 ): DecodeFailed | undefined => {
   const isForwards = direction === 'forwards'

@@ -1,5 +1,5 @@
 /** The result of one check of a store. */
-export interface Finding {
+export interface DiagnosisFinding {
   /** What was checked: `connection`, `append limit`, … */
   readonly check: string
   /** `problem`: something does not work, or loses data; `warning`: it works, and somebody should know. */
@@ -8,7 +8,11 @@ export interface Finding {
   readonly message: string
 }
 
-export const finding = (check: string, status: Finding['status'], message: string): Finding => ({
+export const finding = (
+  check: string,
+  status: DiagnosisFinding['status'],
+  message: string,
+): DiagnosisFinding => ({
   check,
   status,
   message,

@@ -1,5 +1,10 @@
 import type { DecodeFailed, EventTooLarge, InvalidInput } from '../events/errors.ts'
-import type { ConversationNotFound, OutOfRange, Rejection, Rejections } from '../commands/rejections.ts'
+import type {
+  ConversationNotFound,
+  OutOfRange,
+  CommandRejection,
+  CommandRejections,
+} from '../commands/rejections.ts'
 
 /** Why a store could not do what it was asked. `cause` is the driver's own error, where there is one. */
 export type StoreError =
@@ -34,9 +39,9 @@ export const isLoss = (error: StoreError): boolean => isOfEvent(error) || error.
 /** Why something could not be read. */
 export type ReadError = StoreError | InvalidInput | ConversationNotFound | OutOfRange
 /** Why something was not written. No part of it was. */
-export type WriteError = StoreError | Rejection
+export type WriteError = StoreError | CommandRejection
 /** Why a command of a type was not carried out. */
-type ErrorOfCommand<T extends keyof Rejections> = StoreError | Rejections[T]
+type ErrorOfCommand<T extends keyof CommandRejections> = StoreError | CommandRejections[T]
 export type AppendError = ErrorOfCommand<'append'>
 export type ConfigureError = ErrorOfCommand<'configure'>
 /** Why nothing was condensed or truncated. */

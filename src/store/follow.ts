@@ -6,12 +6,12 @@ import type { StoreError } from './errors.ts'
 import {
   type AllRange,
   type Checkpoint,
-  type Followed,
+  type FollowItem,
   type FollowOptions,
   type RecordedEvent,
   streamPage,
 } from './port.ts'
-import type { Listener, Source, Tail } from './tail.ts'
+import type { TailListener, TailSource, Tail } from './tail.ts'
 
 /** The most events that wait for a follower; a slower one reads them from the store again. */
 const mostWaiting = 1_000
@@ -21,10 +21,10 @@ const mostWaiting = 1_000
  * on it gets events from the tail, which reads once for all. Ends when the store is closed.
  */
 export async function* followTail(
-  source: Source,
+  source: TailSource,
   tail: Tail,
   { prefixes = [''], after, signal }: FollowOptions,
-): AsyncGenerator<Followed, void> {
+): AsyncGenerator<FollowItem, void> {
   const inbox = inboxOf(prefixes)
   signal?.addEventListener('abort', inbox.wake)
   let leave: (() => void) | undefined
@@ -69,9 +69,9 @@ const ended = (error: StoreError | InvalidInput | undefined): void => {
 
 /** What the tail has passed to a follower, until that takes it. */
 interface Inbox {
-  readonly listener: Listener
+  readonly listener: TailListener
   /** The next item after a place, if there is one. */
-  readonly take: (at: Checkpoint | undefined) => Followed | undefined
+  readonly take: (at: Checkpoint | undefined) => FollowItem | undefined
   /** Whether events were dropped: then they are read from the store, after the last one taken. */
   readonly isFull: () => boolean
   readonly isOver: () => boolean

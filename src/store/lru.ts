@@ -1,12 +1,12 @@
 /** Remembers the values that were used last, each under a name. To get a value is to use it. */
-export interface Remembered<T> {
+export interface LruCache<T> {
   readonly get: (name: string) => T | undefined
   readonly set: (name: string, value: T) => void
   readonly forget: (name: string) => void
 }
 
 /** @param most of so many names; the one whose last use is longest ago goes first */
-export const remembered = <T>(most: number): Remembered<T> => {
+export const remembered = <T>(most: number): LruCache<T> => {
   /** By their last use: a map keeps the order in which its names came. */
   const values = new Map<string, T>()
   let newest: string | undefined

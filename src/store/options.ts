@@ -14,7 +14,7 @@ const kind = (is: Kind['is'], needed: string): Kind => ({ is, needed })
 const isText = (value: unknown): boolean => typeof value === 'string'
 
 /** The kind of each option. */
-export type Fields<O> = { readonly [K in keyof O]-?: Kind }
+export type OptionKinds<O> = { readonly [K in keyof O]-?: Kind }
 
 /** The kinds of options. */
 export const kinds = {
@@ -65,7 +65,7 @@ export const unknownOption = (options: object, known: readonly string[]): Invali
  */
 export const checkedOptions = <O extends object>(
   options: O | undefined,
-  fields: Fields<O>,
+  fields: OptionKinds<O>,
 ): E.Either<InvalidInput, Partial<O>> => {
   if (options === undefined) return E.right({})
   if (typeof options !== 'object' || options === null || Array.isArray(options))

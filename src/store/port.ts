@@ -7,7 +7,7 @@ import type { FileExists, StoreError } from './errors.ts'
 export type Checkpoint = string
 
 /** An event's share in a write of several appends, which counts only once it is complete (ADR 13). */
-export interface Part {
+export interface WritePart {
   /** Revision of the write's first event in this stream. */
   readonly from: number
   /** Only in the write's last event in this stream. `true`: it is complete; a name: it is complete once that stream names this one. */
@@ -20,11 +20,11 @@ export interface RecordedEvent extends StoredEvent {
   /** 0-based index in the stream. */
   readonly revision: number
   readonly checkpoint: Checkpoint
-  readonly part?: Part
+  readonly part?: WritePart
 }
 
 /** Events to append to one stream. */
-export interface Append {
+export interface AppendRequest {
   readonly stream: string
   /** One or more; all are written or none. */
   readonly events: readonly StoredEvent[]
@@ -37,7 +37,7 @@ export interface Append {
   /** The writer does not care whether the events were there already: the store may answer `taken`. Default false. */
   readonly isUnasked?: boolean
   /** The events belong to a write of several appends. Adapters ignore this: `withWholeWrites` keeps it in the metadata. */
-  readonly part?: Part
+  readonly part?: WritePart
 }
 
 /**
@@ -45,13 +45,13 @@ export interface Append {
  * read them before you append to them. If two send the same texts at once, one has written them. `taken`: one of the two; only if the
  * append is `isUnasked`.
  */
-export type Appended = 'written' | 'repeated' | 'taken'
+export type AppendOutcome = 'written' | 'repeated' | 'taken'
 
 /**
  * Events of one stream to read: at most `limit`, starting with revision `from`, in the direction given; fewer, but at least one, if
  * their data are more than `largePage`. A backward read from beyond the end starts with the last event.
  */
-export interface Range {
+export interface StreamRange {
   readonly stream: string
   readonly from: number
   readonly direction: 'forwards' | 'backwards'
@@ -78,7 +78,7 @@ export interface KeptEnd {
 }
 
 /** The outcome of `find`. */
-export interface Found {
+export interface FindResult {
   /** The event's revision; undefined if the stream has no event of that id. */
   readonly revision: number | undefined
   /** The last revision that was searched, -1 if there was none: the event may be among later ones. */
@@ -98,7 +98,7 @@ export interface AllPage {
 }
 
 /** What was written since a checkpoint. */
-export interface Changed {
+export interface StreamChanges {
   /** As of now. Undefined in a store without events, and in one that does not know. */
   readonly checkpoint: Checkpoint | undefined
   /** The streams; undefined if it may be any: there is no checkpoint, or too much was written since. */
@@ -125,12 +125,12 @@ export interface FollowOptions extends Omit<AllRange, 'limit'> {
 }
 
 /** What a follower gets: an event, or how far the store was searched without finding one. */
-export type Followed =
+export type FollowItem =
   | { readonly type: 'event'; readonly event: RecordedEvent; readonly checkpoint: Checkpoint }
   | { readonly type: 'checkpoint'; readonly checkpoint: Checkpoint }
 
 /** Content stored outside the events that refer to it: bytes under their SHA-256 (hex), each kept once. */
-export interface Blobs {
+export interface BlobStore {
   /**
    * Keeps the chunks, in order, under the hash of them all; if they are there already, only updates their time. All are kept or
    * none. A chunk is at most `blobChunk` bytes, and belongs to the store from then on. The chunks may be iterated more than once.
@@ -203,10 +203,12 @@ export interface EventStore {
   /** URL without credentials, for messages. */
   readonly url: string
   /** `EventTooLarge` comes from a store that keeps large content outside its events (see `blobs`). */
-  readonly append: (append: Append) => TaskEither<StoreError | EventTooLarge | InvalidInput, Appended>
-  readonly read: (range: Range) => TaskEither<StoreError, readonly RecordedEvent[]>
+  readonly append: (
+    append: AppendRequest,
+  ) => TaskEither<StoreError | EventTooLarge | InvalidInput, AppendOutcome>
+  readonly read: (range: StreamRange) => TaskEither<StoreError, readonly RecordedEvent[]>
   /** Looks for an event that was appended as `findable`, by its id. A store may search only the newest events. */
-  readonly find: (stream: string, eventId: string) => TaskEither<StoreError, Found>
+  readonly find: (stream: string, eventId: string) => TaskEither<StoreError, FindResult>
   /**
    * How many events of this type the stream has, through that revision; undefined in a store that would have to read them all.
    */
@@ -239,11 +241,11 @@ export interface EventStore {
    */
   readonly neverBegun?: (streams: readonly string[]) => TaskEither<StoreError, ReadonlySet<string>>
   /** Which streams whose names begin with a prefix were written since a checkpoint of `changed`. */
-  readonly changed: (prefix: string, since: Checkpoint | undefined) => TaskEither<StoreError, Changed>
+  readonly changed: (prefix: string, since: Checkpoint | undefined) => TaskEither<StoreError, StreamChanges>
   readonly readAll: (range: AllRange) => TaskEither<StoreError | InvalidInput, AllPage>
   /** Existing events, then new ones as they are written. Iteration throws a `StoreError` or `InvalidInput`. */
-  readonly follow: (options: FollowOptions) => AsyncIterable<Followed>
-  readonly blobs: Blobs
+  readonly follow: (options: FollowOptions) => AsyncIterable<FollowItem>
+  readonly blobs: BlobStore
   /**
    * Checks the database itself, apart from its events: `StoreCorrupt` says what is damaged. For stores that can.
    */

@@ -1,5 +1,5 @@
 import { secretsIn } from '../events/secrets.ts'
-import { type Finding, finding } from './diagnosis.ts'
+import { type DiagnosisFinding, finding } from './diagnosis.ts'
 
 /** Whether a stored `Configured` contains a secret: earlier versions recorded parameters as they were. */
 export const holdsSecret = (data: string): boolean => {
@@ -17,7 +17,7 @@ export const holdsSecret = (data: string): boolean => {
  * @param conversations those that contain one
  * @param bound what was searched, if not everything, in brackets
  */
-export const secretsFinding = (conversations: ReadonlySet<string>, bound = ''): Finding =>
+export const secretsFinding = (conversations: ReadonlySet<string>, bound = ''): DiagnosisFinding =>
   conversations.size === 0
     ? finding('secrets', 'ok', `no recorded parameter is known to contain one${bound}`)
     : finding(

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
-import type { Finding } from './diagnosis.ts'
+import type { DiagnosisFinding } from './diagnosis.ts'
 import type { StoreError } from './errors.ts'
 import type { EventStore } from './port.ts'
 
@@ -15,7 +15,7 @@ export type OpenEventStore = (
 export interface Scheme {
   readonly open: OpenEventStore
   /** Looks for problems, and changes nothing. Without it, `palimpsest doctor` opens the store and calls its `integrity`. */
-  readonly diagnose?: (url: string) => TaskEither<InvalidInput, readonly Finding[]>
+  readonly diagnose?: (url: string) => TaskEither<InvalidInput, readonly DiagnosisFinding[]>
 }
 
 /** The scheme is registered already, by other functions. */

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { endsStream } from './pages.ts'
-import { type EventStore, type Range, type RecordedEvent, streamPage } from './port.ts'
+import { type EventStore, type StreamRange, type RecordedEvent, streamPage } from './port.ts'
 
 /** Those of these streams that certainly were never begun; none where the store does not tell, or cannot: then they are to be read. */
 export const neverBegun = async (
@@ -54,7 +54,7 @@ export const shortStreams = (store: EventStore, { own, optional }: Streams): Eve
 /** The events in a range, as far as they are in the first page; undefined if none is, and some may be after it. */
 const partOf = (
   beginning: Beginning | undefined,
-  { from, direction, limit }: Range,
+  { from, direction, limit }: StreamRange,
 ): readonly RecordedEvent[] | undefined => {
   if (!beginning) return undefined
   const { events, isWhole } = beginning

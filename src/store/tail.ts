@@ -12,7 +12,7 @@ export interface TailPage extends AllPage {
 }
 
 /** A store that numbers its events and has no subscriptions. */
-export interface Source {
+export interface TailSource {
   readonly page: (range: AllRange) => Promise<E.Either<StoreError | InvalidInput, TailPage>>
   /** Beats when this process has written to the store, or closed it. */
   readonly pulse: Pulse
@@ -24,7 +24,7 @@ export interface Source {
 }
 
 /** A recipient of new events. */
-export interface Listener {
+export interface TailListener {
   readonly prefixes: readonly string[]
   readonly event: (event: RecordedEvent) => void
   /** The store has been searched up to there; called every now and then. */
@@ -40,7 +40,7 @@ export interface Tail {
    *
    * @returns ends it
    */
-  readonly join: (listener: Listener, from: Checkpoint | undefined) => (() => void) | undefined
+  readonly join: (listener: TailListener, from: Checkpoint | undefined) => (() => void) | undefined
   /** Passes on events that were just written, in order. False if the tail is not at that place: then let it read. */
   readonly offer: (written: () => readonly RecordedEvent[]) => boolean
 }
@@ -52,8 +52,8 @@ const tellInterval = 100
 interface Run {
   at: Checkpoint | undefined
   /** The last position that each listener has received. */
-  readonly had: Map<Listener, number>
-  readonly byPrefix: Map<string, Set<Listener>>
+  readonly had: Map<TailListener, number>
+  readonly byPrefix: Map<string, Set<TailListener>>
   /** The common beginning of all prefixes that were ever asked for. */
   common: string
   readonly lengths: Set<number>
@@ -63,7 +63,7 @@ interface Run {
 const positionOf = (checkpoint: Checkpoint | undefined): number => numbered(checkpoint)?.position ?? -1
 
 /** The end of a store, read once for all who follow it. */
-export const tailOf = (source: Source): Tail => {
+export const tailOf = (source: TailSource): Tail => {
   let current: Run | undefined
 
   const end = (run: Run, error?: StoreError | InvalidInput): void => {
@@ -95,7 +95,7 @@ export const tailOf = (source: Source): Tail => {
     }
   }
 
-  const leave = (run: Run, listener: Listener): void => {
+  const leave = (run: Run, listener: TailListener): void => {
     run.had.delete(listener)
     for (const prefix of listener.prefixes) run.byPrefix.get(prefix)?.delete(listener)
     if (run.had.size > 0) return

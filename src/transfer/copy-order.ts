@@ -14,7 +14,7 @@ import { readStreamEnd } from '../store/whole/whole-writes.ts'
 // what is older means nothing to them any more.
 
 /** A stream, through this revision. */
-export interface Stretch {
+export interface CopySegment {
   readonly stream: string
   readonly last: number
 }
@@ -29,7 +29,7 @@ interface Own {
 
 interface Found {
   /** What to copy, in this order. A later stretch of a stream continues an earlier one. */
-  readonly stretches: readonly Stretch[]
+  readonly stretches: readonly CopySegment[]
   /** Who gives the conversation a turn, as the log says. */
   readonly holder?: string | undefined
   /** The highest position of the conversation that is known beside it. */
@@ -45,7 +45,7 @@ interface Fact {
 
 async function* newestFirst(
   store: EventStore,
-  { stream, last }: Stretch,
+  { stream, last }: CopySegment,
 ): AsyncGenerator<E.Either<StoreError, RecordedEvent>, void> {
   for (let from = last; from >= 0;) {
     const page = await store.read({ stream, from, direction: 'backwards', limit: streamPage })()
@@ -68,7 +68,7 @@ const isBefore = ({ metadata, data }: Fact, point: ConversationEvent): boolean =
 /** Reads a stream beside a conversation back from its end. */
 const reader = <A extends Fact>(
   store: EventStore,
-  whole: Stretch,
+  whole: CopySegment,
   decodeFact: (event: RecordedEvent) => E.Either<unknown, A>,
   seen: (fact: A) => void = () => {},
 ) => {
@@ -99,7 +99,7 @@ const isAboutClaims = ({ type }: RecordedTurnFact): boolean =>
 
 /** What there is of a conversation, and the order in which to copy it. */
 export async function* orderOf(store: EventStore, { id, offset, last }: Own): Steps<StoreError, Found> {
-  const endOf = async function* (stream: string): Steps<StoreError, Stretch> {
+  const endOf = async function* (stream: string): Steps<StoreError, CopySegment> {
     return { stream, last: (yield* readStreamEnd(store, stream)).last?.revision ?? -1 }
   }
   const own = { stream: streamOf(id), last }
@@ -124,7 +124,7 @@ export async function* orderOf(store: EventStore, { id, offset, last }: Own): St
   )
   const notes = yield* endOf(notesStreamOf(id))
   // Newest first. Readers take it that notes begin after their conversation.
-  const stretches: Stretch[] = [inbox.whole, turns.whole, notes, own]
+  const stretches: CopySegment[] = [inbox.whole, turns.whole, notes, own]
   let final: ConversationEvent | undefined
   let rest = Math.max(turns.whole.last, inbox.whole.last)
   for await (const read of newestFirst(store, rest < 0 ? { ...own, last: -1 } : own)) {
@@ -154,9 +154,9 @@ export async function* orderOf(store: EventStore, { id, offset, last }: Own): St
 }
 
 /** In the order in which they are copied, without those that add nothing to what comes before them. */
-const needed = (stretches: readonly Stretch[]): readonly Stretch[] => {
+const needed = (stretches: readonly CopySegment[]): readonly CopySegment[] => {
   const reached = new Map<string, number>()
-  const all: Stretch[] = []
+  const all: CopySegment[] = []
   for (const stretch of stretches) {
     if (stretch.last <= (reached.get(stretch.stream) ?? -1)) continue
     reached.set(stretch.stream, stretch.last)

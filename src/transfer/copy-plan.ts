@@ -7,20 +7,20 @@ import { importUnfinished } from '../store/errors.ts'
 import { namePages } from '../store/pages.ts'
 import { type EventStore, maxPage } from '../store/port.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
-import { orderOf, type Stretch } from './copy-order.ts'
+import { orderOf, type CopySegment } from './copy-order.ts'
 import type { CopyError } from './copy-stream.ts'
 
 /** A conversation as it was when the copy began. */
-export interface Planned {
+export interface PlannedCopy {
   /** The conversation that it was forked from. */
   readonly parent: string | undefined
   /** Its own stream, its notes, what waits to be moved into it, and what its turns did: in the order in which to copy them. */
-  readonly stretches: readonly Stretch[]
+  readonly stretches: readonly CopySegment[]
   /** Who gives it a turn, as the log says. */
   readonly holder?: string | undefined
 }
 
-export type Plan = ReadonlyMap<string, E.Either<CopyError, Planned>>
+export type CopyPlan = ReadonlyMap<string, E.Either<CopyError, PlannedCopy>>
 
 /** Errors that every further conversation would meet too, maybe after a long wait. */
 export const isOfStore = ({ _tag }: CopyError): boolean =>
@@ -44,13 +44,13 @@ export async function* planOf(
   store: EventStore,
   ids: readonly string[],
   areNamed: boolean,
-): Steps<CopyError, Plan> {
-  const plan = new Map<string, E.Either<CopyError, Planned>>()
+): Steps<CopyError, CopyPlan> {
+  const plan = new Map<string, E.Either<CopyError, PlannedCopy>>()
   for (const id of ids) {
-    const lineage = new Map<string, E.Either<CopyError, Planned>>()
+    const lineage = new Map<string, E.Either<CopyError, PlannedCopy>>()
     let next: string | undefined = id
     while (next !== undefined && !plan.has(next) && !lineage.has(next)) {
-      const planned: E.Either<CopyError, Planned> = await run(look(store, next))
+      const planned: E.Either<CopyError, PlannedCopy> = await run(look(store, next))
       if (E.isLeft(planned) && isOfStore(planned.left)) return yield planned.left
       if (E.isLeft(planned) && !areNamed && isNotThere(planned.left, next)) break
       lineage.set(next, planned)
@@ -68,7 +68,7 @@ const isNotThere = (error: CopyError, id: string): boolean =>
 /** How often the end of a conversation is read again while its turns go ahead of it. */
 const maxLooks = 10
 
-async function* look(store: EventStore, id: string): Steps<CopyError, Planned> {
+async function* look(store: EventStore, id: string): Steps<CopyError, PlannedCopy> {
   const stream = streamOf(id)
   const [first] = yield* ok(store.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
   if (!first) return yield conversationNotFound(id)

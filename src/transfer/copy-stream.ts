@@ -7,7 +7,7 @@ import { batchesOf } from './batches.ts'
 import { breath } from '../store/breath.ts'
 import { historyLost, importUnfinished, type ReadError } from '../store/errors.ts'
 import type { EventStore } from '../store/port.ts'
-import type { Discrepancy } from '../conversation/verify.ts'
+import type { LogDiscrepancy } from '../conversation/verify.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
 
 /** Why a conversation was not copied, or not completely. What was copied stays, and the next copy continues after it. */
@@ -25,7 +25,7 @@ export interface CopyNotVerified {
   readonly _tag: 'CopyNotVerified'
   readonly message: string
   readonly conversation: string
-  readonly discrepancy: Discrepancy
+  readonly discrepancy: LogDiscrepancy
 }
 
 /** A stream to copy. */
@@ -142,7 +142,7 @@ const copyDiverged = (conversation: string, revision: number, stream: string): C
   revision,
 })
 
-export const copyNotVerified = (conversation: string, discrepancy: Discrepancy): CopyNotVerified => ({
+export const copyNotVerified = (conversation: string, discrepancy: LogDiscrepancy): CopyNotVerified => ({
   _tag: 'CopyNotVerified',
   message: `the copy of ${conversation} is not as it was written, at ${discrepancy.position}, ${discrepancy.kind}: ${discrepancy.message}. Verify it in the source: if it says the same, the copy is as good as the original`,
   conversation,

@@ -4,12 +4,12 @@ import { tell } from '../conversation/beside/worker-log.ts'
 import { run, type Steps } from '../result/steps.ts'
 import type { EventStore } from '../store/port.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
-import { idsOf, isOfStore, type Planned, planOf } from './copy-plan.ts'
+import { idsOf, isOfStore, type PlannedCopy, planOf } from './copy-plan.ts'
 import { type CopyError, copyNotVerified, copyStream, type StreamCopy } from './copy-stream.ts'
 import { verify } from '../conversation/verify.ts'
 
 /** What became of a conversation. */
-export interface Copied {
+export interface CopyResult {
   readonly id: string
   /** Events of its own stream that the target has of the source's; 0 after an error. */
   readonly events: number
@@ -40,10 +40,10 @@ export async function* copyBetween(
   from: EventStore,
   to: EventStore,
   { ids, progress }: CopyOptions = {},
-): Steps<CopyError, readonly Copied[]> {
+): Steps<CopyError, readonly CopyResult[]> {
   const plan = yield* planOf(from, ids ?? (yield* idsOf(from)), ids !== undefined)
   const total = [...plan.values()].reduce((sum, planned) => sum + eventsOf(planned), 0)
-  const outcomes = new Map<string, Copied>()
+  const outcomes = new Map<string, CopyResult>()
   const errorOf = (id: string | undefined): CopyError | undefined =>
     id === undefined ? undefined : outcomes.get(id)?.error
   let broken: CopyError | undefined
@@ -75,7 +75,7 @@ const actor = { kind: 'copy' }
 async function* copyPlanned(
   from: EventStore,
   to: EventStore,
-  { id, stretches, holder, wrote }: Planned & Pick<StreamCopy, 'id' | 'wrote'>,
+  { id, stretches, holder, wrote }: PlannedCopy & Pick<StreamCopy, 'id' | 'wrote'>,
 ): Steps<CopyError, number> {
   let events = 0
   let added = 0
@@ -106,7 +106,7 @@ async function* reached(store: EventStore, stream: string): Steps<CopyError, num
 }
 
 /** How many events are to be copied of a conversation, with what is beside it. */
-const eventsOf = (planned: E.Either<CopyError, Planned>): number => {
+const eventsOf = (planned: E.Either<CopyError, PlannedCopy>): number => {
   const ends = new Map(
     E.isRight(planned) ? planned.right.stretches.map(({ stream, last }) => [stream, last]) : [],
   )

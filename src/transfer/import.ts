@@ -11,9 +11,9 @@ import { caught, ok, run, type Steps } from '../result/steps.ts'
 import type { LargeContentStore } from '../store/blobs/large-content.ts'
 import type { WriteError } from '../store/errors.ts'
 import { checkedOptions, kinds, oneOf } from '../store/options.ts'
-import type { Imported } from './imported.ts'
+import type { ImportResult } from './imported.ts'
 import { fileDigest, knownImport, noteImport } from './known-file.ts'
-import { prepare, type Prepared, prepareStored } from './prepare-events.ts'
+import { prepare, type PreparedAppend, prepareStored } from './prepare-events.ts'
 import { prepareNotes, prepareStoredNotes } from './prepare-notes.ts'
 import { readAny } from './read-any.ts'
 import { isStream, type OpenSession, sessionProblem, type SessionStream } from './read-session.ts'
@@ -47,7 +47,7 @@ export async function* importSession(
   store: LargeContentStore,
   session: SessionFile | SessionStream,
   options?: ImportOptions,
-): Importing<Imported> {
+): Importing<ImportResult> {
   const problem = sessionProblem(session)
   if (problem !== undefined) return yield invalidInput('session', problem)
   yield* ok(checkedOptions<Partial<SessionFile & SessionStream>>(session, sessionFields()))
@@ -74,14 +74,16 @@ async function* readAndWrite(
   store: LargeContentStore,
   session: SessionFile | OpenSession,
   progress: ImportOptions['progress'],
-): Importing<Imported> {
+): Importing<ImportResult> {
   const room = fileShelf()
   try {
     // The shelf's file is read until the last event is written.
-    const imported = yield* caught<ImportError, E.Either<ImportError | WriteError, Imported>>(async () => {
-      const { read, shelf } = await readAny(session, room)
-      return E.isLeft(read) ? read : run(importPlan(store, session.file, read.right, { shelf, progress }))
-    })
+    const imported = yield* caught<ImportError, E.Either<ImportError | WriteError, ImportResult>>(
+      async () => {
+        const { read, shelf } = await readAny(session, room)
+        return E.isLeft(read) ? read : run(importPlan(store, session.file, read.right, { shelf, progress }))
+      },
+    )
     return yield* ok(imported)
   } finally {
     room.close()
@@ -102,7 +104,7 @@ async function* importPlan(
   file: string,
   plan: ImportPlan | StoredImport,
   means: Means,
-): Importing<Imported> {
+): Importing<ImportResult> {
   const added = new Map<string, number>()
   for (let tries = 1; ; tries++) {
     const imported = await run(importOnce(store, file, plan, { ...means, added }))
@@ -117,9 +119,9 @@ async function* importOnce(
   file: string,
   plan: ImportPlan | StoredImport,
   { shelf, progress, added }: Try,
-): Importing<Imported> {
+): Importing<ImportResult> {
   const { format, report } = plan
-  const prepared: Prepared[] = []
+  const prepared: PreparedAppend[] = []
   for (const conversation of plan.conversations)
     prepared.push(
       'steps' in conversation && format !== 'palimpsest'
@@ -157,7 +159,7 @@ async function* importOnce(
 async function* prepareAllNotes(
   store: LargeContentStore,
   plan: ImportPlan | StoredImport,
-  prepared: readonly Prepared[],
+  prepared: readonly PreparedAppend[],
 ): Importing<readonly Addition[]> {
   const additions: Addition[] = []
   for (const [index, conversation] of plan.conversations.entries()) {

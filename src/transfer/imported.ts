@@ -1,7 +1,7 @@
 import type { Format, ImportReport } from './formats/plan.ts'
 
 /** The outcome of an import. */
-export interface Imported {
+export interface ImportResult {
   readonly format: Format
   readonly report: ImportReport
   /** In the order of the file. */

@@ -9,7 +9,7 @@ import { ok, run, type Steps } from '../result/steps.ts'
 import type { ReadError } from '../store/errors.ts'
 import type { EventStore, RecordedEvent } from '../store/port.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
-import type { Imported } from './imported.ts'
+import type { ImportResult } from './imported.ts'
 import { mayBeOwn } from './read-any.ts'
 import { type OpenSession, reading } from './read-session.ts'
 
@@ -28,7 +28,7 @@ interface End {
   readonly revision: number
   readonly hash: string
 }
-interface Noted extends Pick<Imported, 'format' | 'report'> {
+interface Noted extends Pick<ImportResult, 'format' | 'report'> {
   readonly conversations: readonly { readonly id: string; readonly ends: readonly End[] }[]
 }
 
@@ -70,10 +70,10 @@ async function* opened(open: () => OpenSession['bytes']): OpenSession['bytes'] {
 export const knownImport = async (
   store: EventStore,
   stream: string | undefined,
-): Promise<Imported | undefined> => {
+): Promise<ImportResult | undefined> => {
   const noted = stream === undefined ? undefined : await notedIn(store, stream)
   if (!noted) return undefined
-  const conversations: Imported['conversations'][number][] = []
+  const conversations: ImportResult['conversations'][number][] = []
   for (const { id, ends } of noted.conversations) {
     const events = await run(eventsOf(store, id, ends))
     if (E.isLeft(events) || events.right === undefined) return undefined
@@ -107,7 +107,7 @@ async function* eventsOf(
 export const noteImport = async (
   store: EventStore,
   stream: string | undefined,
-  { format, report, conversations }: Imported,
+  { format, report, conversations }: ImportResult,
 ): Promise<void> => {
   if (stream === undefined) return
   const ends = await run(allEnds(store, conversations))
@@ -122,7 +122,7 @@ export const noteImport = async (
 
 async function* allEnds(
   store: EventStore,
-  conversations: Imported['conversations'],
+  conversations: ImportResult['conversations'],
 ): Steps<ReadError, Noted['conversations'] | undefined> {
   const all: Noted['conversations'][number][] = []
   for (const { id } of conversations) {

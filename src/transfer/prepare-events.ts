@@ -2,10 +2,10 @@ import * as E from 'fp-ts/lib/Either.js'
 import { hashOf, type StoredEvent } from '../events/codec.ts'
 import { streamOf } from '../events/ids.ts'
 import { type ImportError, importDiverged } from './formats/errors.ts'
-import { type Planning, planning } from './formats/plan-events.ts'
+import { type PlanGenerator, planning } from './formats/plan-events.ts'
 import type { ConversationPlan, Format, StoredConversation } from './formats/plan.ts'
 import { lightEvents } from './formats/said.ts'
-import { type List, listOn, type Shelf } from './formats/shelf.ts'
+import { type LazyList, listOn, type Shelf } from './formats/shelf.ts'
 import { completeEnvelope, encodeChain } from '../conversation/writing/encode.ts'
 import { chainEndAt, type ChainEnd, lastPosition, readConversationEnd } from '../conversation/reading/ends.ts'
 import { missingParent } from '../conversation/reading/lineage.ts'
@@ -17,23 +17,23 @@ import type { LargeContentStore } from '../store/blobs/large-content.ts'
 import { breath, pacer } from '../store/breath.ts'
 import type { ReadError, WriteError } from '../store/errors.ts'
 import { pagesOf } from '../store/pages.ts'
-import type { EventStore, Part, RecordedEvent } from '../store/port.ts'
+import type { EventStore, WritePart, RecordedEvent } from '../store/port.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
 import type { Addition } from './write-whole.ts'
 
 /** New events of one conversation, encoded, and the end that they are appended to. */
-export interface Prepared {
+export interface PreparedAppend {
   readonly id: string
   readonly stream: string
   /** The end of all that is stored, whether it counts yet or not. */
   readonly end: ChainEnd
   /** What the last stored event is part of, if it does not count yet: an import was interrupted, or is under way. */
-  readonly open?: Part | undefined
-  readonly events: List<StoredEvent>
+  readonly open?: WritePart | undefined
+  readonly events: LazyList<StoredEvent>
   readonly findable?: Addition['findable']
 }
 
-type Preparing = Steps<ImportError | WriteError, Prepared>
+type Preparing = Steps<ImportError | WriteError, PreparedAppend>
 
 /** The events that a conversation's plan adds to what is stored of it, on the shelf. */
 export async function* prepare(
@@ -74,7 +74,7 @@ type Encoding = E.Either<ImportError, StoredEvent> | undefined
 function* encodePlanned(
   conversation: string,
   prev: string | null,
-  planned: Planning,
+  planned: PlanGenerator,
   format: string,
 ): Generator<Encoding, void> {
   const imported = new Date()
@@ -153,7 +153,7 @@ export async function* prepareStored(
 /** The first stored event that is another one in the file. */
 export const firstDifferent = (
   stored: readonly RecordedEvent[],
-  events: List<StoredEvent>,
+  events: LazyList<StoredEvent>,
 ): RecordedEvent | undefined =>
   stored.find((one) => {
     const event = events.at(one.revision)
@@ -178,7 +178,7 @@ async function* readThere(
   store: EventStore,
   conversation: string,
   isAlone = false,
-): Steps<ReadError, Pick<Prepared, 'end' | 'open'>> {
+): Steps<ReadError, Pick<PreparedAppend, 'end' | 'open'>> {
   const own = [{ conversation, stream: streamOf(conversation), offset: 0, last: Infinity }]
   const ending = readConversationEnd(store, conversation, isAlone ? own : undefined)
   const { lineage, last, unfinished } = yield* ending

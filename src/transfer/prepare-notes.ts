@@ -1,8 +1,8 @@
 import { hashOf, type StoredEvent } from '../events/codec.ts'
 import { eventId, notesStreamOf } from '../events/ids.ts'
-import { type Fact, noteCodec } from '../events/notes.ts'
+import { type NoteFact, noteCodec } from '../events/notes.ts'
 import type { PlannedNote } from './formats/plan.ts'
-import type { List } from './formats/shelf.ts'
+import type { LazyList } from './formats/shelf.ts'
 import { chainEndAt } from '../conversation/reading/ends.ts'
 import { isoTimeOf, recordedTime } from '../conversation/writing/time.ts'
 import { ok, type Steps } from '../result/steps.ts'
@@ -56,7 +56,7 @@ export async function* prepareNotes(
       commandId: ref,
       prev,
     }
-    const stored = yield* ok(noteCodec.encode({ type, data: { ...data, at } } as Fact, eventIs, metadata))
+    const stored = yield* ok(noteCodec.encode({ type, data: { ...data, at } } as NoteFact, eventIs, metadata))
     yield* ok(store.check(stored))
     events.push(stored)
     prev = hashOf(stored)
@@ -68,7 +68,7 @@ export async function* prepareNotes(
 export async function* prepareStoredNotes(
   store: LargeContentStore,
   id: string,
-  notes: List<StoredEvent>,
+  notes: LazyList<StoredEvent>,
 ): Preparing {
   const there = yield* thereOf(store, id)
   const { stream, end } = there

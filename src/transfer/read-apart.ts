@@ -3,7 +3,7 @@ import { Worker } from 'node:worker_threads'
 import * as E from 'fp-ts/lib/Either.js'
 import { fileUnreadable, type ImportError, type TemporaryFileFailed } from './formats/errors.ts'
 import type { SessionOptions } from './formats/parse-session.ts'
-import type { ImportPlan, PlannedNote, Step, StoredImport } from './formats/plan.ts'
+import type { ImportPlan, PlannedNote, ImportStep, StoredImport } from './formats/plan.ts'
 import { listOn } from './formats/shelf.ts'
 import { linesOf, valuesOf } from './formats/source.ts'
 import type { StoredEvent } from '../events/codec.ts'
@@ -11,17 +11,17 @@ import { toError } from '../result/typed.ts'
 import type { FileShelf, Lent } from './shelf.ts'
 
 /** What the thread is given to begin with. */
-export interface Task {
+export interface ReaderTask {
   readonly options: SessionOptions
   readonly lent: Lent
 }
 
 /** What the thread answers: the plan, whose steps or events are at these places of the shelf. */
-export type Answer =
-  | { readonly read: E.Either<ImportError, Placed>; readonly lent: Lent }
+export type ReaderResult =
+  | { readonly read: E.Either<ImportError, ShelvedPlan>; readonly lent: Lent }
   | { readonly failed: TemporaryFileFailed }
 
-export interface Placed extends Pick<ImportPlan | StoredImport, 'format' | 'report'> {
+export interface ShelvedPlan extends Pick<ImportPlan | StoredImport, 'format' | 'report'> {
   readonly conversations: readonly {
     readonly id: string
     readonly withdrawn?: readonly string[]
@@ -52,10 +52,10 @@ export const readApart = async (
   pieces: AsyncIterable<Uint8Array | string>,
   shelf: FileShelf,
 ): Promise<E.Either<ImportError, ImportPlan | StoredImport>> => {
-  const task: Task = { options, lent: shelf.lend() }
+  const task: ReaderTask = { options, lent: shelf.lend() }
   const url = new URL(`./read-thread${extname(import.meta.url)}`, import.meta.url)
   const worker = new Worker(url, { workerData: task })
-  const answered = new Promise<Answer>((resolve, reject) => {
+  const answered = new Promise<ReaderResult>((resolve, reject) => {
     worker.once('message', resolve)
     worker.once('error', (cause) => reject(toError(fileUnreadable(options.file, cause))))
   })
@@ -69,13 +69,16 @@ export const readApart = async (
     const answer = await answered
     if ('failed' in answer) throw toError(answer.failed)
     shelf.takeBack(answer.lent)
-    return E.map((placed: Placed) => planAt(placed, shelf))(answer.read)
+    return E.map((placed: ShelvedPlan) => planAt(placed, shelf))(answer.read)
   } finally {
     await worker.terminate()
   }
 }
 
-const planAt = ({ format, report, conversations }: Placed, shelf: FileShelf): ImportPlan | StoredImport =>
+const planAt = (
+  { format, report, conversations }: ShelvedPlan,
+  shelf: FileShelf,
+): ImportPlan | StoredImport =>
   format === 'palimpsest'
     ? {
         format: 'palimpsest',
@@ -91,7 +94,7 @@ const planAt = ({ format, report, conversations }: Placed, shelf: FileShelf): Im
         report,
         conversations: conversations.map(({ places, notes, ...plan }) => ({
           ...plan,
-          steps: listOn(places, (place) => shelf.get(place) as Step),
+          steps: listOn(places, (place) => shelf.get(place) as ImportStep),
           ...(notes && { notes: listOn(notes, (place) => shelf.get(place) as PlannedNote) }),
         })),
       }

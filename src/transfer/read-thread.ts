@@ -2,17 +2,17 @@ import { on } from 'node:events'
 import { parentPort, workerData } from 'node:worker_threads'
 import * as E from 'fp-ts/lib/Either.js'
 import type { ConversationPlan, ImportPlan, StoredConversation, StoredImport } from './formats/plan.ts'
-import type { Answer, Placed, Task } from './read-apart.ts'
+import type { ReaderResult, ShelvedPlan, ReaderTask } from './read-apart.ts'
 import { readSession, readText } from './read-session.ts'
 import { fileShelf, isTemporaryFileFailed } from './shelf.ts'
 
 // The thread of `readApart`: pieces of a file come in, then null; where the steps are goes out.
 
 const port = parentPort ?? new MessageChannel().port1
-const { options, lent } = workerData as Task
+const { options, lent } = workerData as ReaderTask
 const shelf = fileShelf(0, lent)
 
-const placedOn = (plan: ImportPlan | StoredImport): Placed => ({
+const placedOn = (plan: ImportPlan | StoredImport): ShelvedPlan => ({
   format: plan.format,
   report: plan.report,
   conversations: plan.conversations.map((each) => ({
@@ -27,7 +27,7 @@ function* valuesOf(plan: ConversationPlan | StoredConversation): Generator {
   yield* 'steps' in plan ? plan.steps : plan.events
 }
 
-const answer = async (): Promise<Answer> => {
+const answer = async (): Promise<ReaderResult> => {
   const pieces: (Uint8Array | string)[] = []
   for await (const [piece] of on(port, 'message')) {
     if (piece === null) break

@@ -7,8 +7,8 @@ import { batchesOf } from './batches.ts'
 import { breath } from '../store/breath.ts'
 import type { ChainEnd } from '../conversation/reading/ends.ts'
 import { conflict, importUnfinished, type WriteError } from '../store/errors.ts'
-import { isRecord, recordOf, recordPrefix, type Stretch } from '../store/whole/parts.ts'
-import type { Append, EventStore, Part } from '../store/port.ts'
+import { isRecord, recordOf, recordPrefix, type RevisionRange } from '../store/whole/parts.ts'
+import type { AppendRequest, EventStore, WritePart } from '../store/port.ts'
 
 /** Events to write to one stream of a conversation, after all that is there of it. */
 export interface Addition {
@@ -16,10 +16,10 @@ export interface Addition {
   readonly stream: string
   readonly end: Pick<ChainEnd, 'revision'>
   /** What the last stored event is part of, if it does not count yet. */
-  readonly open?: Part | undefined
+  readonly open?: WritePart | undefined
   readonly events: EventList
   /** As of an append: the events may be those of commands that are repeated here. */
-  readonly findable?: Append['findable']
+  readonly findable?: AppendRequest['findable']
 }
 
 /** Events in order; they need not all be in memory. */
@@ -93,7 +93,7 @@ async function* recordAll(store: EventStore, changed: readonly Addition[], recor
   }
 }
 
-const stretchOf = ({ stream, end, open, events }: Addition): Stretch => ({
+const stretchOf = ({ stream, end, open, events }: Addition): RevisionRange => ({
   stream,
   from: open?.from ?? end.revision + 1,
   to: end.revision + events.length,

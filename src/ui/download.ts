@@ -1,7 +1,7 @@
-import type { Saved } from './source/source.ts'
+import type { DownloadFile } from './source/source.ts'
 
 /** Has the browser keep a file, under its name. */
-export const download = ({ blob, name }: Pick<Saved, 'blob' | 'name'>): void => {
+export const download = ({ blob, name }: Pick<DownloadFile, 'blob' | 'name'>): void => {
   const link = document.createElement('a')
   link.href = URL.createObjectURL(blob)
   link.download = name

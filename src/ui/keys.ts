@@ -93,7 +93,7 @@ const beginnings: ReadonlySet<string> = new Set(
 )
 
 /** What of a `KeyboardEvent` is looked at. */
-export interface Pressed {
+export interface KeyPress {
   readonly key: string
   readonly ctrlKey: boolean
   readonly metaKey: boolean
@@ -101,7 +101,7 @@ export interface Pressed {
 }
 
 /** The name that a key has in the table; undefined for combinations that no action has, which are the browser's. */
-export const nameOf = ({ key, ctrlKey, metaKey, altKey }: Pressed): string | undefined => {
+export const nameOf = ({ key, ctrlKey, metaKey, altKey }: KeyPress): string | undefined => {
   // Many keyboards have brackets and braces under AltGr (which is Control and Alt) or Option.
   if (altKey) return /^[[\]{}]$/.test(key) ? key : undefined
   return ctrlKey || metaKey ? `Control+${key.toLowerCase()}` : key

@@ -4,10 +4,10 @@ import { followLinks } from './router.ts'
 import { applyTheme } from './settings.ts'
 import { Shell } from './shell.tsx'
 import { signInByFragment } from './sign-in.tsx'
-import { httpSource, type Refusal } from './source/http.ts'
+import { httpSource, type AccessRefusal } from './source/http.ts'
 import { listenForKeys } from './use-keys.ts'
 
-let unauthorized: ((why: Refusal) => void) | undefined
+let unauthorized: ((why: AccessRefusal) => void) | undefined
 const source = httpSource({ onUnauthorized: (why) => unauthorized?.(why) })
 
 applyTheme()

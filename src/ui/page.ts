@@ -1,12 +1,12 @@
 import type { ComponentType } from 'preact'
-import type { Source } from './source/source.ts'
+import type { ApiSource } from './source/source.ts'
 import type { Parameters } from './url.ts'
 
 /** What every page gets. */
 export interface PageProps {
-  readonly source: Source
+  readonly source: ApiSource
   readonly params: Parameters
   /** The query of the address, with its `?`. */
   readonly search: string
 }
-export type Page = ComponentType<PageProps>
+export type PageComponent = ComponentType<PageProps>

@@ -1,7 +1,7 @@
 import { options } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { holder } from './source/embedded/form.ts'
-import { type Place, placeIn } from './url.ts'
+import { type PageAddress, placeIn } from './url.ts'
 
 // Where the page is: the address, and who is told when it changes.
 
@@ -13,7 +13,7 @@ const tell = (): void => {
 /** A page that is one file has its address after the `#`. */
 const isFile = document.getElementById(holder) !== null
 /** The address of now. */
-export const here = (): Place =>
+export const here = (): PageAddress =>
   isFile ? placeIn(location.hash.slice(1)) : { path: location.pathname, search: location.search }
 
 /** The whole address of a place of the page, to give to somebody else. */
@@ -47,7 +47,7 @@ export const goWhenAtRest = (href: string): void => {
 }
 
 /** The address, of now and whenever it changes. */
-export const usePlace = (): Place => {
+export const usePlace = (): PageAddress => {
   const [place, setPlace] = useState(here)
   useEffect(() => {
     const listener = (): void => setPlace(here())

@@ -1,11 +1,11 @@
 import { ConversationPage } from './conversation/page.tsx'
-import type { Page } from './page.ts'
+import type { PageComponent } from './page.ts'
 import { matched, type Parameters } from './url.ts'
 
 /** A page that comes with the first load, or one that is loaded when it is first shown. */
 type Route =
-  | { readonly path: string; readonly page: Page }
-  | { readonly path: string; readonly load: () => Promise<Page> }
+  | { readonly path: string; readonly page: PageComponent }
+  | { readonly path: string; readonly load: () => Promise<PageComponent> }
 
 /** The pages, a line each. */
 const routes: readonly Route[] = [

@@ -1,24 +1,24 @@
 // What this browser remembers of how somebody likes the page. Nothing of conversations.
 
-export interface Settings {
+export interface DisplaySettings {
   readonly theme: 'system' | 'light' | 'dark'
   readonly 'single-keys': 'on' | 'off'
   readonly inspector: 'shown' | 'hidden'
 }
-const defaults: Settings = { theme: 'system', 'single-keys': 'on', inspector: 'shown' }
+const defaults: DisplaySettings = { theme: 'system', 'single-keys': 'on', inspector: 'shown' }
 
 const nameOf = (name: string): string => `palimpsest.${name}`
 
-export const setting = <N extends keyof Settings>(name: N): Settings[N] => {
+export const setting = <N extends keyof DisplaySettings>(name: N): DisplaySettings[N] => {
   try {
-    return (localStorage.getItem(nameOf(name)) as Settings[N] | null) ?? defaults[name]
+    return (localStorage.getItem(nameOf(name)) as DisplaySettings[N] | null) ?? defaults[name]
   } catch {
     // A browser that keeps nothing.
     return defaults[name]
   }
 }
 
-export const set = <N extends keyof Settings>(name: N, value: Settings[N]): void => {
+export const set = <N extends keyof DisplaySettings>(name: N, value: DisplaySettings[N]): void => {
   try {
     localStorage.setItem(nameOf(name), value)
   } catch {
@@ -34,7 +34,7 @@ export const applyTheme = (): void => {
 }
 
 const next = { system: 'light', light: 'dark', dark: 'system' } as const
-export const nextTheme = (): Settings['theme'] => {
+export const nextTheme = (): DisplaySettings['theme'] => {
   const theme = next[setting('theme')]
   set('theme', theme)
   applyTheme()

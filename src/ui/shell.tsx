@@ -6,28 +6,28 @@ import './acts/acts.css'
 import { forgetSession } from './acts/session.ts'
 import { ToastHost } from './acts/toast.tsx'
 import { KeysSheet } from './keys-sheet.tsx'
-import type { Page } from './page.ts'
+import type { PageComponent } from './page.ts'
 import { openPart, part } from './part.tsx'
 import { go, usePlace } from './router.ts'
 import { routeOf } from './routes.tsx'
 import { nextTheme, set, setting } from './settings.ts'
 import { closeSheet, openSheet, SheetHost } from './sheet.tsx'
 import { SignIn } from './sign-in.tsx'
-import type { Refusal } from './source/http.ts'
-import type { Source } from './source/source.ts'
+import type { AccessRefusal } from './source/http.ts'
+import type { ApiSource } from './source/source.ts'
 import { Empty, Failed, Skeleton } from './states.tsx'
-import { hrefs, type Place } from './url.ts'
+import { hrefs, type PageAddress } from './url.ts'
 import { useActions } from './use-keys.ts'
 
 interface ShellProps {
-  readonly source: Source
+  readonly source: ApiSource
   /** Called with what to call when the server asks for a token. */
-  readonly onUnauthorized: (tell: (why: Refusal) => void) => void
+  readonly onUnauthorized: (tell: (why: AccessRefusal) => void) => void
 }
 
 /** What is around every page. */
 export const Shell = ({ source, onUnauthorized }: ShellProps) => {
-  const [refused, setRefused] = useState<Refusal>()
+  const [refused, setRefused] = useState<AccessRefusal>()
   // Of what is asked at once, the first answer says why.
   onUnauthorized((why) => setRefused((before) => before ?? why))
   const place = usePlace()
@@ -63,9 +63,9 @@ export const Shell = ({ source, onUnauthorized }: ShellProps) => {
 /** It is loaded when it is first asked for. */
 const openPalette = (): void => openPart(import('./palette/palette.tsx'), ({ Palette }) => <Palette />)
 
-const loaded = new Map<string, Page>()
+const loaded = new Map<string, PageComponent>()
 
-const Routed = ({ source, path, search }: { readonly source: Source } & Place) => {
+const Routed = ({ source, path, search }: { readonly source: ApiSource } & PageAddress) => {
   const [error, reset] = useErrorBoundary()
   const [, setLoaded] = useState(0)
   const [failure, setFailure] = useState<unknown>()

@@ -1,12 +1,12 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
-import type { Refusal } from './source/http.ts'
-import { problemOf, type Source } from './source/source.ts'
+import type { AccessRefusal } from './source/http.ts'
+import { problemOf, type ApiSource } from './source/source.ts'
 
 /** Exchanges a token for a cookie. It is kept nowhere in the page. */
-const signIn = (source: Source, token: string): Promise<unknown> => source.post('/session', { token })
+const signIn = (source: ApiSource, token: string): Promise<unknown> => source.post('/session', { token })
 
 /** A token in the fragment (`#token=…`) is taken once, and removed from the address. */
-export const signInByFragment = async (source: Source): Promise<void> => {
+export const signInByFragment = async (source: ApiSource): Promise<void> => {
   const token = new URLSearchParams(location.hash.slice(1)).get('token')
   if (token === null) return
   history.replaceState(null, '', location.pathname + location.search)
@@ -15,12 +15,12 @@ export const signInByFragment = async (source: Source): Promise<void> => {
 }
 
 interface SignInProps {
-  readonly source: Source
-  readonly why: Refusal
+  readonly source: ApiSource
+  readonly why: AccessRefusal
   readonly done: () => void
 }
 
-const reasons: Readonly<Record<Refusal, string | undefined>> = {
+const reasons: Readonly<Record<AccessRefusal, string | undefined>> = {
   'no-token': undefined,
   'no-longer': 'Your token is no longer valid here. Sign in again to continue where you were.',
   'may-not-read': 'This token may not read: the page needs one with the scope read.',

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { type Connection, problemOf, type Source, unreachable } from './source/source.ts'
+import { type ConnectionState, problemOf, type ApiSource, unreachable } from './source/source.ts'
 import { number } from './words.ts'
 
 /** A bar at the top while something is fetched for longer than 150 ms. What was shown stays. */
@@ -79,7 +79,7 @@ interface UpTo {
 }
 
 /** Why nothing new comes, where the server says so itself. */
-export const Stopped = ({ connection }: { readonly connection: Connection }) => {
+export const Stopped = ({ connection }: { readonly connection: ConnectionState }) => {
   const why = connection.state === 'offline' ? connection.why : undefined
   return why ? (
     <Notice title={why.title}>
@@ -99,7 +99,7 @@ export const useRested = <T,>(value: T, ms: number): T | undefined => {
 }
 
 /** What is fetched: of the last answer, and whether another one is on its way. */
-export interface Fetched<T> {
+export interface FetchState<T> {
   readonly value: T | undefined
   readonly error: unknown
   readonly isBusy: boolean
@@ -107,15 +107,15 @@ export interface Fetched<T> {
 }
 
 /** Fetches a path whenever it changes, and keeps the last answer until the next one is there. An older answer never replaces a newer one. @param path undefined: nothing, and what was there is gone */
-export const useFetched = <T,>(source: Source, path: string | undefined): Fetched<T> =>
+export const useFetched = <T,>(source: ApiSource, path: string | undefined): FetchState<T> =>
   useAsked(path === undefined ? undefined : (signal) => source.get<T>(path, { signal }), [source, path])
 
 /** As `useFetched`, for what takes more than one answer. @param of what it is about: asked again when that changes */
 export const useAsked = <T,>(
   ask: ((signal: AbortSignal) => Promise<T>) | undefined,
   of: readonly unknown[],
-): Fetched<T> => {
-  const [state, setState] = useState<Omit<Fetched<T>, 'retry'>>({
+): FetchState<T> => {
+  const [state, setState] = useState<Omit<FetchState<T>, 'retry'>>({
     value: undefined,
     error: undefined,
     isBusy: ask !== undefined,
@@ -137,5 +137,5 @@ export const useAsked = <T,>(
   return { ...state, retry: () => setAttempt(attempt + 1) }
 }
 
-const isEmpty = ({ value, error, isBusy }: Omit<Fetched<unknown>, 'retry'>): boolean =>
+const isEmpty = ({ value, error, isBusy }: Omit<FetchState<unknown>, 'retry'>): boolean =>
   value === undefined && error === undefined && !isBusy

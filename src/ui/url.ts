@@ -5,7 +5,7 @@ export const panes = ['both', 'all', 'model'] as const
 export type Pane = (typeof panes)[number]
 
 /** What is seen of a conversation. */
-export interface View {
+export interface ConversationViewState {
   /** The position looked from. Undefined: the last one, and it follows. */
   readonly at?: number | undefined
   readonly pane: Pane
@@ -18,13 +18,13 @@ export interface View {
   readonly find?: string | undefined
 }
 
-export const noView: View = { pane: 'both', open: [], text: 'exact' }
+export const noView: ConversationViewState = { pane: 'both', open: [], text: 'exact' }
 
 const whole = (text: string | null | undefined): number | undefined =>
   text && /^(?:-1|\d{1,15})$/.test(text) ? Number(text) : undefined
 
 /** The view that a query names. What it does not name, or names wrongly, is as in `noView`. */
-export const viewOf = (search: string): View => {
+export const viewOf = (search: string): ConversationViewState => {
   const query = new URLSearchParams(search)
   const open = query.get('open')
   return {
@@ -38,7 +38,7 @@ export const viewOf = (search: string): View => {
 }
 
 /** The query of a view, with its `?`; empty for `noView`. The same view has the same query. */
-export const searchOf = ({ at, pane, open, text, sel, find }: View): string =>
+export const searchOf = ({ at, pane, open, text, sel, find }: ConversationViewState): string =>
   queryOf({
     at,
     pane: pane === noView.pane ? undefined : pane,
@@ -59,13 +59,13 @@ export const queryOf = (fields: Readonly<Record<string, string | number | boolea
 }
 
 /** An address of the page. */
-export interface Place {
+export interface PageAddress {
   readonly path: string
   readonly search: string
 }
 
 /** The address that a file has after its `#`, whatever somebody has typed there. */
-export const placeIn = (text: string): Place => {
+export const placeIn = (text: string): PageAddress => {
   const end = text.search(/[?#]/)
   const path = end < 0 ? text : text.slice(0, end)
   const search = end < 0 ? '' : text.slice(end).replace(/#.*$/s, '')
@@ -79,7 +79,7 @@ export const apiOf = (id: string): string => `/conversations/${encodeURIComponen
 export const hrefs = {
   list: '/',
   workers: '/workers',
-  conversation: (id: string, view: Partial<View> = {}): string =>
+  conversation: (id: string, view: Partial<ConversationViewState> = {}): string =>
     `/c/${encodeURIComponent(id)}${searchOf({ ...noView, ...view })}`,
   diff: (id: string, from: number, to: number): string =>
     `/c/${encodeURIComponent(id)}/diff${queryOf({ from, to })}`,

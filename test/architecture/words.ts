@@ -50,7 +50,7 @@ const isOneWord = (name: string): boolean => !/^.+[A-Z]/.test(name)
 
 /** Participles that do not end in `ed` or `ing`. */
 const irregular = new Set(
-  'Begun Bound Broken Built Caught Chosen Cut Done Drawn Found Given Gone Heard Held Hidden Kept Known Laid Led Left Lost Made Meant Met Paid Put Said Seen Sent Set Shown Shut Sold Spent Split Spoken Stood Taken Taught Thought Told Understood Won Written'.split(
+  'Begun Bound Broken Built Caught Chosen Done Drawn Found Given Gone Heard Held Hidden Kept Known Laid Led Left Lost Made Meant Met Paid Put Said Seen Sent Shown Shut Sold Spent Split Spoken Stood Taken Taught Thought Told Understood Won Written'.split(
     ' ',
   ),
 )

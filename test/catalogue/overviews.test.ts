@@ -4,7 +4,7 @@ import { withIndex } from '../../src/api/by-index.ts'
 import { openStore } from '../../src/index.ts'
 import { noteIndex } from '../../src/conversation/beside/note-index.ts'
 import { type ListOptions, listedPages } from '../../src/catalogue/list/listed.ts'
-import type { Overview } from '../../src/catalogue/list/glance.ts'
+import type { ConversationOverview } from '../../src/catalogue/list/glance.ts'
 import { overviewer } from '../../src/catalogue/list/overview.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
@@ -95,7 +95,7 @@ test.each(sorts)(
     const { store, byIndex } = await countingReads(250)
     const chats = await openStore(store)
     const ids = Array.from({ length: 250 }, (_, n) => `c${n}`)
-    const listed: Overview[] = []
+    const listed: ConversationOverview[] = []
     for await (const overview of byIndex({ sort })) {
       if (listed.length === 0)
         // The page that this one is of is known already.

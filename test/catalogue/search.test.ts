@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { OwnCatalogue } from '../../src/catalogue/catalogue.ts'
 import { fold, textsOf } from '../../src/projections/found.ts'
-import type { Hit } from '../../src/projections/lookups.ts'
+import type { MessageHit } from '../../src/projections/lookups.ts'
 import type { Event } from '../../src/events/events.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import { atEnd } from '../support/at-end.ts'
@@ -33,8 +33,8 @@ const allOf = async (
   catalogue: OwnCatalogue,
   wanted: string,
   { limit = 1_000, conversation }: { readonly limit?: number; readonly conversation?: string } = {},
-): Promise<readonly Hit[]> => {
-  const hits: Hit[] = []
+): Promise<readonly MessageHit[]> => {
+  const hits: MessageHit[] = []
   for (let cursor: string | undefined; ;) {
     const page = right(await catalogue.search(wanted, { limit, cursor, conversation })())
     expect(page.isComplete).toBe(true)

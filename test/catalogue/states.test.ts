@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Mark, stateAt, turner } from '../../src/catalogue/states.ts'
+import { type IndexedChange, stateAt, turner } from '../../src/catalogue/states.ts'
 import { full } from '../../src/projections/full.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import { atEnd } from '../support/at-end.ts'
@@ -14,7 +14,7 @@ import { catalogueOf } from '../support/catalogue/patient.ts'
 
 test('what hid an entry is found, however many summaries of summaries came after it', () => {
   const times = 4_096
-  const marks: Mark[] = []
+  const marks: IndexedChange[] = []
   for (let time = 0; time < times; time++) {
     const summary = 4 * time
     // The last three messages and the summary before; in the middle the first message, too.

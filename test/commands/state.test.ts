@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { ConversationCommand } from '../../src/commands/command.ts'
-import { type State, stateOf } from '../../src/commands/state.ts'
+import { type CommandState, stateOf } from '../../src/commands/state.ts'
 import { apply } from '../support/histories.ts'
 import { assistant, condensed, logOf, rewound, user } from '../support/log.ts'
 
 const talk = [user('m0'), assistant('m1'), user('m2'), assistant('m3')]
-const stateAt = (log = logOf(...talk), command: ConversationCommand = { type: 'undo' }): State =>
+const stateAt = (log = logOf(...talk), command: ConversationCommand = { type: 'undo' }): CommandState =>
   stateOf('c', log, command)
 
 describe('the state that a command is decided on', () => {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
-import { type Moment, momentsOf } from '../../src/conversation/reading/moments.ts'
+import { type HistoryState, momentsOf } from '../../src/conversation/reading/moments.ts'
 import { effective } from '../../src/projections/effective.ts'
 import { logOf, user } from '../support/log.ts'
 
-const momentOf = (messages: number, length: number): Moment => ({
+const momentOf = (messages: number, length: number): HistoryState => ({
   effective: effective(logOf(...Array.from({ length: messages }, () => user('x'.repeat(length))))),
   sinceView: messages,
   replaced: new Map(),

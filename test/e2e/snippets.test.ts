@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import Anthropic from '@anthropic-ai/sdk'
 import { openStore } from '../../src/index.ts'
-import { type Listening, serve } from '../../src/server/serve.ts'
+import { type ServerHandle, serve } from '../../src/server/serve.ts'
 import { type Ran, shell } from '../cli/palimpsest.ts'
 import { eventStoreDb, type EventStoreDb } from '../support/eventstoredb/server.ts'
 import { type ChatCompletions, chatCompletions } from '../../src/testing/chat-completions/server.ts'
@@ -79,7 +79,7 @@ describe('an example in the docs', () => {
   let api: MessagesApi
   let chat: ChatCompletions
   let server: EventStoreDb
-  let http: Listening
+  let http: ServerHandle
   let stopWorker: () => Promise<void>
   let runner: ChildProcess
   let runnerEnded: Promise<unknown>

@@ -7,7 +7,7 @@ import OpenAI from 'openai'
 import { afterAll, describe, expect, test } from 'vitest'
 import { type Conversation, openStore } from '../../src/index.ts'
 import { type AgentOptions, replayAgent } from '../../src/investigate/index.ts'
-import type { Reply } from '../../src/testing/messages-api/replies.ts'
+import type { ApiReply } from '../../src/testing/messages-api/replies.ts'
 import { messagesApi } from '../../src/testing/messages-api/server.ts'
 import type { Model } from '../../src/agent/models/model.ts'
 import { openAiModel } from '../../src/agent/models/openai/model.ts'
@@ -55,15 +55,15 @@ const unasked: Model = {
   countTokens: async () => E.left({ _tag: 'ModelFailed', message: 'nobody asks' }),
 }
 
-const uses = (...names: readonly string[]): Reply => ({
+const uses = (...names: readonly string[]): ApiReply => ({
   content: names.map((name, index) => ({ ...toolUse(`${name}-${index}`), name, input: { path: 'a.ts' } })),
 })
-const says = (content: string): Reply => ({ content: [text(content)] })
+const says = (content: string): ApiReply => ({ content: [text(content)] })
 
 /** Parallel tools, an approval, a rewind, a truncation by hand, a word that comes while the model thinks, summaries, a fork. */
 const played = async () => {
   let n = 0
-  const script: readonly Reply[] = [
+  const script: readonly ApiReply[] = [
     uses('read', 'grep'),
     says('It is there.'),
     uses('publish'),
@@ -72,7 +72,7 @@ const played = async () => {
     uses('read'),
     says(`At length. ${'It goes on and on. '.repeat(40)}`),
   ]
-  const answer = ({ system }: { readonly system?: unknown }): Reply =>
+  const answer = ({ system }: { readonly system?: unknown }): ApiReply =>
     typeof system === 'string' && system.startsWith('You summarize')
       ? says('They talked.')
       : (script[n++ % script.length] ?? says('Yes.'))

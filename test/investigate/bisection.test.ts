@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type Given, nextMove, probabilities, type Search } from '../../src/investigate/bisection.ts'
+import { type GivenVerdict, nextMove, probabilities, type Search } from '../../src/investigate/bisection.ts'
 import { numbers } from '../support/investigate/numbers.ts'
 import { runs } from '../support/runs.ts'
 
@@ -12,7 +12,7 @@ const searchIn = (n: number, reliability: number, weights = Array.from({ length:
 
 /** Plays a search, whose first bad candidate is given. */
 const played = (search: Search, first: number, isRight: () => boolean) => {
-  const given: Given[] = []
+  const given: GivenVerdict[] = []
   for (;;) {
     const move = nextMove(search, given)
     if (move.type !== 'ask') return { move, asks: given.length, given }
@@ -69,7 +69,7 @@ describe('a search for the first bad position', () => {
   test('leaves out what is skipped, and says what is left if nothing else can be asked', () => {
     const search = searchIn(4, 1)
     const [a = 0, b = 0, c = 0, d = 0] = search.candidates
-    const given: Given[] = [
+    const given: GivenVerdict[] = [
       { position: b, verdict: 'skip' },
       { position: a, verdict: 'good' },
       { position: c, verdict: 'bad' },
@@ -91,7 +91,7 @@ describe('a search for the first bad position', () => {
   test('says that all was skipped, with verdicts that may be wrong, too', () => {
     const search = searchIn(5, 0.8)
     const [first, , , , last] = search.candidates
-    const given = search.candidates.map((position): Given => ({ position, verdict: 'skip' }))
+    const given = search.candidates.map((position): GivenVerdict => ({ position, verdict: 'skip' }))
     expect(nextMove(search, given)).toEqual({ type: 'unclear', first, last, why: 'skipped' })
   })
 
@@ -103,7 +103,7 @@ describe('a search for the first bad position', () => {
 
   test('reports what changes more than once as unclear, not as found', () => {
     const search = searchIn(100, 0.9)
-    const said = (index: number, verdict: Given['verdict'], times: number): readonly Given[] =>
+    const said = (index: number, verdict: GivenVerdict['verdict'], times: number): readonly GivenVerdict[] =>
       Array.from({ length: times }, () => ({ position: search.candidates[index] ?? 0, verdict }))
     const once = [...said(59, 'good', 25), ...said(60, 'bad', 5)]
     expect(nextMove(search, once)).toMatchObject({ type: 'found', position: search.candidates[60] })

@@ -6,8 +6,8 @@ import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, test } from 'vitest'
 import { type Conversation, type Model, openStore, type Store } from '../../src/index.ts'
 import { type AgentOptions, counterfactual, type SamplePlan } from '../../src/investigate/index.ts'
-import type { Reply } from '../../src/testing/messages-api/replies.ts'
-import type { Body } from '../../src/testing/messages-api/request.ts'
+import type { ApiReply } from '../../src/testing/messages-api/replies.ts'
+import type { ApiRequest } from '../../src/testing/messages-api/request.ts'
 import { messagesApi, type MessagesApi } from '../../src/testing/messages-api/server.ts'
 import { run } from '../../src/cli/run.ts'
 import { inDirectory, shell } from '../cli/palimpsest.ts'
@@ -23,18 +23,18 @@ interface Played {
   readonly agent: AgentOptions
   readonly ran: string[]
   /** What the model says from now on. */
-  readonly says: (reply: (body: Body) => Reply) => void
+  readonly says: (reply: (body: ApiRequest) => ApiReply) => void
 }
 
-const reads = (path: string): Reply => ({
+const reads = (path: string): ApiReply => ({
   content: [{ ...toolUse(`read-${path}`), name: 'read', input: { path } }],
 })
-const yes: Reply = { content: [text('Yes.')] }
-const lastIn = ({ messages }: Body): string => JSON.stringify(messages.at(-1)?.content)
+const yes: ApiReply = { content: [text('Yes.')] }
+const lastIn = ({ messages }: ApiRequest): string => JSON.stringify(messages.at(-1)?.content)
 
 /** Asked whether it is there, it reads a.ts, then b.ts, then says so. Call 2 is the one that reads b.ts. */
 const played = async (url = 'memory:'): Promise<Played> => {
-  let answer = (body: Body): Reply =>
+  let answer = (body: ApiRequest): ApiReply =>
     lastIn(body).includes('text of a.ts')
       ? reads('b.ts')
       : lastIn(body).includes('text of b.ts')

@@ -8,7 +8,7 @@ import { cost, replay, why } from '../../src/investigate/index.ts'
 import { type SentBefore, sentBefore } from '../../src/investigate/replay-cache.ts'
 import { effective } from '../../src/projections/effective.ts'
 import { inDirectory, shell } from '../cli/palimpsest.ts'
-import type { Reply } from '../../src/testing/messages-api/replies.ts'
+import type { ApiReply } from '../../src/testing/messages-api/replies.ts'
 import { atEnd } from '../support/at-end.ts'
 import { strictModel } from '../support/investigate/strict-model.ts'
 import { assistant, configured, logOf, rewound, text, toolUse, user } from '../support/log.ts'
@@ -48,7 +48,7 @@ const played = async (
 ) => {
   let n = 0
   let wantsTool = false
-  const say = (): Reply => {
+  const say = (): ApiReply => {
     n++
     if (!wantsTool) return { content: [text(words(n))] }
     wantsTool = false

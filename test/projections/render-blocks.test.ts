@@ -3,12 +3,12 @@ import { describe, expect, it } from 'vitest'
 import type { Block } from '../../src/events/blocks.ts'
 import type { Event } from '../../src/events/events.ts'
 import { fillers } from '../../src/projections/render/page.ts'
-import type { Rendered } from '../../src/projections/render/render.ts'
+import type { RenderResult } from '../../src/projections/render/render.ts'
 import { blocksIn, documentedTypes, serverResults } from '../support/block-table.ts'
 import { assistant, said, text, thinking, toolResult, toolUse, user } from '../support/log.ts'
 import { hello, renderLog } from '../support/render-log.ts'
 
-const rendered = (...events: readonly Event[]): Rendered => renderLog(events)
+const rendered = (...events: readonly Event[]): RenderResult => renderLog(events)
 const ofType = (type: string): Block => unknownBlock({ type })
 const withSource = (type: string): Block => unknownBlock({ type, source: { type: 'url' } })
 
@@ -66,7 +66,7 @@ describe('a block stays where the API takes it, and nowhere else', () => {
   })
 
   it('in a result, a blank one left out wherever it stands', () => {
-    const round = (content: readonly Block[]): Rendered =>
+    const round = (content: readonly Block[]): RenderResult =>
       rendered(hello, assistant([toolUse('a')]), user([toolResult('a', content)]))
     expect(round([text('ok'), text('')]).messages[2]?.content).toEqual([toolResult('a', [text('ok')])])
   })

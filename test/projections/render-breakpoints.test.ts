@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Event } from '../../src/events/events.ts'
 import { effective } from '../../src/projections/effective.ts'
-import { render, type Rendered } from '../../src/projections/render/render.ts'
+import { render, type RenderResult } from '../../src/projections/render/render.ts'
 import {
   assistant,
   compacted,
@@ -19,7 +19,7 @@ import {
 import { hello } from '../support/render-log.ts'
 
 /** Where a request has breakpoints: `system[0]`, `tools[1]`, `2.0` for the first block of messages[2]. */
-const placesOf = ({ system, tools = [], messages }: Rendered): readonly string[] => {
+const placesOf = ({ system, tools = [], messages }: RenderResult): readonly string[] => {
   const placed = (name: string, parts: readonly object[]): readonly string[] =>
     parts.flatMap((part, index) => ('cache_control' in part ? [`${name}${index}`] : []))
   return [
@@ -28,7 +28,7 @@ const placesOf = ({ system, tools = [], messages }: Rendered): readonly string[]
     ...messages.flatMap(({ content }, index) => placed(`${index}.`, content)),
   ]
 }
-const rendered = (...events: readonly Event[]): Rendered =>
+const rendered = (...events: readonly Event[]): RenderResult =>
   render(effective(logOf(...events)), { cache: '5m' })
 const places = (...events: readonly Event[]): readonly string[] => placesOf(rendered(...events))
 const marked = { ...text('a'), cache_control: { type: 'ephemeral', ttl: '1h' } }

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import type { Block } from '../../src/events/blocks.ts'
-import type { Rendered } from '../../src/projections/render/render.ts'
+import type { RenderResult } from '../../src/projections/render/render.ts'
 import { assistant, compacted, condensed, text, user } from '../support/log.ts'
 import { hello, rendered } from '../support/render-log.ts'
 
 const compaction: Block = { type: 'compaction', content: 'c' }
-const kinds = ({ repairs }: Rendered): readonly string[] =>
+const kinds = ({ repairs }: RenderResult): readonly string[] =>
   repairs.map(({ kind, position }) => `${kind} ${position}`)
 
 describe('a compaction', () => {

@@ -4,13 +4,13 @@ import type { Event } from '../../src/events/events.ts'
 import { toolCalls } from '../../src/projections/pairs.ts'
 import { type Effective, effective } from '../../src/projections/effective.ts'
 import { fillers } from '../../src/projections/render/page.ts'
-import { render, type Rendered } from '../../src/projections/render/render.ts'
+import { render, type RenderResult } from '../../src/projections/render/render.ts'
 import { assistant, eventAt, text, thinking, toolResult, toolUse, truncated, user } from '../support/log.ts'
 import { hello } from '../support/render-log.ts'
 
 // No spread: these are longer than the stack is deep.
 const historyOf = (events: readonly Event[]): Effective => effective(events.map(eventAt))
-const rendered = (events: readonly Event[]): Rendered => render(historyOf(events))
+const rendered = (events: readonly Event[]): RenderResult => render(historyOf(events))
 
 describe('a history that is too long for one request', () => {
   it('loses its beginning, up to a message of the user', () => {

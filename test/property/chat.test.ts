@@ -9,7 +9,7 @@ import { requestWith } from '../../src/agent/models/request.ts'
 import { digestOf } from '../../src/agent/receipts/canonical.ts'
 import { fingerprintLength, fingerprintsOf, partsOf } from '../../src/agent/receipts/fingerprints.ts'
 import { currentRenderer, requestOf } from '../../src/agent/receipts/request.ts'
-import type { Fields, Model } from '../../src/testing/chat-completions/body.ts'
+import type { JsonFields, ChatModel } from '../../src/testing/chat-completions/body.ts'
 import { messagesProblem } from '../../src/testing/chat-completions/message-rules.ts'
 import { parametersProblem } from '../../src/testing/chat-completions/parameter-rules.ts'
 import { right } from '../support/either.ts'
@@ -27,7 +27,7 @@ const forms: fc.Arbitrary<ChatForm> = fc.record(
   },
   { requiredKeys: ['name', 'version'] },
 )
-const model: Model = {
+const model: ChatModel = {
   contextWindow: Infinity,
   maxOutput: Infinity,
   minCached: 0,
@@ -48,7 +48,7 @@ describe('the request for Chat Completions at every position of every log', () =
           const made = right(requestOf(now, { renderer: currentRenderer, form, systemMessages }))
           if (made.awaits === 'beginning') continue
           const { parameters = {} } = configurationOf(now)
-          const body: Fields = chatBody(requestWith(made, { model: 'm', parameters }), form)
+          const body: JsonFields = chatBody(requestWith(made, { model: 'm', parameters }), form)
           expect([at, messagesProblem(body['messages'], model)]).toEqual([at, undefined])
           expect([at, parametersProblem(body, 'm', model)]).toEqual([at, undefined])
           expect({ messages: body['messages'], tools: body['tools'] }).toEqual({

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import type { ConversationCommand } from '../../src/commands/command.ts'
-import { checkCondensed, manageContext, type Plan } from '../../src/agent/context/policy/policy.ts'
+import { checkCondensed, manageContext, type ContextPlan } from '../../src/agent/context/policy/policy.ts'
 import { shortResults } from '../../src/agent/context/policy/shortening.ts'
 import type { ContextSettings } from '../../src/agent/context/policy/settings.ts'
 import { countTokens } from '../../src/agent/context/tokens/tokens.ts'
@@ -45,7 +45,7 @@ const settings: fc.Arbitrary<ContextSettings> = fc.record(
   { requiredKeys: ['window', 'reserved'] },
 )
 
-const commandsOf = (log: Log, plan: Plan, summary: string): readonly ConversationCommand[] => {
+const commandsOf = (log: Log, plan: ContextPlan, summary: string): readonly ConversationCommand[] => {
   switch (plan.type) {
     case 'nothing':
       return []
@@ -63,7 +63,7 @@ const commandsOf = (log: Log, plan: Plan, summary: string): readonly Conversatio
 }
 
 /** The log once the plan is carried out, by the deciders that a store asks. */
-const carriedOut = (log: Log, plan: Plan, summary: string): Log =>
+const carriedOut = (log: Log, plan: ContextPlan, summary: string): Log =>
   commandsOf(log, plan, summary).reduce((now, command) => {
     const next = apply(now, command)
     expect(next, 'refused').not.toBe(now)

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, test } from 'vitest'
 import { storeOn } from '../../src/api/open.ts'
 import type { ConversationCommand } from '../../src/commands/command.ts'
-import type { Conversation, WriteError, Written } from '../../src/fp.ts'
+import type { Conversation, WriteError, WriteResult } from '../../src/fp.ts'
 import { right } from '../support/either.ts'
 import { collect } from '../support/eventstoredb/client.ts'
 import { apply, steps } from '../support/histories.ts'
@@ -14,7 +14,7 @@ import { stores } from '../support/stores.ts'
 /** What a command does to a conversation: its events, or why it is refused. Ids and times differ. */
 const outcome = async (chat: Conversation, { type, ...input }: ConversationCommand): Promise<unknown> => {
   const { messages, ...options } = input as { messages?: never }
-  const done: E.Either<WriteError, Written> = await (
+  const done: E.Either<WriteError, WriteResult> = await (
     type === 'append' ? chat.append(messages ?? [], options) : chat[type](input as never)
   )()
   return E.isLeft(done)

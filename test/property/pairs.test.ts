@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { isBlock } from '../../src/events/blocks.ts'
 import { type Effective, effective } from '../../src/projections/effective.ts'
-import { type ToolCall, toolCalls } from '../../src/projections/pairs.ts'
+import { type ToolCallPair, toolCalls } from '../../src/projections/pairs.ts'
 import type { Log } from '../../src/projections/path.ts'
 import { render } from '../../src/projections/render/render.ts'
 import { apply, histories, rawLogs } from '../support/histories.ts'
@@ -53,7 +53,7 @@ const pairedInConversation = (history: Effective): readonly unknown[] => {
     if (item.kind !== 'message') return []
     const has = (field: 'id' | 'tool_use_id', type: string, id: string): boolean =>
       item.content.some((block) => block.type === type && block[field] === id)
-    const count = (isOf: (call: ToolCall) => boolean): number => all.filter(isOf).length
+    const count = (isOf: (call: ToolCallPair) => boolean): number => all.filter(isOf).length
     return [
       item.position,
       count((call) => call.use === item.position && has('id', 'tool_use', call.id) && !call.isLate),

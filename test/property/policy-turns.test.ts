@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { manageContext, type Plan } from '../../src/agent/context/policy/policy.ts'
+import { manageContext, type ContextPlan } from '../../src/agent/context/policy/policy.ts'
 import type { ContextSettings } from '../../src/agent/context/policy/settings.ts'
 import type { ConversationEvent, Covers, Policy } from '../../src/events/events.ts'
 import { effective } from '../../src/projections/effective.ts'
@@ -10,8 +10,8 @@ import { tokensByBytes } from '../../src/projections/tokens.ts'
 import { openStore } from '../../src/index.ts'
 import { right } from '../support/either.ts'
 import { text, toolUse } from '../support/log.ts'
-import type { Body } from '../../src/testing/messages-api/request.ts'
-import { messagesApi, type Received } from '../../src/testing/messages-api/server.ts'
+import type { ApiRequest } from '../../src/testing/messages-api/request.ts'
+import { messagesApi, type ApiExchange } from '../../src/testing/messages-api/server.ts'
 import { runs, scale } from '../support/runs.ts'
 
 // Turns of an agent in windows that are nearly full from the start: every turn in a process of its own, as far as the library can tell.
@@ -62,20 +62,20 @@ const anyRun: fc.Arbitrary<Run> = fc.record({
 
 interface Observed {
   readonly log: readonly ConversationEvent[]
-  readonly requests: readonly Received[]
+  readonly requests: readonly ApiExchange[]
   readonly errors: readonly string[]
   /** How many requests there had been when each turn began. */
   readonly begun: readonly number[]
 }
 
-const isSummary = ({ body }: Pick<Received, 'body'>): boolean =>
+const isSummary = ({ body }: Pick<ApiExchange, 'body'>): boolean =>
   typeof body?.system === 'string' && body.system.startsWith('You summarize')
 
 const play = async ({ settings, system, messages, summary, real, maxResult }: Run): Promise<Observed> => {
   const window = Math.round(real * settings.window)
   let turn = 0
   let hasCalled = false
-  const reply = (body: Body) => {
+  const reply = (body: ApiRequest) => {
     if (isSummary({ body })) return { content: [text(words(summary * window))] }
     const said = messages[turn]
     const calls = !hasCalled && (said?.result ?? 0) > 0
@@ -128,12 +128,12 @@ const policyOf = (event: ConversationEvent): Policy | undefined =>
   event.type === 'Condensed' || event.type === 'Truncated' ? event.data.policy : undefined
 
 /** The type of the plan that an event is of. */
-const typeOf = (event: ConversationEvent): Plan['type'] => {
+const typeOf = (event: ConversationEvent): ContextPlan['type'] => {
   if (event.type === 'Truncated') return 'truncate'
   return event.type === 'Condensed' && event.data.method === 'model' ? 'condense' : 'shorten'
 }
 
-const coversIn = (plan: Plan): readonly Covers[] => {
+const coversIn = (plan: ContextPlan): readonly Covers[] => {
   switch (plan.type) {
     case 'nothing':
       return []

@@ -8,7 +8,7 @@ import { effective } from '../../src/projections/effective.ts'
 import { full, fulling, leftAt } from '../../src/projections/full.ts'
 import { lastOf, path, pathing } from '../../src/projections/path.ts'
 import { render, rendering } from '../../src/projections/render/render.ts'
-import { atOnce, type Slices } from '../../src/projections/slices.ts'
+import { atOnce, type SliceGenerator } from '../../src/projections/slices.ts'
 import { timeline, timing } from '../../src/projections/timeline.ts'
 import { histories } from '../support/histories.ts'
 import { logOf, rewound, user } from '../support/log.ts'
@@ -70,7 +70,7 @@ test('no step is as long as the log: neither along a path, nor where a rewind le
 })
 
 /** What some work comes to, and how often others may do something meanwhile. */
-const inPauses = <A>(slices: Slices<A>): { readonly value: A; readonly pauses: number } => {
+const inPauses = <A>(slices: SliceGenerator<A>): { readonly value: A; readonly pauses: number } => {
   for (let pauses = 0; ; pauses++) {
     const { done, value } = slices.next()
     if (done === true) return { value, pauses }

@@ -6,7 +6,7 @@ import { viewIn } from '../../src/projections/outline.ts'
 import type { Log } from '../../src/projections/path.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
-import { type Verified, verify } from '../../src/conversation/verify.ts'
+import { type VerificationReport, verify } from '../../src/conversation/verify.ts'
 import { right } from '../support/either.ts'
 import { histories } from '../support/histories.ts'
 import { runs as scaled, scale } from '../support/runs.ts'
@@ -28,7 +28,8 @@ const tampered = async (
   if (events.length > 0) right(await changed.append({ stream, events, expected: -1 })())
   return { ...changed, keptEnd: honest.keptEnd }
 }
-const verified = async (store: EventStore): Promise<Verified> => right(await run(verify(store, 'c')))
+const verified = async (store: EventStore): Promise<VerificationReport> =>
+  right(await run(verify(store, 'c')))
 
 const changed = (event: StoredEvent, change: (data: Record<string, unknown>) => object): StoredEvent => ({
   ...event,

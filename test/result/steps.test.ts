@@ -2,10 +2,10 @@ import * as E from 'fp-ts/lib/Either.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { describe, expect, test } from 'vitest'
 import { caught, ok, run, type Steps, task } from '../../src/result/steps.ts'
-import { toError, type Typed } from '../../src/result/typed.ts'
+import { toError, type TypedError } from '../../src/result/typed.ts'
 
-const full: Typed = { _tag: 'StoreFull', message: 'free some space' }
-const failing = (): Steps<Typed, never> => ok(E.left(full))
+const full: TypedError = { _tag: 'StoreFull', message: 'free some space' }
+const failing = (): Steps<TypedError, never> => ok(E.left(full))
 
 describe('steps', () => {
   test.each([
@@ -18,12 +18,12 @@ describe('steps', () => {
 
   test('end with the first error, wherever it comes from; nothing after it runs', async () => {
     const done: string[] = []
-    async function* inner(): Steps<Typed, void> {
+    async function* inner(): Steps<TypedError, void> {
       done.push('before')
       yield* failing()
       done.push('after')
     }
-    async function* outer(): Steps<Typed, void> {
+    async function* outer(): Steps<TypedError, void> {
       yield* inner()
       done.push('outer')
     }
@@ -33,14 +33,14 @@ describe('steps', () => {
 
   test('run their finally blocks, the innermost first, when they end with an error', async () => {
     const closed: string[] = []
-    async function* inner(): Steps<Typed, number> {
+    async function* inner(): Steps<TypedError, number> {
       try {
         return yield* failing()
       } finally {
         closed.push('inner')
       }
     }
-    async function* outer(): Steps<Typed, number> {
+    async function* outer(): Steps<TypedError, number> {
       try {
         return yield* inner()
       } finally {
@@ -58,7 +58,7 @@ describe('steps', () => {
 
   test('reject with a bug as it is, with its own stack', async () => {
     const bug = new TypeError('undefined is not a function')
-    async function* broken(): Steps<Typed, void> {
+    async function* broken(): Steps<TypedError, void> {
       yield* caught(() => Promise.reject(bug))
     }
     await expect(run(broken())).rejects.toBe(bug)

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { listener } from '../../src/server/listener.ts'
-import type { Served } from '../../src/server/metrics.ts'
+import type { ServedRequest } from '../../src/server/metrics.ts'
 import { atEnd } from '../support/at-end.ts'
 import { opened } from '../support/stores.ts'
 
@@ -16,12 +16,12 @@ const ways: readonly (readonly [string, boolean])[] = [
 const scene = async (isChunked: boolean) => {
   const store = await opened('memory:')
   const faults: unknown[] = []
-  const served: Served[] = []
+  const served: ServedRequest[] = []
   const settings = {
     store,
     maxBody: 1_000,
     onFault: (error: unknown) => faults.push(error),
-    onRequest: (one: Served) => served.push(one),
+    onRequest: (one: ServedRequest) => served.push(one),
   }
   const server = createServer(listener(settings, '127.0.0.1'))
   server.listen(0, '127.0.0.1')

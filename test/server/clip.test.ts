@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { Block } from '../../src/events/blocks.ts'
-import type { BlockCut } from '../../src/projections/clip.ts'
+import type { ClippedField } from '../../src/projections/clip.ts'
 import { anyBlocks } from '../support/random-blocks.ts'
 import { runs } from '../support/runs.ts'
 import { type Scene, serving } from '../support/server/asking.ts'
@@ -9,7 +9,7 @@ import { type Scene, serving } from '../support/server/asking.ts'
 type Fields = Readonly<Record<string, unknown>>
 interface Cut {
   readonly position: number
-  readonly cuts?: readonly BlockCut[]
+  readonly cuts?: readonly ClippedField[]
 }
 
 const text = fc.oneof(
@@ -60,7 +60,7 @@ const restored = async (
   fetch: Scene['fetch'],
   path: string,
   block: Fields,
-  cuts: readonly BlockCut[],
+  cuts: readonly ClippedField[],
 ): Promise<Fields> => {
   const isPlain = cuts.every(({ field }) => field === (block['type'] === 'image' ? 'data' : 'text'))
   const answer = await fetch(isPlain ? path : `${path}?as=json`)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import type { Replayed, ReplayedCall } from '../../src/investigate/index.ts'
+import type { ReplayReport, ReplayedCall } from '../../src/investigate/index.ts'
 import { comparisonPage } from '../../src/server/html/comparison/page.ts'
 import { style } from '../../src/server/html/comparison/style.ts'
 import { root } from '../e2e/snippets/snippets.ts'
@@ -32,7 +32,7 @@ const zero = {
   needed: 0,
   same: 0,
 }
-const replayed = (policy: string, calls: readonly ReplayedCall[], conversation = 'c'): Replayed => ({
+const replayed = (policy: string, calls: readonly ReplayedCall[], conversation = 'c'): ReplayReport => ({
   conversation,
   policy,
   calls,

@@ -5,7 +5,7 @@ import { PassThrough, type Writable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { serve } from '../../src/server/serve.ts'
 import { createToken, revokeToken } from '../../src/server/tokens.ts'
-import { eventStream, type Told } from '../../src/server/sse.ts'
+import { eventStream, type SseMessage } from '../../src/server/sse.ts'
 import { atEnd } from '../support/at-end.ts'
 import { opened, temporaryFolder } from '../support/stores.ts'
 
@@ -192,7 +192,7 @@ test('a live store tells only what comes from now on, if that is asked for, and 
 })
 
 describe('an event stream', () => {
-  async function* silent(): AsyncGenerator<Told, void> {
+  async function* silent(): AsyncGenerator<SseMessage, void> {
     yield { id: '1', event: 'one', data: 'a\nb' }
     await new Promise(() => {})
   }
@@ -209,7 +209,7 @@ describe('an event stream', () => {
 
   test('takes no more than its reader has taken', async () => {
     let told = 0
-    async function* endless(): AsyncGenerator<Told, void> {
+    async function* endless(): AsyncGenerator<SseMessage, void> {
       for (;;) yield { id: String(told++) }
     }
     const stream = eventStream(endless(), new AbortController().signal)

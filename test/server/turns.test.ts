@@ -3,23 +3,23 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { type Store, tool, type TurnOptions } from '../../src/index.ts'
-import { newRelay, type Relay } from '../../src/server/relay.ts'
+import { newRelay, type EventRelay } from '../../src/server/relay.ts'
 import { serve } from '../../src/server/serve.ts'
-import type { Failure, Reply } from '../../src/testing/messages-api/replies.ts'
-import type { Body } from '../../src/testing/messages-api/request.ts'
+import type { ApiFailure, ApiReply } from '../../src/testing/messages-api/replies.ts'
+import type { ApiRequest } from '../../src/testing/messages-api/request.ts'
 import { messagesApi } from '../../src/testing/messages-api/server.ts'
 import { atEnd } from '../support/at-end.ts'
 import { text } from '../support/log.ts'
 import { type Message, posted } from '../support/server/told.ts'
 import { opened } from '../support/stores.ts'
 
-type Answer = (body: Body) => Reply | Failure | Promise<Reply | Failure>
+type Answer = (body: ApiRequest) => ApiReply | ApiFailure | Promise<ApiReply | ApiFailure>
 const hello = { role: 'user', content: 'Is it there?' } as const
 const yes: Answer = () => ({ content: [text('Yes, it is there, and it is well.')] })
 
 interface Scene {
   readonly store: Store
-  readonly relay: Relay
+  readonly relay: EventRelay
   readonly turns: string
   /** Starts a worker; `isTelling`: it tells the server what happens. What it returns stops it. */
   readonly worker: (isTelling?: boolean, options?: Partial<TurnOptions>) => () => Promise<void>
@@ -76,10 +76,10 @@ const until = async (isSo: () => boolean | Promise<boolean>): Promise<void> => {
 const approved = { input: z.object({}), approve: () => true, run: () => 'sent' } as const
 const mail = tool({ name: 'mail', description: 'Sends a mail.', ...approved })
 const look = tool({ name: 'look', description: 'Looks.', input: z.object({}), run: () => 'It is there.' })
-const calling = (name: string, id = 'toolu_1'): Reply => ({
+const calling = (name: string, id = 'toolu_1'): ApiReply => ({
   content: [text('Let me see.'), { type: 'tool_use', id, name, input: {} }],
 })
-const hasResult = (body: Body): boolean => JSON.stringify(body.messages.at(-1)).includes('tool_result')
+const hasResult = (body: ApiRequest): boolean => JSON.stringify(body.messages.at(-1)).includes('tool_result')
 
 describe('a turn that is asked for over HTTP', () => {
   test('is given by a worker that tells: its words come before the reply that is recorded, and the outcome last', async () => {
@@ -112,7 +112,7 @@ describe('a turn that is asked for over HTTP', () => {
       await response.body?.cancel()
       return response.status
     }
-    const [done, calls] = [yes({} as Body), calling('look')] as readonly Reply[]
+    const [done, calls] = [yes({} as ApiRequest), calling('look')] as readonly ApiReply[]
     expect(await refusal([{ role: 'assistant', ...done }])).toBe(400)
     expect(
       await refusal([hello, { role: 'assistant', ...done }, { role: 'system', content: 'Be brief.' }]),
@@ -218,7 +218,7 @@ describe('a turn that is asked for over HTTP', () => {
   test.each(['handed back', 'approval'])(
     'ends where a call is %s, and gives the model the result that comes beside words',
     async (why) => {
-      const bodies: Body[] = []
+      const bodies: ApiRequest[] = []
       const { turns, worker } = await scene((body) => {
         bodies.push(body)
         return hasResult(body) ? yes(body) : calling('mail')

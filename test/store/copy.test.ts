@@ -6,7 +6,7 @@ import { copyConversations, type Store } from 'palimpsest'
 import { describe, expect, test } from 'vitest'
 import { streamOf } from '../../src/events/ids.ts'
 import { promiseStore } from '../../src/api/promises.ts'
-import { type Copied, copyBetween, type CopyOptions } from '../../src/transfer/copy.ts'
+import { type CopyResult, copyBetween, type CopyOptions } from '../../src/transfer/copy.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import { type EventStore, maxPage, type RecordedEvent } from '../../src/store/port.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
@@ -20,8 +20,11 @@ import { write } from '../support/write.ts'
 const newUrl = (): string => `sqlite:${join(temporaryFolder(), 'store.db')}?synchronous=off`
 const newSqlite = async (): Promise<EventStore> => right(await openSqlite(newUrl())())
 const talk = (events: EventStore): Store => promiseStore(storeOn(events, { kind: 'test' }))
-const copied = async (from: EventStore, to: EventStore, options?: CopyOptions): Promise<readonly Copied[]> =>
-  right(await run(copyBetween(from, to, options)))
+const copied = async (
+  from: EventStore,
+  to: EventStore,
+  options?: CopyOptions,
+): Promise<readonly CopyResult[]> => right(await run(copyBetween(from, to, options)))
 
 const eventsIn = async (store: EventStore, id: string): Promise<readonly RecordedEvent[]> =>
   right(await store.read({ stream: streamOf(id), from: 0, direction: 'forwards', limit: maxPage })())

@@ -4,7 +4,7 @@ import type { Store } from 'palimpsest'
 import { describe, expect, test } from 'vitest'
 import { promiseStore } from '../../src/api/promises.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
-import type { EventStore, Range, RecordedEvent } from '../../src/store/port.ts'
+import type { EventStore, StreamRange, RecordedEvent } from '../../src/store/port.ts'
 import { storeOn } from '../../src/api/open.ts'
 import { runs } from '../support/runs.ts'
 
@@ -12,7 +12,7 @@ const talk = (events: EventStore): Store => promiseStore(storeOn(events, { kind:
 type Page = readonly RecordedEvent[]
 
 /** A conversation of 60 messages with a marker near the end and a fork, in a store whose pages are changed on their way. */
-const damaged = async (change: (page: Page, range: Range) => Page): Promise<Store> => {
+const damaged = async (change: (page: Page, range: StreamRange) => Page): Promise<Store> => {
   const whole = memoryStore()
   const chat = talk(whole).conversation('c')
   for (let n = 0; n < 60; n++)

@@ -18,7 +18,7 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { openStore } from 'palimpsest'
 import { describe, expect, test } from 'vitest'
-import type { Finding } from '../../src/store/diagnosis.ts'
+import type { DiagnosisFinding } from '../../src/store/diagnosis.ts'
 import { diagnose } from '../../src/api/schemes.ts'
 import { left, right } from '../support/either.ts'
 import { networkIn } from '../../src/store/sqlite/network.ts'
@@ -39,11 +39,11 @@ const change = (path: string, sql: string): void => {
   db.exec(sql)
   db.close()
 }
-const findingsOf = async (url: string): Promise<readonly Finding[]> => right(await diagnose(url)())
-const summary = (findings: readonly Finding[]): readonly string[] =>
+const findingsOf = async (url: string): Promise<readonly DiagnosisFinding[]> => right(await diagnose(url)())
+const summary = (findings: readonly DiagnosisFinding[]): readonly string[] =>
   findings.map(({ check, status }) => `${check} ${status}`)
 /** The finding of a check, its message after a colon. */
-const found = (findings: readonly Finding[], check: string): string => {
+const found = (findings: readonly DiagnosisFinding[], check: string): string => {
   const { status, message } =
     findings.find((finding) => finding.check === check) ?? expect.fail(`no ${check}`)
   return `${status}: ${message}`
@@ -196,7 +196,9 @@ describe('the diagnosis of an SQLite store', () => {
         'store/children/diagnosed.ts',
         join(folder, 'store.db'),
       )
-      expect(found(JSON.parse(printed) as Finding[], 'free room')).toMatch(/^problem: .*free some room/)
+      expect(found(JSON.parse(printed) as DiagnosisFinding[], 'free room')).toMatch(
+        /^problem: .*free some room/,
+      )
     },
   )
 })
@@ -244,7 +246,7 @@ describe('the file system of a store', () => {
         'store/children/diagnosed.ts',
         join(folder, 'store.db'),
       )
-      expect(found(JSON.parse(printed) as Finding[], 'file system')).toMatch(
+      expect(found(JSON.parse(printed) as DiagnosisFinding[], 'file system')).toMatch(
         /^warning: nfs4 \(files\.example\.org:\/home\): .*network file system/,
       )
     },

@@ -5,16 +5,16 @@ import { text, toolResult, toolUse } from './log.ts'
 import { asks, hello, type Messages, opus, params, type Params, refusal } from './messages-api/client.ts'
 import { says, start, yes } from './messages-api/client.ts'
 import { failures } from '../../src/testing/messages-api/failures.ts'
-import type { Failure, Reply } from '../../src/testing/messages-api/replies.ts'
+import type { ApiFailure, ApiReply } from '../../src/testing/messages-api/replies.ts'
 import type { MessagesApiOptions } from '../../src/testing/messages-api/server.ts'
 
-const answering = (...replies: readonly (Reply | Failure)[]): MessagesApiOptions => ({
+const answering = (...replies: readonly (ApiReply | ApiFailure)[]): MessagesApiOptions => ({
   reply: (_, n) => replies[n] ?? { content: [text('Yes.')] },
 })
 
 const ask = params([hello])
 
-const everything: Reply = {
+const everything: ApiReply = {
   content: [
     { type: 'thinking', thinking: 'What is asked? The weather, which a tool knows.' },
     text('I shall look. 😀 '.repeat(10)),

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
-import type { Append, Changed, EventStore, RecordedEvent } from '../../src/store/port.ts'
+import type { AppendRequest, StreamChanges, EventStore, RecordedEvent } from '../../src/store/port.ts'
 
 /** A part of a store that looks like an empty store: the streams whose names begin with the namespace, and blobs under other hashes. */
 export const namespaced = (store: EventStore, namespace: string): EventStore => {
@@ -19,7 +19,7 @@ export const namespaced = (store: EventStore, namespace: string): EventStore => 
           : error,
       )(await task())
   /** What names no stream is refused by the store. */
-  const placed = (append: Append): Append =>
+  const placed = (append: AppendRequest): AppendRequest =>
     typeof append.stream === 'string' && append.stream !== ''
       ? { ...append, stream: outside(append.stream) }
       : append
@@ -67,7 +67,7 @@ export const namespaced = (store: EventStore, namespace: string): EventStore => 
         ),
     }),
     changed: (prefix, since) =>
-      TE.map(({ checkpoint, streams }: Changed) => ({
+      TE.map(({ checkpoint, streams }: StreamChanges) => ({
         checkpoint,
         streams: streams && new Set([...streams].map(inside)),
       }))(store.changed(outside(prefix), since)),

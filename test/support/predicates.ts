@@ -1,6 +1,6 @@
 import type { Block } from '../../src/events/blocks.ts'
-import type { Rendered, RenderOptions } from '../../src/projections/render/render.ts'
-import type { Sent } from '../../src/agent/receipts/canonical.ts'
+import type { RenderResult, RenderOptions } from '../../src/projections/render/render.ts'
+import type { SentRequest } from '../../src/agent/receipts/canonical.ts'
 import { blocksIn } from './block-table.ts'
 import { historyPredicates, type History } from './history-predicates.ts'
 import { mediaPredicates } from './media-predicates.ts'
@@ -12,7 +12,7 @@ import { toolPredicates } from './tool-predicates.ts'
 
 /** A request, how it was asked for, and where it comes from. */
 export interface Case {
-  readonly rendered: Sent & Pick<Rendered, 'repairs' | 'awaits'>
+  readonly rendered: SentRequest & Pick<RenderResult, 'repairs' | 'awaits'>
   readonly options?: RenderOptions
   /** Whether the last assistant message said `pause_turn`. */
   readonly paused?: boolean

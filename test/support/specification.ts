@@ -3,7 +3,7 @@ import { expect } from 'vitest'
 import type { Event } from '../../src/events/events.ts'
 import type { ConversationCommand } from '../../src/commands/command.ts'
 import { decide } from '../../src/commands/decide.ts'
-import type { Rejection } from '../../src/commands/rejections.ts'
+import type { CommandRejection } from '../../src/commands/rejections.ts'
 import { stateOf } from '../../src/commands/state.ts'
 import { effective } from '../../src/projections/effective.ts'
 import type { Log } from '../../src/projections/path.ts'
@@ -16,7 +16,7 @@ interface Expected {
 }
 
 /** A refusal: its tag and the part of the rest that a rule speaks of. */
-export type Refusal = { readonly _tag: Rejection['_tag'] } & Readonly<Record<string, unknown>>
+export type Refusal = { readonly _tag: CommandRejection['_tag'] } & Readonly<Record<string, unknown>>
 
 const letters = { message: '', summary: 'S', truncation: 'T' }
 
@@ -28,7 +28,7 @@ export const shownAs = (log: Log, at = log.length - 1): string =>
 
 export interface Outcome {
   /** Exactly these events, each with at least this data; or refused with this tag, or like this. */
-  readonly then: (expected: readonly Expected[] | Rejection['_tag'] | Refusal) => Outcome
+  readonly then: (expected: readonly Expected[] | CommandRejection['_tag'] | Refusal) => Outcome
   /** What the model sees afterwards, as `shownAs` writes it. */
   readonly shows: (items: string) => Outcome
   /** The next command, on what is there then. */

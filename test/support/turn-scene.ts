@@ -4,8 +4,8 @@ import type { TurnOptions } from '../../src/agent/turn/options.ts'
 import { type Conversation, openStore } from '../../src/index.ts'
 import { atEnd } from './at-end.ts'
 import { text } from './log.ts'
-import type { Failure, Reply } from '../../src/testing/messages-api/replies.ts'
-import type { Body } from '../../src/testing/messages-api/request.ts'
+import type { ApiFailure, ApiReply } from '../../src/testing/messages-api/replies.ts'
+import type { ApiRequest } from '../../src/testing/messages-api/request.ts'
 import {
   messagesApi,
   type MessagesApi,
@@ -14,7 +14,10 @@ import {
 
 // A conversation with a task, and a model behind the stand-in and the SDK.
 
-export type Said = Reply | Failure | ((body: Body) => Promise<Reply | Failure> | Reply | Failure)
+export type Said =
+  | ApiReply
+  | ApiFailure
+  | ((body: ApiRequest) => Promise<ApiReply | ApiFailure> | ApiReply | ApiFailure)
 
 export interface Scene {
   readonly api: MessagesApi
@@ -24,7 +27,7 @@ export interface Scene {
 }
 
 export const task = { role: 'user' as const, content: 'Is it there?' }
-export const yes: Reply = { content: [text('Yes.')] }
+export const yes: ApiReply = { content: [text('Yes.')] }
 
 /** What a turn gives a tool, for a call outside of one. */
 export const toolContext = (name: string, maxResult = 1_000): ToolContext => ({

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import * as E from 'fp-ts/lib/Either.js'
 import {
   checkConsistency,
-  type Checkpoint,
+  type LedgerCheckpoint,
   keyText,
   parseCheckpoint,
   parseKey,
@@ -39,7 +39,7 @@ export const witness = async (logKey: string): Promise<Witness> => {
   const own = verifierKey('witness.example/w1', publicBytes(privateKey) as Buffer, 'witness')
   const log = right(parseKey(logKey))
   const sizes: number[] = []
-  let latest: (Checkpoint & { readonly note: string }) | undefined
+  let latest: (LedgerCheckpoint & { readonly note: string }) | undefined
 
   const cosignature = (body: string): string => {
     const time = 1_800_000_000 + sizes.length

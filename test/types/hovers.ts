@@ -7,9 +7,9 @@ import type { Command, ConversationCommand, NewMessage } from 'palimpsest/core'
 const chat = (await openStore('memory:')).conversation('c')
 
 const written = await chat.append({ role: 'user', content: 'Hello.' })
-//    ^ const written: Written
+//    ^ const written: WriteResult
 const { append } = chat
-//      ^ const append: (message: MessageInput | readonly MessageInput[], options?: AppendOptions) => Promise<Written>
+//      ^ const append: (message: MessageInput | readonly MessageInput[], options?: AppendOptions) => Promise<WriteResult>
 
 for await (const event of chat.events()) {
   //             ^ const event: ConversationEvent
@@ -56,7 +56,7 @@ const [entry] = await chat.full({ abandoned: true })
 //     ^ const entry: Entry | undefined
 if (entry?.kind === 'summary') {
   const condensed = entry
-  //    ^ const condensed: SummaryItem & Fate
+  //    ^ const condensed: SummaryItem & EntryState
   void condensed
 }
 const [noted] = await chat.full({ notes: true })
@@ -70,7 +70,7 @@ const { messages, tools } = await chat.render()
 //      ^ const messages: RequestMessage[]
 //                ^ const tools: RequestTool[] | undefined
 const { changes } = await chat.diff({ from: 0 })
-//      ^ const changes: readonly Change[]
+//      ^ const changes: readonly DiffChange[]
 const { configuration } = (await chat.context()).outline
 //      ^ const configuration: Configuration | undefined
 const { context } = {} as TurnOptions

@@ -30,12 +30,13 @@ interface Options {
   readonly WitnessOptions: audit.WitnessOptions
   readonly TimestampOptions: audit.TimestampOptions
   readonly AppendOptions: api.AppendOptions
-  readonly At: api.At
+  readonly PositionOption: api.PositionOption
   readonly BackupOptions: api.BackupOptions
   readonly BisectOptions: investigate.BisectOptions
   readonly BlockInput: api.BlockInput
   readonly Budget: api.Budget
   readonly Approval: api.Approval
+  readonly ApprovalInput: client.ApprovalInput
   readonly AskOptions: client.AskOptions
   readonly ClientOptions: client.ClientOptions
   readonly FindOptions: client.FindOptions
@@ -58,7 +59,8 @@ interface Options {
   readonly EvidenceOptions: api.EvidenceOptions
   readonly FatesOptions: api.FatesOptions
   readonly FollowConversations: api.FollowConversations
-  readonly FollowOptions: api.FollowOptions & client.FollowOptions
+  readonly FollowOptions: api.FollowOptions
+  readonly StreamOptions: client.StreamOptions
   readonly FullOptions: api.FullOptions
   readonly FullWithNotes: api.FullWithNotes
   readonly FullWithoutNotes: api.FullWithoutNotes

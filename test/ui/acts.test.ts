@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest'
-import { commandOf, doneWords, type Draft, eventWords, lackOf, titleOf } from '../../src/ui/acts/acts.ts'
+import { commandOf, doneWords, type ActDraft, eventWords, lackOf, titleOf } from '../../src/ui/acts/acts.ts'
 import { toggled } from '../../src/ui/acts/pinned.ts'
 import {
   figuresOf,
   newRepairs,
   offBecause,
-  type Preview,
+  type ActPreview,
   repairIn,
   signed,
   staleIn,
   warningOf,
 } from '../../src/ui/acts/preview.ts'
 
-const drafts: readonly (readonly [Draft, string])[] = [
+const drafts: readonly (readonly [ActDraft, string])[] = [
   [{ act: 'rewind', to: Number.NaN, reason: '' }, 'Give a position.'],
   [{ act: 'fork', at: 3, id: ' ' }, 'Give the new conversation an id.'],
   [{ act: 'truncate', first: 1, last: Number.NaN, reason: '' }, 'Give the first and the last position.'],
@@ -45,7 +45,7 @@ test('a draft is a command of the API', () => {
 })
 
 test('an undo is called one, though it is a rewind', () => {
-  const undo: Draft = { act: 'rewind', to: 117, reason: 'undo of 118', way: 'undo' }
+  const undo: ActDraft = { act: 'rewind', to: 117, reason: 'undo of 118', way: 'undo' }
   expect([titleOf(undo), doneWords(undo)]).toEqual(['Undo', 'Undone: at 117'])
   expect(doneWords({ act: 'rewind', to: -1, reason: '' })).toBe('Rewound to the beginning')
 })
@@ -61,7 +61,7 @@ test('an event that would be written is told in words', () => {
   ).toEqual(['Rewound to 1,200', 'Truncated 3–80, which hides 1 message', 'Restored 147', 'Configured'])
 })
 
-const preview: Preview = {
+const preview: ActPreview = {
   position: 322,
   events: [{ type: 'Rewound', data: { to: 100 } }],
   before: { items: 163, tokens: 132_748, estimated: 0, repairs: { 'roles-merged': 2 }, awaits: 'user' },

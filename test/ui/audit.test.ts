@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Checked, Head, Standing } from '../../src/ui/audit/shapes.ts'
+import type { VerificationResponse, AuditHead, ConversationAuditResponse } from '../../src/ui/audit/shapes.ts'
 import { rewrittenIn, storeVerdict, verdictOf } from '../../src/ui/audit/verdict.ts'
 import { callsIn, positionsIn, rangesOf } from '../../src/ui/audit/withhold.ts'
 import { columnsOf } from '../../src/ui/investigate/heat.ts'
@@ -13,7 +13,7 @@ import { policySchema } from '../../src/investigate/replay-policy.ts'
 import { draftIn, isAsked, policyOf, queryFields, wrongIn } from '../../src/ui/investigate/policy.ts'
 import { queryOf } from '../../src/ui/url.ts'
 
-const head = (position: number, state: Head['state'] = 'same', index = position): Head => ({
+const head = (position: number, state: AuditHead['state'] = 'same', index = position): AuditHead => ({
   position,
   index,
   head: 'f'.repeat(64),
@@ -21,13 +21,13 @@ const head = (position: number, state: Head['state'] = 'same', index = position)
   state,
 })
 const anchor = (size: number) => ({ anchor: 'elsewhere/', size, time: '2026-11-23T08:00:00.000Z' })
-const ledger = (heads: readonly Head[], anchors: readonly ReturnType<typeof anchor>[] = []) => ({
+const ledger = (heads: readonly AuditHead[], anchors: readonly ReturnType<typeof anchor>[] = []) => ({
   last: 9,
   ledger: { origin: 'o', key: 'k', size: 10, first: 0, heads, anchors },
 })
 const receipts = { verified: 3, differs: 0, missing: 0, reconstructed: 0, findings: [] }
-const right: Checked = { last: 9, events: 10, receipts }
-const titled = (standing: Standing, checked: Checked = right) => {
+const right: VerificationResponse = { last: 9, events: 10, receipts }
+const titled = (standing: ConversationAuditResponse, checked: VerificationResponse = right) => {
   const { tone, title } = verdictOf(standing, checked, false)
   return [tone, title]
 }

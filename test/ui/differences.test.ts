@@ -1,13 +1,20 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { commonUntil, compareRows, type Item, moved, outcomeOf, turnEnds } from '../../src/ui/compare/rows.ts'
+import {
+  commonUntil,
+  compareRows,
+  type CompareItem,
+  moved,
+  outcomeOf,
+  turnEnds,
+} from '../../src/ui/compare/rows.ts'
 import { systemText, toolChanges } from '../../src/ui/diff/configuration.ts'
 import { excerptOf, inkOf, kindOf } from '../../src/ui/diff/excerpt.ts'
 import {
   causesOf,
-  type Change,
+  type DiffRowChange,
   diffRows,
-  type Entry,
+  type DiffRowEntry,
   foldedOf,
   stretchesOf,
   sumsOf,
@@ -15,8 +22,16 @@ import {
 import { wordsChanged } from '../../src/ui/diff/words.ts'
 import { runs } from '../support/runs.ts'
 
-const entry = (position: number, more: Partial<Entry> = {}): Entry => ({ kind: 'message', position, ...more })
-const change = (kind: Change['change'], position: number, more: Partial<Entry> = {}): Change => ({
+const entry = (position: number, more: Partial<DiffRowEntry> = {}): DiffRowEntry => ({
+  kind: 'message',
+  position,
+  ...more,
+})
+const change = (
+  kind: DiffRowChange['change'],
+  position: number,
+  more: Partial<DiffRowEntry> = {},
+): DiffRowChange => ({
   change: kind,
   entry: entry(position, more),
 })
@@ -99,7 +114,12 @@ test('a long row is folded in its middle, and says how much of it', () => {
   ])
 })
 
-const item = (position: number, role = 'user', text = `text ${position}`, id = `m${position}`): Item => ({
+const item = (
+  position: number,
+  role = 'user',
+  text = `text ${position}`,
+  id = `m${position}`,
+): CompareItem => ({
   kind: 'message',
   position,
   time: '2026-01-01T00:00:00.000Z',
@@ -120,7 +140,7 @@ test('what two histories share stands once, what each has by itself beside the o
 })
 
 test('a marker is the same in both if it has the same place and time', () => {
-  const marker: Item = { kind: 'summary', position: 5, time: '2026-01-01T00:00:00.000Z' }
+  const marker: CompareItem = { kind: 'summary', position: 5, time: '2026-01-01T00:00:00.000Z' }
   expect(compareRows([marker, item(6)], [marker, item(6)])).toMatchObject([{ kind: 'same' }])
   expect(compareRows([marker], [{ ...marker, time: '2026-01-02T00:00:00.000Z' }])).toMatchObject([
     { kind: 'apart' },
@@ -144,7 +164,7 @@ test('rows of a comparison have every item of both once, in its order', () => {
 })
 
 test('the outcome of a side counts the tools called since the two parted', () => {
-  const call = (position: number, name: string): Item => ({
+  const call = (position: number, name: string): CompareItem => ({
     ...item(position, 'assistant'),
     content: [{ type: 'tool_use', name, input: {} }],
   })
@@ -169,7 +189,7 @@ test('the outcome of a side counts the tools called since the two parted', () =>
 })
 
 test('a locked slider stops at the ends of turns, the first and the last one at most', () => {
-  const result: Item = { ...item(2), content: [{ type: 'tool_result' }] }
+  const result: CompareItem = { ...item(2), content: [{ type: 'tool_result' }] }
   const items = [item(0), item(1, 'assistant'), result, item(3, 'assistant'), item(4), item(5, 'assistant')]
   const ends = turnEnds(items)
   expect(ends).toEqual([3, 5])

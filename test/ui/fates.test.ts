@@ -7,7 +7,7 @@ import { commonPart, fateRows } from '../../src/ui/diff/fates.ts'
 import { breakpointsIn, saidIn, saidRows, settingChanges } from '../../src/ui/diff/request-changes.ts'
 import type { DiffRow } from '../../src/ui/diff/rows.ts'
 import { listsChanged } from '../../src/ui/diff/words.ts'
-import type { Message } from '../../src/ui/request/parts.ts'
+import type { ApiRequestMessage } from '../../src/ui/request/parts.ts'
 import { histories } from '../support/histories.ts'
 import { assistant, logOf, rewound, truncated, user } from '../support/log.ts'
 import { runs } from '../support/runs.ts'
@@ -70,7 +70,7 @@ describe('of all that happened between two positions', () => {
 })
 
 const block = fc.record({ type: fc.constant('text'), text: fc.constantFrom('a', 'b', 'c') })
-const message: fc.Arbitrary<Message> = fc.record({
+const message: fc.Arbitrary<ApiRequestMessage> = fc.record({
   role: fc.constantFrom('user', 'assistant'),
   content: fc.oneof(fc.constantFrom('a', 'b', 'c'), fc.array(block, { maxLength: 2 })),
 })

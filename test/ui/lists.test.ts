@@ -8,7 +8,7 @@ import {
   inSight,
   isNarrowed,
   nested,
-  type Overview,
+  type ConversationListRow,
   pathOf,
   refreshed,
   tallyOf,
@@ -17,14 +17,15 @@ import {
 import { matching, placeIn, scoreOf } from '../../src/ui/palette/match.ts'
 import { runs } from '../support/runs.ts'
 
-const overview = (id: string, parent?: string): Overview => ({
+const overview = (id: string, parent?: string): ConversationListRow => ({
   id,
   title: id,
   events: 1,
   updated: '2026-01-01T00:00:00.000Z',
   ...(parent !== undefined && { parent }),
 })
-const told = (items: readonly Overview[]) => nested(items).map((row) => [row.overview.id, row.depth])
+const told = (items: readonly ConversationListRow[]) =>
+  nested(items).map((row) => [row.overview.id, row.depth])
 
 test('forks stand under their parents, in the order of the list', () => {
   const items = [overview('c', 'b'), overview('x'), overview('b', 'a'), overview('a'), overview('d', 'a')]

@@ -4,7 +4,7 @@ import { placesOf } from '../../src/ui/blocks/finding.ts'
 import { piecesOf, reading } from '../../src/ui/blocks/lot.ts'
 import { type Path, readerAt } from '../../src/ui/blocks/reader-at.ts'
 import { embeddedSource } from '../../src/ui/source/embedded.ts'
-import type { Source } from '../../src/ui/source/source.ts'
+import type { ApiSource } from '../../src/ui/source/source.ts'
 import { logOf, user } from '../support/log.ts'
 import { longText } from '../support/long.ts'
 
@@ -78,9 +78,9 @@ describe('a value in JSON that comes in pieces', () => {
 })
 
 /** A source that has these bytes, and counts what is asked of it. */
-const counted = (source: Source) => {
+const counted = (source: ApiSource) => {
   const asked: number[] = []
-  const bytes: Source['bytes'] = async (path, part) => {
+  const bytes: ApiSource['bytes'] = async (path, part) => {
     const got = await source.bytes(path, part)
     asked.push(got.blob.size)
     return got
@@ -127,7 +127,7 @@ describe('a block of a file', () => {
   test('is read on where it failed', async () => {
     const source = embeddedSource(file)
     let times = 0
-    const bytes: Source['bytes'] = (asked, part) =>
+    const bytes: ApiSource['bytes'] = (asked, part) =>
       times++ % 2 === 1 ? Promise.reject(new Error('cut off')) : source.bytes(asked, part)
     const readOn = reading({ ...source, bytes }, path, ['content'], 20_000)
     let lot = await readOn()

@@ -9,11 +9,11 @@ import { lengthOf } from '../../src/ui/conversation/kinds.ts'
 import { paths } from '../../src/ui/conversation/path.ts'
 import {
   hiddenBy,
-  type Piece,
+  type SectionEntries,
   pieceWith,
-  type Row,
+  type HistoryRow,
   rowsOf,
-  type Shown,
+  type RowsInput,
   stateOf,
 } from '../../src/ui/conversation/rows.ts'
 import { histories } from '../support/histories.ts'
@@ -25,11 +25,11 @@ const restoresOf = (log: Log) =>
   log.flatMap(({ type, position, data }) => (type === 'Restored' ? [{ position, marker: data.marker }] : []))
 
 /** What the page has when it has fetched all that is open. */
-const shownAt = (log: Log, at: number, open: Shown['isOpen'] = () => true): Shown => {
+const shownAt = (log: Log, at: number, open: RowsInput['isOpen'] = () => true): RowsInput => {
   const entries = full(log, { at, abandoned: true })
   const known = paths(rewindsOf(log))
   const jumps = new Map(known.jumps(at).map((jump) => [jump.from, jump]))
-  const pieceOf = (position: number): Piece => {
+  const pieceOf = (position: number): SectionEntries => {
     const jump = jumps.get(position)
     const inside = jump
       ? entries.filter((entry) => jump.from <= entry.position && entry.position <= jump.to)
@@ -44,7 +44,7 @@ const shownAt = (log: Log, at: number, open: Shown['isOpen'] = () => true): Show
 }
 
 /** What became of what a row shows on its left, as `full` says it. */
-const fateOf = (row: Row): readonly Pick<Entry, 'position' | 'status' | 'by'>[] => {
+const fateOf = (row: HistoryRow): readonly Pick<Entry, 'position' | 'status' | 'by'>[] => {
   switch (row.kind) {
     case 'same':
     case 'group':
@@ -184,7 +184,7 @@ describe('the entries of an open group', () => {
         for (const { kind, position } of effective(log, at).items) {
           if (kind === 'message') continue
           const one = { position, before: position, from: 0, isGroup: true }
-          let piece: Piece | undefined
+          let piece: SectionEntries | undefined
           const fetched = (until: number): number => {
             const items = full(log, { at, abandoned: true, before: until, last: size })
             piece = pieceWith(piece, one, { items, until, isFull: items.length === size })

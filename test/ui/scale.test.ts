@@ -4,7 +4,7 @@ import { loadSample, sampleIds } from '../../src/cli/sample.ts'
 import { openStore } from '../../src/index.ts'
 import { serve } from '../../src/server/serve.ts'
 import { overviewAt, scaleOf } from '../../src/ui/conversation/ribbon/scale.ts'
-import type { Outline, Overview } from '../../src/ui/conversation/shapes.ts'
+import type { OutlineResponse, OverviewResponse } from '../../src/ui/conversation/shapes.ts'
 import { callNameAt, mayRewindBefore, stepFrom } from '../../src/ui/conversation/steps.ts'
 import { httpSource } from '../../src/ui/source/http.ts'
 import { atEnd } from '../support/at-end.ts'
@@ -71,7 +71,7 @@ describe('a step', () => {
     await loadSample(store)
     const [id] = sampleIds
     const source = httpSource({ base: `${url}/api/v1` })
-    const all: Outline = await source.get(`/conversations/${id}/outline`)
+    const all: OutlineResponse = await source.get(`/conversations/${id}/outline`)
     // Before and after a call that made a summary.
     for (const position of [-1, 25, 30, 40]) {
       const reply = stepFrom(all, position, 'call', 1) ?? -1
@@ -82,7 +82,7 @@ describe('a step', () => {
   })
 
   test('knows whether rewinds may lie before a part', () => {
-    const long: Overview = {
+    const long: OverviewResponse = {
       last: 299,
       buckets: 3,
       first: [0, 100, 200],

@@ -1,11 +1,11 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Conversation } from '../../src/index.ts'
-import { type Done, undoingCommand, undoingOf } from '../../src/ui/acts/undoing.ts'
+import { type ActEvent, undoingCommand, undoingOf } from '../../src/ui/acts/undoing.ts'
 import { runs } from '../support/runs.ts'
 import { opened } from '../support/stores.ts'
 
-const done = (...types: readonly string[]): readonly Done[] =>
+const done = (...types: readonly string[]): readonly ActEvent[] =>
   types.map((text, position) => {
     const [type = '', reason] = text.split(': ')
     return { position, type, data: { reason } }
@@ -33,8 +33,8 @@ test('another act ends what could be done again', () => {
   expect(undoingOf(acts)).toEqual({ undo: [3], redo: [] })
 })
 
-const eventsOf = async (chat: Conversation): Promise<readonly Done[]> => {
-  const events: Done[] = []
+const eventsOf = async (chat: Conversation): Promise<readonly ActEvent[]> => {
+  const events: ActEvent[] = []
   for await (const { position, type, data } of chat.events())
     events.push({ position, type, data: 'reason' in data ? { reason: data.reason } : {} })
   return events

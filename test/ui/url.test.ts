@@ -8,12 +8,12 @@ import {
   placeIn,
   queryOf,
   searchOf,
-  type View,
+  type ConversationViewState,
   viewOf,
 } from '../../src/ui/url.ts'
 
 const position = fc.nat(1_000_000)
-const views: fc.Arbitrary<View> = fc.record({
+const views: fc.Arbitrary<ConversationViewState> = fc.record({
   at: fc.option(fc.oneof(position, fc.constant(-1)), { nil: undefined }),
   pane: fc.constantFrom(...panes),
   open: fc.oneof(

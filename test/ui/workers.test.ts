@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest'
-import { boardOf, healthOf, notesOf, type Step, type Worker } from '../../src/ui/workers/rows.ts'
+import { boardOf, healthOf, notesOf, type BoardStep, type BoardWorker } from '../../src/ui/workers/rows.ts'
 
-const step = (conversation: string, state: Step['state'], since: string, more: Partial<Step> = {}): Step => ({
+const step = (
+  conversation: string,
+  state: BoardStep['state'],
+  since: string,
+  more: Partial<BoardStep> = {},
+): BoardStep => ({
   conversation,
   state,
   since: `2026-01-01T00:00:${since}.000Z`,
@@ -19,7 +24,7 @@ test('steps are told by what has to happen next, the longest waiting first', () 
     step('e', 'parked', '03'),
   ]
   const board = boardOf(steps)
-  const ids = (all: readonly Step[]) => all.map(({ conversation }) => conversation)
+  const ids = (all: readonly BoardStep[]) => all.map(({ conversation }) => conversation)
   expect(Object.fromEntries(Object.entries(board).map(([name, all]) => [name, ids(all)]))).toEqual({
     waiting: ['c'],
     parked: ['e'],
@@ -48,7 +53,7 @@ test('a step says why nobody takes it, how often it was tried and what came of t
 
 test('a worker that says nothing for a minute and a half is silent, unless somebody has paused it', () => {
   const now = Date.parse('2026-01-01T01:00:00.000Z')
-  const worker = (seconds: number, more: Partial<Worker> = {}): Worker => ({
+  const worker = (seconds: number, more: Partial<BoardWorker> = {}): BoardWorker => ({
     worker: 'w',
     heard: new Date(now - seconds * 1_000).toISOString(),
     paused: false,

@@ -6,7 +6,7 @@ import type { CallOptions, FailedCall, Model, ModelError, ModelRequest, Reply } 
 import { tracedCall } from './traced.ts'
 
 /** How to call a model, and how often to repeat a call that failed. */
-export interface AskOptions extends CallOptions {
+export interface RetryOptions extends CallOptions {
   /** How often to repeat a call that failed for a passing reason. Default 3; 0 for never. */
   readonly maxRetries?: number
   /** Called before a call is repeated; if it returns false, the call is not repeated. */
@@ -33,7 +33,7 @@ const defaultRetries = 3
 export const callModel = async (
   model: Model,
   request: ModelRequest,
-  { maxRetries = defaultRetries, onRetry = () => true, ...options }: AskOptions,
+  { maxRetries = defaultRetries, onRetry = () => true, ...options }: RetryOptions,
 ): Promise<E.Either<ModelError, Reply>> => {
   const { signal } = options
   const failed: FailedCall[] = []

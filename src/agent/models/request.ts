@@ -1,7 +1,7 @@
-import type { Rendered } from '../../projections/render/renderer.ts'
+import type { RenderResult } from '../../projections/render/renderer.ts'
 import type { ModelRequest } from './model.ts'
 
-type Asked = Pick<ModelRequest, 'system' | 'tools' | 'messages'> & Pick<Rendered, 'tool_choice'>
+type Asked = Pick<ModelRequest, 'system' | 'tools' | 'messages'> & Pick<RenderResult, 'tool_choice'>
 
 /** What was rendered as a whole request, with a model and parameters. */
 export const requestWith = (

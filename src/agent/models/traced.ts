@@ -3,7 +3,7 @@ import { isFields } from '../../events/json.ts'
 import type { Origin } from '../../events/events.ts'
 import { count, measureCall } from '../telemetry/metrics.ts'
 import { type Attributes, showsContent } from '../telemetry/open-telemetry.ts'
-import { inSpan, type Told } from '../telemetry/spans.ts'
+import { inSpan, type SpanHandle } from '../telemetry/spans.ts'
 import type { CallOptions, Model, ModelError, ModelRequest, Reply } from './model.ts'
 import { inputContent, outputContent } from './traced-content.ts'
 
@@ -45,7 +45,7 @@ const askedMore = (request: ModelRequest): Attributes => {
   }
 }
 
-const tell = (span: Told, answer: Answer): void => {
+const tell = (span: SpanHandle, answer: Answer): void => {
   if (E.isRight(answer)) {
     const { origin } = answer.right
     const { message, model, stopReason } = origin

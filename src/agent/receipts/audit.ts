@@ -7,12 +7,12 @@ import type { ConversationEvent } from '../../events/events.ts'
 import type { Effective } from '../../projections/effective.ts'
 import type { ReadError } from '../../store/errors.ts'
 import { callsIn, isUnproven, type ModelCall, numberedCalls } from './calls.ts'
-import { type Found, findingIn, problemIn, type ReceiptFinding } from './finding.ts'
+import { type FindingDetails, findingIn, problemIn, type ReceiptFinding } from './finding.ts'
 import { checkCall } from './made-again.ts'
 import { historyOf } from './passing.ts'
 import { fingerprintsIn } from './receipt-blocks.ts'
 
-export interface ReceiptsVerified {
+export interface ReceiptVerification {
   readonly conversation: string
   /** How many calls have a request that was made again, the same to the byte. */
   readonly receipts: number
@@ -31,7 +31,7 @@ export const modelCalls = (chat: Pick<Conversation, 'events'>): AsyncIterable<Mo
  *
  * Memory: what is shown, and the fingerprints of the receipts.
  */
-export const verifyReceipts = (chat: Source): TaskEither<ReadError, ReceiptsVerified> =>
+export const verifyReceipts = (chat: Source): TaskEither<ReadError, ReceiptVerification> =>
   TE.map(({ conversation, receipts, findings }: ReceiptsAudited) => ({ conversation, receipts, findings }))(
     auditReceipts(chat),
   )
@@ -40,7 +40,7 @@ export const verifyReceipts = (chat: Source): TaskEither<ReadError, ReceiptsVeri
 export const auditReceipts = (chat: Source): TaskEither<ReadError, ReceiptsAudited> =>
   task(() => caught(() => audited(chat)))
 
-interface ReceiptsAudited extends ReceiptsVerified {
+interface ReceiptsAudited extends ReceiptVerification {
   readonly withoutReceipt: number
 }
 
@@ -66,7 +66,7 @@ const audited = async (chat: Source): Promise<ReceiptsAudited> => {
 /** A call, and why its request is not, or cannot be shown to be, the one that its receipt is of. */
 interface CheckedCall {
   readonly call: ModelCall
-  readonly found: Found | undefined
+  readonly found: FindingDetails | undefined
 }
 
 /** Checks the receipts of a log, event by event from its first. @param contextAt loads the effective history at a position */

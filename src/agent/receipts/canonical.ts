@@ -2,12 +2,12 @@ import canonicalize from 'canonicalize'
 import type { Chat } from '../models/openai/chat/chat.ts'
 import type { Block } from '../../events/blocks.ts'
 import type { Fields } from '../../events/json.ts'
-import type { Rendered, RenderedMessage } from '../../projections/render/renderer.ts'
+import type { RenderResult, RenderedMessage } from '../../projections/render/renderer.ts'
 import { memo } from '../../projections/memo.ts'
 import { listDigest } from './list-digest.ts'
 
 /** What a receipt is of: a request as it is sent, without model and parameters. */
-export interface Sent extends Pick<Rendered, 'tool_choice'> {
+export interface SentRequest extends Pick<RenderResult, 'tool_choice'> {
   readonly system?: string | readonly Block[]
   readonly tools?: readonly Fields[] | undefined
   readonly messages: readonly RenderedMessage[]
@@ -16,23 +16,23 @@ export interface Sent extends Pick<Rendered, 'tool_choice'> {
 }
 
 /** A block of a request, or a tool. */
-export type Part = { readonly [field: string]: unknown }
+export type SentPart = { readonly [field: string]: unknown }
 
 /** Of more characters, a text is not remembered: those of all blocks are as long as the history, and each is asked for a few times only. */
 const mostRemembered = 8_192
-const briefText = memo((part: Part): string | undefined => {
+const briefText = memo((part: SentPart): string | undefined => {
   const text = canonicalize(part) ?? ''
   return text.length > mostRemembered ? undefined : text
 })
 
 /** The canonical JSON (RFC 8785) of a block. */
-export const textOf = (part: Part): string => briefText(part) ?? canonicalize(part) ?? ''
+export const textOf = (part: SentPart): string => briefText(part) ?? canonicalize(part) ?? ''
 
 /**
  * SHA-256 (hex) of the canonical JSON (RFC 8785) of system, tools and messages as they are sent, omitting absent ones. Continues from what
  * it has hashed of the conversation before, as long as that is the same.
  */
-export const digestOf = ({ chat, messages, system, tools }: Sent): string => {
+export const digestOf = ({ chat, messages, system, tools }: SentRequest): string => {
   if (chat) return chatDigest(chat)
   const contents = messages.map(({ content }) => content)
   const others = [
@@ -66,13 +66,13 @@ const chatDigest = ({ messages, tools }: Chat): string => {
   })
 }
 
-const listText = (parts: readonly Part[]): string => `[${parts.map((part) => textOf(part)).join()}]`
+const listText = (parts: readonly SentPart[]): string => `[${parts.map((part) => textOf(part)).join()}]`
 
-const isMarked = ({ content }: Sent['messages'][number]): boolean =>
+const isMarked = ({ content }: SentRequest['messages'][number]): boolean =>
   content.some((block) => 'cache_control' in block)
 
 /** How many messages the next request will probably begin with: the last two breakpoints move with the conversation. */
-const stableIn = (messages: Sent['messages']): number => {
+const stableIn = (messages: SentRequest['messages']): number => {
   let moving = 0
   for (let index = messages.length - 1; index >= 0; index--) {
     const message = messages[index]

@@ -5,10 +5,10 @@ import { fingerprintsOf, partsOf, type PlacedPart, withoutBreakpoint } from './f
 import { countsOf } from './receipt.ts'
 import { sharedBy } from './receipt-blocks.ts'
 import type { ReceiptOptions } from './receipt-options.ts'
-import type { Requested } from './request.ts'
+import type { RenderedRequest } from './request.ts'
 
 /** How a request that was made again differs from the one that a receipt is of. */
-export type Difference =
+export type ReceiptDifference =
   /** The place of the first block that differs, and what is there now: nothing, or a type and the beginning of its JSON. */
   | { readonly kind: 'block'; readonly path: string; readonly now?: string }
   /** The blocks are the same: cache breakpoints differ, or the digest is of something else. */
@@ -22,11 +22,11 @@ export type Difference =
 
 /** @param prints fingerprints of the receipt's request, if they are known */
 export const compareReceipt = (
-  rendered: Requested,
+  rendered: RenderedRequest,
   { digest }: Receipt,
   { repairs }: ReceiptOptions,
   prints: string | undefined,
-): Difference | undefined => {
+): ReceiptDifference | undefined => {
   if (digestOf(rendered) === digest) {
     const now = countsOf(rendered)
     return isDeepStrictEqual(now, repairs) ? undefined : { kind: 'repairs', repairs: now }
@@ -36,7 +36,7 @@ export const compareReceipt = (
 
 const excerptLength = 80
 
-const firstDifference = (rendered: Requested, prints: string): Difference => {
+const firstDifference = (rendered: RenderedRequest, prints: string): ReceiptDifference => {
   const now = fingerprintsOf(rendered)
   if (now === prints) return { kind: 'breakpoints' }
   const found = partsOf(rendered)[sharedBy(prints, now)]

@@ -5,7 +5,7 @@ import type { ModelCall } from './calls.ts'
 import { digestOf } from './canonical.ts'
 import { containerFor } from './containers.ts'
 import { reasonOf, requestIn, type Unusable } from './made-again.ts'
-import { compareReceipt, type Difference } from './difference.ts'
+import { compareReceipt, type ReceiptDifference } from './difference.ts'
 import { type ReceiptOptions, receiptOptionsIn } from './receipt-options.ts'
 import { requestOf } from './request.ts'
 
@@ -15,8 +15,8 @@ export interface ReceiptFinding {
   readonly call?: number
   /** Position of the answer. */
   readonly position: number
-  /** As `Difference`; `receipt`: it cannot be used; `renderer`: a newer version made the request; `missing`: there is no receipt. */
-  readonly kind: Difference['kind'] | 'receipt' | 'renderer' | 'missing'
+  /** As `ReceiptDifference`; `receipt`: it cannot be used; `renderer`: a newer version made the request; `missing`: there is no receipt. */
+  readonly kind: ReceiptDifference['kind'] | 'receipt' | 'renderer' | 'missing'
   readonly message: string
   /** With `block`: the place of the first difference, and type and beginning of what is there now, if anything. */
   readonly path?: string
@@ -24,20 +24,20 @@ export interface ReceiptFinding {
 }
 
 /** A finding without the call that it is about. */
-export type Found = Omit<ReceiptFinding, 'call' | 'position'>
+export type FindingDetails = Omit<ReceiptFinding, 'call' | 'position'>
 
 /** @param prints fingerprints of the receipt's request, if they are known */
 export const findingIn = (
   call: ModelCall,
   effective: Effective,
   prints: string | undefined,
-): Found | undefined =>
+): FindingDetails | undefined =>
   pipe(
     call.kind === 'summary' ? compareSummary(call, effective) : compareReply(call, effective, prints),
     E.match(problemIn, (difference) => difference && differenceIn(difference)),
   )
 
-type Compared = E.Either<Unusable, Difference | undefined>
+type Compared = E.Either<Unusable, ReceiptDifference | undefined>
 
 const compareSummary = (call: ModelCall, effective: Effective): Compared =>
   pipe(
@@ -56,7 +56,7 @@ const compareReply = ({ receipt }: ModelCall, effective: Effective, prints: stri
     ),
   )
 
-export const problemIn = (error: Unusable): Found =>
+export const problemIn = (error: Unusable): FindingDetails =>
   error._tag === 'UnknownRenderer'
     ? { kind: 'renderer', message: reasonOf(error) }
     : { kind: 'receipt', message: `its receipt cannot be used: ${reasonOf(error)}` }
@@ -64,20 +64,20 @@ export const problemIn = (error: Unusable): Found =>
 const compareContainer = (
   effective: Effective,
   { container, form }: ReceiptOptions,
-): Difference | undefined => {
+): ReceiptDifference | undefined => {
   // Only the Messages API has containers.
   if (form) return undefined
   const newest = containerFor(effective)?.id
   return newest === container?.id ? undefined : { kind: 'container', named: container?.id, newest }
 }
 
-const differenceIn = (difference: Difference): Found => {
+const differenceIn = (difference: ReceiptDifference): FindingDetails => {
   const message = messageOf(difference)
   if (difference.kind !== 'block') return { kind: difference.kind, message }
   return { ...difference, message }
 }
 
-const messageOf = (difference: Difference): string => {
+const messageOf = (difference: ReceiptDifference): string => {
   switch (difference.kind) {
     case 'block':
       return difference.now === undefined

@@ -1,26 +1,26 @@
 import { hash } from 'node:crypto'
 import type { Chat, ChatMessage } from '../models/openai/chat/chat.ts'
 import { mapped, memo } from '../../projections/memo.ts'
-import { type Part, type Sent, textOf } from './canonical.ts'
+import { type SentPart, type SentRequest, textOf } from './canonical.ts'
 
 /** A block of a request with its place: `messages[3].content[0]`, `system[0]`, `tools[2]`. */
 export interface PlacedPart {
   readonly path: string
-  readonly part: Part | string
+  readonly part: SentPart | string
 }
 
 /** Characters of a block's fingerprint. */
 export const fingerprintLength = 6
 
 /** Every block of a request in the order that the model sees: tools, system prompt, messages. */
-export const partsOf = (sent: Sent): readonly PlacedPart[] => {
+export const partsOf = (sent: SentRequest): readonly PlacedPart[] => {
   const { chat } = sent
   if (!chat) return blocksOf(sent)
-  const placed = (name: string) => (part: Part, index: number) => ({ path: `${name}[${index}]`, part })
+  const placed = (name: string) => (part: SentPart, index: number) => ({ path: `${name}[${index}]`, part })
   return [...(chat.tools ?? []).map(placed('tools')), ...chat.messages.map(placed('messages'))]
 }
 
-const blocksOf = ({ tools = [], system = [], messages }: Sent): readonly PlacedPart[] => [
+const blocksOf = ({ tools = [], system = [], messages }: SentRequest): readonly PlacedPart[] => [
   ...tools.map((part, index) => ({ path: `tools[${index}]`, part })),
   ...(typeof system === 'string'
     ? [{ path: 'system', part: system }]
@@ -35,7 +35,7 @@ const blocksOf = ({ tools = [], system = [], messages }: Sent): readonly PlacedP
  * role and canonical JSON, without its `cache_control`, which moves from request to request. In the form of Chat Completions, a message
  * counts as a block.
  */
-export const fingerprintsOf = ({ chat, tools = [], system = [], messages }: Sent): string => {
+export const fingerprintsOf = ({ chat, tools = [], system = [], messages }: SentRequest): string => {
   if (chat) return chatPrints(chat)
   const prints = tools.map((tool) => fingerprint(tool, 'tool'))
   if (typeof system === 'string') prints.push(hashed('system', JSON.stringify(system)))
@@ -58,11 +58,11 @@ const chatPrints = ({ tools = [], messages }: Chat): string =>
 
 const printsOfMessages = mapped<ChatMessage, string>()
 
-const printsOfContents = mapped<readonly Part[], string>()
+const printsOfContents = mapped<readonly SentPart[], string>()
 
-const fingerprint = memo((part: Part, role) => hashed(role, textOf(withoutBreakpoint(part))))
+const fingerprint = memo((part: SentPart, role) => hashed(role, textOf(withoutBreakpoint(part))))
 
-export const withoutBreakpoint = (part: Part): Part => {
+export const withoutBreakpoint = (part: SentPart): SentPart => {
   if (!('cache_control' in part)) return part
   const { cache_control: _, ...rest } = part
   return rest

@@ -6,7 +6,7 @@ import { isFields } from '../../events/json.ts'
 import { currentChat } from '../models/openai/chat/chat.ts'
 import type { Effective } from '../../projections/effective.ts'
 import type { ModelCall } from './calls.ts'
-import type { Sent } from './canonical.ts'
+import type { SentRequest } from './canonical.ts'
 import { unknownRenderer, type UnknownRenderer } from './errors.ts'
 import { receiptOptionsIn } from './receipt-options.ts'
 import { currentRenderer, requestOf } from './request.ts'
@@ -40,7 +40,10 @@ export const formIn = ({ options: { form, along } }: ModelCall['receipt']): unkn
   form ?? (isFields(along) ? along['form'] : undefined)
 
 /** The request of a call, made again. */
-export const requestIn = ({ kind, receipt }: ModelCall, effective: Effective): E.Either<Unusable, Sent> =>
+export const requestIn = (
+  { kind, receipt }: ModelCall,
+  effective: Effective,
+): E.Either<Unusable, SentRequest> =>
   kind === 'summary'
     ? pipe(
         check(summaryOptionsSchema, receipt.options),

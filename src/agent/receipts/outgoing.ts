@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { check } from '../../events/check.ts'
 import { configurationOf, type Effective } from '../../projections/effective.ts'
 import { wellFormed } from '../../projections/render/renderer.ts'
-import type { Sent } from './canonical.ts'
+import type { SentRequest } from './canonical.ts'
 import { type SentContainer, withContainer } from './containers.ts'
 import type { ModelCall } from './calls.ts'
 import type { ModelRequest } from '../models/model.ts'
@@ -17,7 +17,11 @@ interface Along {
 }
 
 /** The whole request: what was rendered of a history, with its model and parameters. */
-export const outgoing = (now: Effective, sent: Sent, { container, named = '' }: Along): ModelRequest => {
+export const outgoing = (
+  now: Effective,
+  sent: SentRequest,
+  { container, named = '' }: Along,
+): ModelRequest => {
   const { model = named, parameters = {} } = configurationOf(now)
   const along = wellFormed({ model, parameters })
   return requestWith(sent, { ...along, parameters: withContainer(along.parameters, container) })
@@ -27,7 +31,7 @@ export const outgoing = (now: Effective, sent: Sent, { container, named = '' }: 
 export const asSent = (
   { kind, origin, receipt }: ModelCall,
   now: Effective,
-  sent: Sent,
+  sent: SentRequest,
 ): ModelRequest & { readonly betas?: readonly string[] } => {
   if (kind === 'reply') {
     const options = receiptOptionsIn(receipt)

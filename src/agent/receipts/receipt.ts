@@ -4,7 +4,7 @@ import { digestOf } from './canonical.ts'
 import { fingerprintsOf } from './fingerprints.ts'
 import { blocksOf } from './receipt-blocks.ts'
 import type { ReceiptOptions } from './receipt-options.ts'
-import type { Requested, RequestOptions } from './request.ts'
+import type { RenderedRequest, RequestOptions } from './request.ts'
 
 /**
  * What is recorded with the reply to a request: enough to make the request again from the log, and to prove that it is the same.
@@ -15,7 +15,7 @@ import type { Requested, RequestOptions } from './request.ts'
  */
 export const receiptOf = (
   effective: Effective,
-  rendered: Requested,
+  rendered: RenderedRequest,
   options: RequestOptions,
   along: Pick<ReceiptOptions, 'betas' | 'container'> = {},
 ): Receipt => ({
@@ -30,7 +30,7 @@ export const receiptOf = (
 })
 
 /** How many repairs there are of each kind. */
-export const countsOf = ({ repairs }: Pick<Requested, 'repairs'>): ReceiptOptions['repairs'] => {
+export const countsOf = ({ repairs }: Pick<RenderedRequest, 'repairs'>): ReceiptOptions['repairs'] => {
   const counts: Record<string, number> = {}
   for (const { kind } of repairs) counts[kind] = (counts[kind] ?? 0) + 1
   return counts

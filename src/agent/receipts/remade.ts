@@ -6,7 +6,7 @@ import { chatBody } from '../models/openai/chat/chat.ts'
 import type { Effective } from '../../projections/effective.ts'
 import { render } from '../../projections/render/renderer.ts'
 import type { ModelCall, UnprovenCall } from './calls.ts'
-import type { Sent } from './canonical.ts'
+import type { SentRequest } from './canonical.ts'
 import { checkCall, formIn, requestIn, type Unusable } from './made-again.ts'
 import { asSent, outgoing } from './outgoing.ts'
 
@@ -26,7 +26,7 @@ export interface RemadeCall {
 export const remadeCall = (
   call: ModelCall,
   effective: Effective,
-): E.Either<Unusable, RemadeCall & { readonly made: Sent }> =>
+): E.Either<Unusable, RemadeCall & { readonly made: SentRequest }> =>
   pipe(
     requestIn(call, effective),
     E.map((made) => {
@@ -40,7 +40,7 @@ export const remadeCall = (
 /** The request of a call without a receipt, as it would be made today. @param effective right before the reply */
 export const requestToday = (
   effective: Effective,
-  rendered: Sent,
+  rendered: SentRequest,
   model: string | undefined,
 ): ModelRequest => ({
   ...outgoing(effective, rendered, { named: model }),

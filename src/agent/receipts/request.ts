@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { ChatForm } from '../models/form.ts'
 import { type Chat, type ChatRepair, chatOf, currentChat, withReasoning } from '../models/openai/chat/chat.ts'
 import { configurationOf, type Effective } from '../../projections/effective.ts'
-import { render, type Rendered, type Repair } from '../../projections/render/renderer.ts'
+import { render, type RenderResult, type Repair } from '../../projections/render/renderer.ts'
 import { render as render1 } from '../../projections/renderers/1/renderer.ts'
 import { type UnknownRenderer, unknownRenderer } from './errors.ts'
 
@@ -19,13 +19,13 @@ export interface RequestOptions {
 }
 
 /** A request as it is sent, and how it departs from what is stored. */
-export interface Requested extends Omit<Rendered, 'repairs'> {
+export interface RenderedRequest extends Omit<RenderResult, 'repairs'> {
   readonly repairs: readonly (Repair | ChatRepair)[]
   /** In the form of Chat Completions, if that is the form it is sent in. */
   readonly chat?: Chat
 }
 
-type Renderer = (effective: Effective, options: Omit<RequestOptions, 'renderer' | 'form'>) => Rendered
+type Renderer = (effective: Effective, options: Omit<RequestOptions, 'renderer' | 'form'>) => RenderResult
 
 // A receipt is always checked with the renderer that made its request. So before `render` answers anything else, its folder is copied
 // as it is and registered here under its number, and `render` gets the next number; docs/adr/0011-receipts.md. Golden files hold each
@@ -42,7 +42,7 @@ export const currentRenderer = 2
 export const requestOf = (
   effective: Effective,
   { renderer, form, ...options }: RequestOptions,
-): E.Either<UnknownRenderer, Requested> => {
+): E.Either<UnknownRenderer, RenderedRequest> => {
   const made = byVersion.get(renderer)
   if (!made) return E.left(unknownRenderer(renderer, [...byVersion.keys()]))
   if (!form) return E.right(made(effective, options))

@@ -11,7 +11,7 @@ import type { ReadError } from '../../store/errors.ts'
 import { callsIn, type ModelCall } from './calls.ts'
 import { digestOf } from './canonical.ts'
 import { callOutOfRange, type CallOutOfRange, type UnknownRenderer } from './errors.ts'
-import { type Found, findingIn } from './finding.ts'
+import { type FindingDetails, findingIn } from './finding.ts'
 import { checkCall, formIn, reasonOf, type Unusable } from './made-again.ts'
 import { fingerprintsIn } from './receipt-blocks.ts'
 import { type RemadeCall, remadeCall } from './remade.ts'
@@ -21,7 +21,7 @@ export interface SentCall extends ModelCall, RemadeCall {
   /** Whether the request has the digest of the receipt. */
   readonly isSame: boolean
   /** What differs from the receipt, if anything does: other repairs or another container also with the same digest. */
-  readonly finding?: Found
+  readonly finding?: FindingDetails
 }
 
 /**

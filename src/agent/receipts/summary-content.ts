@@ -9,7 +9,7 @@ import {
 import { isCompaction } from '../../projections/render/renderer.ts'
 
 /** How content is shown to a model that summarizes it. */
-export interface Showing {
+export interface SummaryContentOptions {
   /** Show pictures and documents; if false, a note stands for each. */
   readonly images: boolean
   /** Longer texts, in characters, are cut in the middle. Default: no limit. */
@@ -17,10 +17,10 @@ export interface Showing {
 }
 
 /** The blocks as they are shown. A compaction block of the provider becomes text: such a block may only come first. */
-export const shownBlocks = (blocks: readonly Block[], showing: Showing): readonly Block[] =>
+export const shownBlocks = (blocks: readonly Block[], showing: SummaryContentOptions): readonly Block[] =>
   blocks.map((block) => shown(block, showing))
 
-const shown = (block: Block, showing: Showing): Block => {
+const shown = (block: Block, showing: SummaryContentOptions): Block => {
   const { images, longest = Infinity } = showing
   const { content } = block
   if (isCompaction(block))

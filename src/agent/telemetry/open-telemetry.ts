@@ -3,7 +3,7 @@ import type * as OpenTelemetry from '@opentelemetry/api'
 
 // The program's own OpenTelemetry, if it has registered one: an optional peer dependency, which is loaded once something is registered.
 
-export type Api = Pick<
+export type TelemetryApi = Pick<
   typeof OpenTelemetry,
   'context' | 'createContextKey' | 'metrics' | 'SpanKind' | 'SpanStatusCode' | 'trace'
 >
@@ -15,9 +15,9 @@ export type Attributes = { readonly [name: string]: string | number | readonly s
 const registry = Symbol.for('opentelemetry.js.api.1')
 export const scope = 'palimpsest'
 
-let loaded: Promise<Api | undefined> | undefined
+let loaded: Promise<TelemetryApi | undefined> | undefined
 
-const load = async (): Promise<Api | undefined> => {
+const load = async (): Promise<TelemetryApi | undefined> => {
   try {
     return await import('@opentelemetry/api')
   } catch {
@@ -29,7 +29,7 @@ const load = async (): Promise<Api | undefined> => {
 }
 
 /** Undefined at once if the program has registered nothing: then nothing is loaded, measured or kept. */
-export const openTelemetry = (): Promise<Api | undefined> | undefined =>
+export const openTelemetry = (): Promise<TelemetryApi | undefined> | undefined =>
   registry in globalThis ? (loaded ??= load()) : undefined
 
 /** Work is done whatever becomes of what is said about it: a processor or an exporter of the program's may throw. */

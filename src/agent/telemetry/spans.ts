@@ -1,9 +1,16 @@
 import type { Span } from '@opentelemetry/api'
 import { errorName } from './error-name.ts'
-import { type Api, type Attributes, defined, openTelemetry, quietly, scope } from './open-telemetry.ts'
+import {
+  type TelemetryApi,
+  type Attributes,
+  defined,
+  openTelemetry,
+  quietly,
+  scope,
+} from './open-telemetry.ts'
 
 /** What a span is told while it lasts. */
-export interface Told {
+export interface SpanHandle {
   readonly set: (attributes: Attributes) => void
   /** @param type a word for the class of the error; no content */
   readonly failed: (type: string) => void
@@ -19,7 +26,7 @@ export interface SpanOptions {
   readonly isRoot?: boolean
 }
 
-const toldOf = (span: Span, { SpanStatusCode }: Api): Told => ({
+const toldOf = (span: Span, { SpanStatusCode }: TelemetryApi): SpanHandle => ({
   set: (attributes) => void quietly(() => span.setAttributes(defined(attributes))),
   failed: (type) =>
     void quietly(() => span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR })),
@@ -33,17 +40,17 @@ const toldOf = (span: Span, { SpanStatusCode }: Api): Told => ({
 export const inSpan = <A>(
   name: string,
   options: () => SpanOptions,
-  work: (span?: Told) => Promise<A>,
+  work: (span?: SpanHandle) => Promise<A>,
 ): Promise<A> =>
   openTelemetry()?.then((api) => (api ? spanned(api, name, options(), work) : work())) ?? work()
 
 let inheritedKey: symbol | undefined
 
 const spanned = async <A>(
-  api: Api,
+  api: TelemetryApi,
   name: string,
   { attributes, inherited = {}, kind, isRoot: root = false }: SpanOptions,
-  work: (span?: Told) => Promise<A>,
+  work: (span?: SpanHandle) => Promise<A>,
 ): Promise<A> => {
   inheritedKey ??= api.createContextKey(scope)
   const outside = api.context.active()

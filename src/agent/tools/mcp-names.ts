@@ -12,7 +12,7 @@ export interface ToolNameTaken {
   readonly tools: readonly [string, string]
 }
 
-export interface McpNaming {
+export interface McpNameOptions {
   /** Comes before every name, as it is. Default: nothing. */
   readonly prefix?: string | undefined
   /** What to call a tool of the server, before the prefix is added; undefined leaves it out. Default: as the server calls it. */
@@ -22,7 +22,7 @@ export interface McpNaming {
 /** The tools by the names that the model gets to know. */
 export const namedTools = (
   tools: readonly McpTool[],
-  { prefix = '', rename = (name) => name }: McpNaming,
+  { prefix = '', rename = (name) => name }: McpNameOptions,
 ): E.Either<ToolNameTaken, ReadonlyMap<string, McpTool>> => {
   const named = new Map<string, McpTool>()
   for (const tool of tools) {

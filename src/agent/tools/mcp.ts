@@ -9,12 +9,12 @@ import { ok, type Steps, task } from '../../result/steps.ts'
 import { longestTimer } from '../../result/timers.ts'
 import { withoutUnions } from './input-schema.ts'
 import { callMcp, type McpClient, type McpPage, type McpProgress, type McpTool } from './mcp-client.ts'
-import { type McpNaming, namedTools, type ToolNameTaken } from './mcp-names.ts'
+import { type McpNameOptions, namedTools, type ToolNameTaken } from './mcp-names.ts'
 import { settingsShape, type ToolSettings } from './settings.ts'
 import type { Tool, ToolDefinition } from './tool.ts'
 
 /** How the tools of an MCP server become tools of a turn. */
-export interface McpOptions extends McpNaming, Pick<ToolSettings, 'timeout'> {
+export interface McpOptions extends McpNameOptions, Pick<ToolSettings, 'timeout'> {
   /**
    * Believes what the server says of its tools: one with `readOnlyHint` has the effect `none` and needs no approval, one with
    * `idempotentHint` has the effect `idempotent`. Default false: every effect is `unsafe`.

@@ -33,7 +33,7 @@ export interface ToolContext {
  * What a call does to the world: nothing (`none`); the same if it is carried out twice (`idempotent`); or something that must not be done
  * twice (`unsafe`).
  */
-export type Effect = 'none' | 'idempotent' | 'unsafe'
+export type ToolEffect = 'none' | 'idempotent' | 'unsafe'
 
 // Methods, so that a tool may declare the input that its schema promises.
 interface Methods {
@@ -49,7 +49,7 @@ export type ToolFunction = Methods['run']
 /** A tool with settings. */
 export interface ToolSettings extends Pick<Methods, 'run'> {
   /** Default `unsafe`. A tool with another effect is run again if the process ended in a call. */
-  readonly effect?: Effect | undefined
+  readonly effect?: ToolEffect | undefined
   /** Short for the effect `idempotent`, if none is given. */
   readonly idempotent?: boolean | undefined
   /** Whether somebody has to approve a call before it runs. Default false. */
@@ -63,7 +63,7 @@ export interface ToolSettings extends Pick<Methods, 'run'> {
 /** The caller's tools, by name. */
 export type Tools = { readonly [name: string]: ToolFunction | ToolSettings }
 
-export const effectOf = ({ effect, idempotent }: ToolSettings): Effect =>
+export const effectOf = ({ effect, idempotent }: ToolSettings): ToolEffect =>
   effect ?? (idempotent ? 'idempotent' : 'unsafe')
 
 /** Whether somebody has to approve a call. Rejects with what a function of the caller throws. */

@@ -10,20 +10,27 @@ import { run, type Steps } from '../../result/steps.ts'
 import type { ReadError, WriteError } from '../../store/errors.ts'
 import { type CallStates, isWithdrawn, noStates, statesOf } from './calls/call-states.ts'
 import { rewindsAfter, saidSince } from './calls/calls-now.ts'
-import { applying, type Circumstances, factsOf, type Planned, taskFor, waitingCall } from './calls/calls.ts'
+import {
+  applying,
+  type CallConditions,
+  factsOf,
+  type PlannedCall,
+  taskFor,
+  waitingCall,
+} from './calls/calls.ts'
 import type { WaitingCall } from './stream/turn-event.ts'
 import { watched } from './results/watched-call.ts'
 import { restFor } from '../context/policy/result-limit.ts'
-import type { Holding } from './claims/holding.ts'
-import type { Held } from './calls/held.ts'
-import type { Landing } from './landing.ts'
+import type { TurnClaim } from './claims/holding.ts'
+import type { DeferredMessages } from './calls/held.ts'
+import type { TurnRecorder } from './landing.ts'
 import type { OpenCall } from './calls/open-calls.ts'
-import type { Watched } from './options.ts'
+import type { WatchedTurnOptions } from './options.ts'
 import { toolNames } from './results/tool-own-blocks.ts'
 import { isCutOff, resultOf } from './results/tools.ts'
 
 /** The calls of a reply that are left when nothing more can be done about them now. */
-export interface Left {
+export interface RemainingCalls {
   /** They wait for an approval. */
   readonly waiting: readonly WaitingCall[]
   /** They have no function here: somebody else has to bring their results. */
@@ -31,16 +38,21 @@ export interface Left {
 }
 
 /** The open calls of a history, and what the user has said after them. */
-export interface Unanswered {
+export interface UnansweredCalls {
   readonly open: readonly OpenCall[]
-  readonly held?: Held | undefined
+  readonly held?: DeferredMessages | undefined
 }
 
 /** How often what to do is decided again because somebody has written to the log of turns. */
 const maxTries = 10
 
 /** Does what there is to do about the calls of replies: runs them, answers them, or lets them wait. */
-export const answering = (chat: Conversation, landing: Landing, current: () => Watched, hold: Holding) => {
+export const answering = (
+  chat: Conversation,
+  landing: TurnRecorder,
+  current: () => WatchedTurnOptions,
+  hold: TurnClaim,
+) => {
   const log = chat.turnLog
   /** The last reply of this turn, and where the log of turns ended when it was recorded. */
   let own: { readonly reply: number; readonly end: TurnsEnd } | undefined
@@ -56,9 +68,9 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
 
   async function* circumstances(
     now: Effective,
-    { open, held }: Unanswered,
+    { open, held }: UnansweredCalls,
     states: CallStates,
-  ): Steps<ReadError, Omit<Circumstances, 'signal' | 'applied'>> {
+  ): Steps<ReadError, Omit<CallConditions, 'signal' | 'applied'>> {
     const names = toolNames(configurationOf(now).tools)
     const starts = new Map(now.items.map((item) => [item.position, startsOf(item)]))
     const since = open.flatMap(({ use, call }) => states.of(use, call.id).wait?.data.at ?? [])
@@ -80,8 +92,8 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
   /** Decides what to do, and records it before any of it is done. */
   async function* plan(
     now: Effective,
-    unanswered: Unanswered,
-  ): Steps<WriteError | ReadError, readonly Planned[]> {
+    unanswered: UnansweredCalls,
+  ): Steps<WriteError | ReadError, readonly PlannedCall[]> {
     const { open } = unanswered
     const { waiting: waits = {}, signal, watch } = current()
     let mayBeElsewhere = false
@@ -96,7 +108,7 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
         states.of(use, call.id).started !== undefined
       if (mayBeElsewhere && open.some(isStartedHere)) return yield lost()
       const known = yield* circumstances(now, unanswered, states)
-      const planAll = (ends: AbortSignal): Promise<readonly Planned[]> =>
+      const planAll = (ends: AbortSignal): Promise<readonly PlannedCall[]> =>
         Promise.all(
           open.map(async (each) => ({
             ...each,
@@ -128,13 +140,16 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
   /** @returns what is left, or undefined if something was recorded: then there may be more to do */
   async function* answer(
     now: Effective,
-    unanswered: Unanswered,
-  ): Steps<WriteError | ReadError | ModelAborted, Left | undefined> {
+    unanswered: UnansweredCalls,
+  ): Steps<WriteError | ReadError | ModelAborted, RemainingCalls | undefined> {
     const planned = yield* plan(now, unanswered)
     const { run: tools, maxResult, emit, onEvent, toolTimeout: timeout, watch } = current()
     const named = toolNames(configurationOf(now).tools)
     const limits = { timeout, maxResult, named, rest: restFor(tools), onEvent, emit }
-    const finished = async ({ call, use, task }: Planned, signal: AbortSignal): Promise<readonly Block[]> => {
+    const finished = async (
+      { call, use, task }: PlannedCall,
+      signal: AbortSignal,
+    ): Promise<readonly Block[]> => {
       if (task.type === 'wait') return []
       const work = async () => {
         if (task.type === 'answer') return task.result
@@ -187,7 +202,7 @@ export const answering = (chat: Conversation, landing: Landing, current: () => W
   }
 }
 
-export type Answering = ReturnType<typeof answering>
+export type CallAnswerer = ReturnType<typeof answering>
 
 const startsOf = (item: Item): string | undefined =>
   item.kind === 'message' ? item.origin?.starts : undefined

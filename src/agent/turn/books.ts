@@ -4,18 +4,18 @@ import type { FailedCall } from '../models/model.ts'
 import type { Effective } from '../../projections/effective.ts'
 import type { Steps } from '../../result/steps.ts'
 import type { ReadError } from '../../store/errors.ts'
-import { type Account, emptyAccount, entriesOf, type Entry, withEntry } from './spending/account.ts'
+import { type TurnTotals, emptyAccount, entriesOf, type AccountEntry, withEntry } from './spending/account.ts'
 import { type BudgetSpent, type PriceMissing, withinBudget } from './spending/budget.ts'
-import type { Settled } from './options.ts'
+import type { ResolvedTurnOptions } from './options.ts'
 import { sinceUserMessage } from './spending/since.ts'
 
 /** Keeps the account of a turn. */
 export interface Books {
   /** Takes in what the log says of the turn: whoever gave it before. */
   readonly open: (now: Effective) => Steps<ReadError, void>
-  readonly add: (entry: Entry) => void
+  readonly add: (entry: AccountEntry) => void
   /** The account, with calls that failed and are not recorded yet. */
-  readonly account: () => Account
+  readonly account: () => TurnTotals
   /** Whether another call of the model may begin, after these that failed. */
   readonly within: (failed?: readonly FailedCall[]) => E.Either<BudgetSpent | PriceMissing, void>
 }
@@ -26,18 +26,18 @@ export interface Books {
  */
 export const books = (
   chat: Conversation,
-  settings: () => Settled,
+  settings: () => ResolvedTurnOptions,
   unrecorded: () => readonly FailedCall[],
 ): Books => {
   let kept = emptyAccount
-  const withMore = (entry: Entry): Account => {
+  const withMore = (entry: AccountEntry): TurnTotals => {
     const { prices, wanted } = settings()
     return withEntry(kept, entry, { prices, model: wanted.model ?? '' })
   }
-  const add = (entry: Entry): void => {
+  const add = (entry: AccountEntry): void => {
     kept = withMore(entry)
   }
-  const withFailed = (more: readonly FailedCall[]): Account =>
+  const withFailed = (more: readonly FailedCall[]): TurnTotals =>
     withMore({ type: 'failed', calls: [...unrecorded(), ...more] })
   return {
     open: async function* (now): Steps<ReadError, void> {

@@ -1,11 +1,11 @@
-import type { AskOptions } from '../models/asking.ts'
+import type { RetryOptions } from '../models/asking.ts'
 import { currentRenderer, type RequestOptions } from '../receipts/request.ts'
 import { deltas } from './stream/deltas.ts'
-import type { Settled } from './options.ts'
+import type { ResolvedTurnOptions } from './options.ts'
 import { unheard } from './stream/turn-event.ts'
 
 /** How a turn calls its model. */
-export const askOptionsOf = (options: Settled): AskOptions => {
+export const askOptionsOf = (options: ResolvedTurnOptions): RetryOptions => {
   const { signal, stallTimeout, maxRetries } = options
   const onEvent = hearing(options)
   return {
@@ -17,7 +17,7 @@ export const askOptionsOf = (options: Settled): AskOptions => {
 }
 
 /** @returns what is told of each event of a reply's stream: the caller, and who listens to the turn */
-const hearing = ({ emit, onEvent }: Settled): AskOptions['onEvent'] => {
+const hearing = ({ emit, onEvent }: ResolvedTurnOptions): RetryOptions['onEvent'] => {
   if (emit === unheard) return onEvent
   const grow = deltas(emit)
   return (event) => {
@@ -27,7 +27,11 @@ const hearing = ({ emit, onEvent }: Settled): AskOptions['onEvent'] => {
 }
 
 /** How a turn makes its requests. */
-export const requestOptionsOf = ({ cache, client: { form }, systemMessages }: Settled): RequestOptions => ({
+export const requestOptionsOf = ({
+  cache,
+  client: { form },
+  systemMessages,
+}: ResolvedTurnOptions): RequestOptions => ({
   renderer: currentRenderer,
   // Only the Messages API has breakpoints.
   ...(form ? { form } : cache && { cache }),

@@ -1,10 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { type ContextTooLarge, refusedTooLarge } from '../context/policy/errors.ts'
-import { type Circumstances, manageContext, type Plan } from '../context/policy/policy.ts'
+import { type PolicyConditions, manageContext, type ContextPlan } from '../context/policy/policy.ts'
 import { refusalOf } from '../context/policy/refusal.ts'
 import type { ResultLimit } from '../context/policy/result-limit.ts'
 import type { ContextSettings } from '../context/policy/settings.ts'
-import { shortResults, type Shortening } from '../context/policy/shortening.ts'
+import { shortResults, type ResultCut } from '../context/policy/shortening.ts'
 import { type CondenseError, condenseWith } from '../context/summary/condense.ts'
 import type { Summarizer } from '../context/summary/summarizer.ts'
 import type { Conversation } from '../../conversation/conversation.ts'
@@ -16,7 +16,7 @@ import { ok, type Steps } from '../../result/steps.ts'
 import type { WriteError } from '../../store/errors.ts'
 
 /** What was done to make a context fit. */
-export type Fitted =
+export type FitResult =
   | { readonly type: 'fits' | 'condensed' | 'truncated' | 'shortened' }
   /** Nothing was written: the next attempt should truncate. */
   | { readonly type: 'not-condensed'; readonly error: CondenseError }
@@ -46,7 +46,7 @@ interface Means {
 }
 
 /** One step towards a context that fits: carries out what the policy says. */
-export async function* fit(chat: Conversation, now: Effective, means: Means): Steps<FitError, Fitted> {
+export async function* fit(chat: Conversation, now: Effective, means: Means): Steps<FitError, FitResult> {
   const { settings, summarizer, refused, signal } = means
   const options = {
     canCondense: summarizer !== undefined,
@@ -85,8 +85,8 @@ export async function* fit(chat: Conversation, now: Effective, means: Means): St
 /** What a marker records of its plan: `manageContext` makes it again of the history at `position`, the settings and the options. */
 const policyOf = (
   { at }: Effective,
-  { used, allowed, said, learned }: Plan,
-  { settings, options }: { readonly settings: ContextSettings; readonly options: Circumstances },
+  { used, allowed, said, learned }: ContextPlan,
+  { settings, options }: { readonly settings: ContextSettings; readonly options: PolicyConditions },
 ): Policy => ({
   of: 'context',
   used,
@@ -102,9 +102,9 @@ const policyOf = (
 async function* shorten(
   chat: Conversation,
   { at, items }: Effective,
-  edits: readonly Shortening[],
+  edits: readonly ResultCut[],
   { policy, rest }: { readonly policy: Policy; readonly rest: ResultLimit['rest'] },
-): Steps<WriteError, Fitted> {
+): Steps<WriteError, FitResult> {
   let after = at
   for (const { covers, bytes } of edits) {
     const item = items.find(({ position }) => position === covers.first)
@@ -120,10 +120,10 @@ async function* shorten(
 async function* truncate(
   chat: Conversation,
   { at }: Effective,
-  slices: Extract<Plan, { type: 'truncate' }>['covers'],
+  slices: Extract<ContextPlan, { type: 'truncate' }>['covers'],
   { learned, ...policy }: Policy,
   { refused, failed, onMarker }: Means,
-): Steps<WriteError, Fitted> {
+): Steps<WriteError, FitResult> {
   const reason = refused
     ? `the API found the context too long, ${policy.used} tokens by our count`
     : `the context was ${policy.used} tokens, and ${policy.allowed} are allowed`

@@ -5,10 +5,10 @@ import type { ContextExceeded } from '../models/model.ts'
 import type { Effective } from '../../projections/effective.ts'
 import type { Steps } from '../../result/steps.ts'
 import { fit, type FitError, type WrittenMarker } from './fit.ts'
-import type { Settled } from './options.ts'
+import type { ResolvedTurnOptions } from './options.ts'
 
 /** Makes the contexts of one turn fit, and knows which request the API has refused as too long. */
-export interface Fitting {
+export interface ContextFitter {
   /** Whether the context fits; if not, it is now one step closer. */
   readonly step: (now: Effective) => Steps<FitError, boolean>
   /** The API has refused the request with that digest. Returns false if the turn ends with that: without `automatic`, nothing is condensed. */
@@ -27,9 +27,9 @@ interface Told {
 /** @param current the settings of the next call */
 export const fitting = (
   chat: Conversation,
-  current: () => Settled,
+  current: () => ResolvedTurnOptions,
   { onFailed, onMarker }: Told,
-): Fitting => {
+): ContextFitter => {
   let failed: CondenseError | undefined
   let refusal: { readonly error: ContextExceeded; readonly digest: string } | undefined
   let isTooLong = false

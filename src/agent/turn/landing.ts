@@ -6,20 +6,20 @@ import { isStale } from '../../commands/rejections.ts'
 import { beginsTurn } from '../../commands/state.ts'
 import { recordableMessage, restFor, resultMessage } from '../context/policy/result-limit.ts'
 import type { Conversation } from '../../conversation/conversation.ts'
-import type { Written } from '../../conversation/writing/encode.ts'
+import type { WriteResult } from '../../conversation/writing/encode.ts'
 import type { Effective } from '../../projections/effective.ts'
 import { ok, type Steps } from '../../result/steps.ts'
 import type { ReadError, WriteError } from '../../store/errors.ts'
-import { type Held, mayWait, pathAfter, saidLast } from './calls/held.ts'
+import { type DeferredMessages, mayWait, pathAfter, saidLast } from './calls/held.ts'
 import type { LiveHistory } from './calls/live.ts'
 import { openCalls } from './calls/open-calls.ts'
-import type { Settled } from './options.ts'
+import type { ResolvedTurnOptions } from './options.ts'
 
 /** How often recording results is tried again because something has happened meanwhile. */
 const maxStale = 10
 
 /** What was written, and whether something that the user said comes after it. */
-interface Landed extends Written {
+interface Landed extends WriteResult {
   readonly isHolding: boolean
 }
 
@@ -33,7 +33,7 @@ const areOpen = (results: readonly Block[], now: Effective): boolean => {
 export const landing = (
   chat: Conversation,
   history: LiveHistory,
-  current: () => Pick<Settled, 'keepLate' | 'maxResult' | 'run'>,
+  current: () => Pick<ResolvedTurnOptions, 'keepLate' | 'maxResult' | 'run'>,
 ) => {
   /**
    * Records messages right after `now`, before what is held back and what the user has said since. If something else has happened, fails
@@ -42,7 +42,7 @@ export const landing = (
   async function* land(
     now: Effective,
     messages: readonly NewMessage[],
-    held?: Held,
+    held?: DeferredMessages,
   ): Steps<WriteError | ReadError, Landed> {
     const landed = yield* landAfter(now.at, messages, held)
     if (isStale(landed) && current().keepLate)
@@ -57,12 +57,12 @@ export const landing = (
   async function* landAfter(
     after: number,
     messages: readonly NewMessage[],
-    held: Held | undefined,
+    held: DeferredMessages | undefined,
   ): Steps<ReadError, E.Either<WriteError, Landed>> {
     const written = await (
       held ? moveBack(held, after, ...messages) : chat.record(messages, { after, tolerate: 'markers' })
     )()
-    const landed = E.map((done: Written): Landed => ({ ...done, isHolding: held !== undefined }))(written)
+    const landed = E.map((done: WriteResult): Landed => ({ ...done, isHolding: held !== undefined }))(written)
     if (!isStale(landed)) return landed
     const later = yield* history()
     const from = held?.before.at ?? after
@@ -74,16 +74,19 @@ export const landing = (
   }
 
   /** What the user has said last, since a position. */
-  async function* saidSince(now: Effective, position: number): Steps<ReadError, Held | undefined> {
+  async function* saidSince(
+    now: Effective,
+    position: number,
+  ): Steps<ReadError, DeferredMessages | undefined> {
     return saidLast(now, yield* chat.later(position), position)
   }
 
   /** Moves what the user has said to after these messages, and after what else has happened since. */
   const moveBack = (
-    { before, said, again }: Held,
+    { before, said, again }: DeferredMessages,
     after: number,
     ...messages: readonly NewMessage[]
-  ): TaskEither<WriteError, Written> =>
+  ): TaskEither<WriteError, WriteResult> =>
     chat.record([...messages, ...said], { rewindTo: before.at, again, after })
 
   /**
@@ -94,8 +97,8 @@ export const landing = (
   async function* record(
     now: Effective,
     content: readonly Block[],
-    held?: Held,
-  ): Steps<WriteError | ReadError, Written> {
+    held?: DeferredMessages,
+  ): Steps<WriteError | ReadError, WriteResult> {
     const { maxResult, run: tools } = current()
     const whole = resultMessage(content, { bytes: maxResult, rest: restFor(tools) })
     let results = whole
@@ -129,4 +132,4 @@ export const landing = (
   return { land, saidSince, moveBack, record }
 }
 
-export type Landing = ReturnType<typeof landing>
+export type TurnRecorder = ReturnType<typeof landing>

@@ -14,7 +14,7 @@ import { type Prices, pricesSchema } from './spending/prices.ts'
 import type { Emit } from './stream/turn-event.ts'
 import type { WaitOptions } from './calls/calls.ts'
 import type { StepOptions, StepSettings } from './turn-step.ts'
-import type { Watch } from './say/watch.ts'
+import type { TurnWatch } from './say/watch.ts'
 import { milliseconds, settingsShape, type Tools } from '../tools/settings.ts'
 
 /** Some of the settings: the others, and those that are undefined, have their defaults. */
@@ -91,7 +91,7 @@ export interface TurnOptions extends StepOptions {
 export type SettleError = InvalidInput | SecretMissing | PriceMissing
 
 /** Options with every default filled in. */
-export interface Settled extends Omit<TurnOptions, 'client' | 'summarizer'> {
+export interface ResolvedTurnOptions extends Omit<TurnOptions, 'client' | 'summarizer'> {
   readonly client: Model
   readonly summarizer: Summarizer | undefined
   readonly context: ContextSettings
@@ -110,12 +110,12 @@ export interface Settled extends Omit<TurnOptions, 'client' | 'summarizer'> {
   /** Is told what happens. */
   readonly emit: Emit
   /** The same with other settings, for one call of the model. */
-  readonly withStep: (given: StepSettings) => E.Either<SettleError, Settled>
+  readonly withStep: (given: StepSettings) => E.Either<SettleError, ResolvedTurnOptions>
 }
 
 /** Options of a turn that is being given. */
-export interface Watched extends Settled {
-  readonly watch: Watch
+export interface WatchedTurnOptions extends ResolvedTurnOptions {
+  readonly watch: TurnWatch
 }
 
 const isFunction = (value: unknown): boolean => typeof value === 'function'

@@ -5,9 +5,9 @@ import { configurationOf, type Effective, isReply, type Item } from '../../proje
 import { isCompaction, wellFormed } from '../../projections/render/renderer.ts'
 import type { Conversation } from '../../conversation/conversation.ts'
 import type { WriteError } from '../../store/errors.ts'
-import type { Written } from '../../conversation/writing/encode.ts'
+import type { WriteResult } from '../../conversation/writing/encode.ts'
 
-type Write = TaskEither<WriteError, Written>
+type Write = TaskEither<WriteError, WriteResult>
 
 /**
  * The write that has to come before anything else, if any: of a new configuration, or of a compaction that the API made.

@@ -6,43 +6,43 @@ import type { ModelError, Reply } from '../models/model.ts'
 import { countStale } from '../models/traced.ts'
 import type { Effective } from '../../projections/effective.ts'
 import { digestOf } from '../receipts/canonical.ts'
-import type { Requested, RequestOptions } from '../receipts/request.ts'
+import type { RenderedRequest, RequestOptions } from '../receipts/request.ts'
 import { ok, run, type Steps } from '../../result/steps.ts'
-import type { Answering } from './answering.ts'
+import type { CallAnswerer } from './answering.ts'
 import type { Books } from './books.ts'
 import { askOptionsOf } from './calling.ts'
 import type { Course } from './course.ts'
 import { tooManyCalls } from './errors.ts'
-import type { Fitting } from './fitting.ts'
-import type { Held } from './calls/held.ts'
-import type { Landing } from './landing.ts'
+import type { ContextFitter } from './fitting.ts'
+import type { DeferredMessages } from './calls/held.ts'
+import type { TurnRecorder } from './landing.ts'
 import { isCall } from './calls/open-calls.ts'
-import type { Watched } from './options.ts'
-import { type Answered, send } from './sending.ts'
+import type { WatchedTurnOptions } from './options.ts'
+import { type SendResult, send } from './sending.ts'
 import { notRun } from './results/tools.ts'
-import { type Ending, endingOf, messageOf, replyIn, type TurnError } from './turned.ts'
+import { type FinalReply, endingOf, messageOf, replyIn, type TurnError } from './turned.ts'
 import { usageIn } from './spending/usage.ts'
 
 interface Parts {
-  readonly options: Watched
+  readonly options: WatchedTurnOptions
   /** The settings of the next call. */
-  readonly current: () => Watched
+  readonly current: () => WatchedTurnOptions
   readonly account: Books
   readonly course: Course
-  readonly context: Fitting
-  readonly answers: Answering
-  readonly land: Landing['land']
+  readonly context: ContextFitter
+  readonly answers: CallAnswerer
+  readonly land: TurnRecorder['land']
 }
 
 /** A request, and how it was made. */
-export interface Made {
-  readonly request: Requested
+export interface PreparedRequest {
+  readonly request: RenderedRequest
   readonly requestOptions: RequestOptions
 }
 
 /** What came of asking: a reply, or nothing, as the context has to become smaller or the user has interrupted. */
-export type Asked =
-  | { readonly type: 'recorded'; readonly ending: Ending; readonly isHolding: boolean }
+export type AskOutcome =
+  | { readonly type: 'recorded'; readonly ending: FinalReply; readonly isHolding: boolean }
   | { readonly type: 'interrupted' | 'refused' }
 
 /** How long a worker waits for the API while it holds a conversation, in milliseconds. */
@@ -70,9 +70,9 @@ export const replying = (
   /** Calls the model, unless the API has refused this request before, and records the reply. */
   async function* ask(
     now: Effective,
-    { request, requestOptions }: Made,
-    held: Held | undefined,
-  ): Steps<TurnError, Asked> {
+    { request, requestOptions }: PreparedRequest,
+    held: DeferredMessages | undefined,
+  ): Steps<TurnError, AskOutcome> {
     if (course.calls >= maxCalls) return yield tooManyCalls(chat.id, maxCalls)
     const digest = digestOf(request)
     if (context.isRefused(digest)) return { type: 'refused' }
@@ -113,7 +113,7 @@ export const replying = (
   async function* record(
     now: Effective,
     { reply, receipt, held }: Arrived & { readonly reply: Reply },
-  ): Steps<TurnError, Asked> {
+  ): Steps<TurnError, AskOutcome> {
     context.accept()
     const said = { ...reply, origin: failures.tellIn(reply.origin) }
     failures.told()
@@ -158,6 +158,6 @@ export const replying = (
 }
 
 /** The receipt of what arrived, and what the user had said before it was asked for. */
-interface Arrived extends Pick<Answered, 'receipt'> {
-  readonly held: Held | undefined
+interface Arrived extends Pick<SendResult, 'receipt'> {
+  readonly held: DeferredMessages | undefined
 }

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { Receipt } from '../../events/events.ts'
 import { withSecrets } from '../../events/secrets.ts'
 import type { Effective } from '../../projections/effective.ts'
-import { type AskOptions, callModel, failedIn, withFailed } from '../models/asking.ts'
+import { type RetryOptions, callModel, failedIn, withFailed } from '../models/asking.ts'
 import { withEstimates } from '../context/tokens/estimated.ts'
 import { countTokens } from '../context/tokens/tokens.ts'
 import { refusesContainer, type SentContainer, sentContainer } from '../receipts/containers.ts'
@@ -10,24 +10,24 @@ import { toldError, toldOf } from './echoes.ts'
 import type { Model, ModelError, Reply } from '../models/model.ts'
 import { outgoing } from '../receipts/outgoing.ts'
 import { receiptOf } from '../receipts/receipt.ts'
-import { type Requested, type RequestOptions, requestOf } from '../receipts/request.ts'
+import { type RenderedRequest, type RequestOptions, requestOf } from '../receipts/request.ts'
 
 interface Sending {
   readonly client: Model
   readonly requestOptions: RequestOptions
-  readonly askOptions: AskOptions
+  readonly askOptions: RetryOptions
   /** The secrets that the references in the parameters stand for. */
   readonly secrets: ReadonlyMap<string, string>
 }
 /** The answer to a request, and the request's receipt. */
-export interface Answered {
+export interface SendResult {
   readonly reply: E.Either<ModelError, Reply>
   readonly receipt: Receipt
 }
 
 /** One way to send a request. */
 interface Attempt {
-  readonly request: Requested
+  readonly request: RenderedRequest
   readonly options: RequestOptions
   readonly container: SentContainer | undefined
 }
@@ -38,16 +38,16 @@ interface Attempt {
  */
 export const send = async (
   now: Effective,
-  rendered: Requested,
+  rendered: RenderedRequest,
   { client, requestOptions, askOptions, secrets }: Sending,
-): Promise<Answered> => {
+): Promise<SendResult> => {
   const betas = client.betas && { betas: client.betas }
   const { onRetry } = askOptions
-  const asking: AskOptions = {
+  const asking: RetryOptions = {
     ...askOptions,
     ...(onRetry && { onRetry: (retry) => onRetry({ ...retry, error: toldError(retry.error, secrets) }) }),
   }
-  const attempt = async ({ request: made, options, container }: Attempt): Promise<Answered> => {
+  const attempt = async ({ request: made, options, container }: Attempt): Promise<SendResult> => {
     const along = { ...betas, ...(container && { container }) }
     const receipt = receiptOf(now, made, options, along)
     const request = outgoing(now, made, { container })
@@ -77,14 +77,14 @@ export const send = async (
   if (!next || E.isRight(answered.reply)) return answered
   const failed = failedIn(answered.reply.left)
   const { reply, receipt } = await attempt(next)
-  const told: Answered['reply'] = E.isRight(reply)
+  const told: SendResult['reply'] = E.isRight(reply)
     ? E.right({ ...reply.right, origin: withFailed(reply.right.origin, failed) })
     : E.left({ ...reply.left, failed: [...failed, ...failedIn(reply.left)] })
   return { reply: told, receipt }
 }
 
 /** The same answer, with estimates where nothing was counted. */
-const estimated = (now: Effective, answer: Answered['reply']): Answered['reply'] => {
+const estimated = (now: Effective, answer: SendResult['reply']): SendResult['reply'] => {
   const counted = (reply: Reply): Reply => ({
     ...reply,
     origin: withEstimates(reply.origin, () => countTokens(now).total, reply.content),

@@ -14,7 +14,13 @@ import { separate } from '../tools/separate.ts'
 import type { Tools } from '../tools/settings.ts'
 import { isPriced } from './spending/budget.ts'
 import { secretMissing } from './errors.ts'
-import { optionsSchema, type Settled, type SettleError, stepSchema, type TurnOptions } from './options.ts'
+import {
+  optionsSchema,
+  type ResolvedTurnOptions,
+  type SettleError,
+  stepSchema,
+  type TurnOptions,
+} from './options.ts'
 import { prices } from './spending/prices.ts'
 import { unheard } from './stream/turn-event.ts'
 
@@ -60,7 +66,7 @@ const optionErrors: ReadonlySet<string> = new Set<SettleError['_tag']>([
 ])
 
 /** The options of a turn, checked, with every default filled in. At once: the caller's objects may change meanwhile. */
-export const settle = (given: TurnOptions): E.Either<SettleError, Settled> => {
+export const settle = (given: TurnOptions): E.Either<SettleError, ResolvedTurnOptions> => {
   const separated = separate(withoutUndefined(given))
   if (E.isLeft(separated)) return separated
   const options = separated.right

@@ -2,17 +2,17 @@ import { freeze } from '../../events/freeze.ts'
 import { isBlock } from '../../events/blocks.ts'
 import { isFields } from '../../events/json.ts'
 import { configurationOf, type Effective, isReply, messagesOf } from '../../projections/effective.ts'
-import type { Account } from './spending/account.ts'
+import type { TurnTotals } from './spending/account.ts'
 import { isCall } from './calls/open-calls.ts'
-import type { Settled } from './options.ts'
+import type { ResolvedTurnOptions } from './options.ts'
 import type { TurnStep } from './turn-step.ts'
 import { usageIn } from './spending/usage.ts'
 
 /** Why a turn has ended although its model may have more to say. */
-export type Stopped = 'stop-when' | 'tool-choice'
+export type StopCause = 'stop-when' | 'tool-choice'
 
 /** Looks at the steps of a turn when they are complete, and ends the turn if they say so. */
-export interface Steering {
+export interface StopConditions {
   /** The turn begins: calls that are open were made with what is configured now. */
   readonly begin: (now: Effective) => void
   /** A reply was recorded at that position, or its calls are answered by this turn; `asked` is the history that it answers. */
@@ -20,10 +20,13 @@ export interface Steering {
   /** Whether a step has to be looked at. */
   readonly isWaiting: () => boolean
   /** Looks at the step if there is one to look at; the history holds its results. What the caller's functions throw rejects as itself. */
-  readonly look: (now: Effective) => Promise<Stopped | undefined>
+  readonly look: (now: Effective) => Promise<StopCause | undefined>
 }
 
-export const steering = ({ stopWhen, onStep }: Settled, account: () => Account): Steering => {
+export const steering = (
+  { stopWhen, onStep }: ResolvedTurnOptions,
+  account: () => TurnTotals,
+): StopConditions => {
   let isForced = false
   let step: { readonly position: number; readonly isForced: boolean } | undefined
 
@@ -62,7 +65,7 @@ const forcesCall = (now: Effective): boolean => {
 export const stepAt = (
   position: number,
   { items }: Effective,
-  { replies, usage: total }: Account,
+  { replies, usage: total }: TurnTotals,
 ): TurnStep | undefined => {
   const at = items.findLastIndex((item) => item.position === position)
   const reply = items[at]

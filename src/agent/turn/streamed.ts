@@ -1,20 +1,20 @@
 import type * as E from 'fp-ts/lib/Either.js'
 import { orThrow } from '../../result/steps.ts'
 import { eventQueue } from './stream/event-queue.ts'
-import type { Emit, Happening } from './stream/turn-event.ts'
-import type { Turned, TurnError } from './turned.ts'
+import type { Emit, InterimEvent } from './stream/turn-event.ts'
+import type { TurnResult, TurnError } from './turned.ts'
 
 /** The turn has ended: the last event of its stream. */
 export interface DoneEvent {
   readonly type: 'done'
   /** What `turn` resolves to. */
-  readonly turned: Turned
+  readonly turned: TurnResult
 }
 /** What happens in a turn, tagged on `type`. */
-export type TurnEvent = Happening | DoneEvent
+export type TurnEvent = InterimEvent | DoneEvent
 
 /** Who listens to a turn, and may end it. */
-export interface Listener {
+export interface TurnListener {
   readonly emit: Emit
   readonly signal: AbortSignal
 }
@@ -24,7 +24,7 @@ export interface Listener {
  * Iteration throws the error of the turn.
  */
 export const streamed = (
-  start: (listener: Listener) => Promise<E.Either<TurnError, Turned>>,
+  start: (listener: TurnListener) => Promise<E.Either<TurnError, TurnResult>>,
 ): AsyncIterableIterator<TurnEvent> => {
   const controller = new AbortController()
   const events = eventsOf(start, controller)
@@ -50,7 +50,7 @@ export const streamed = (
 }
 
 async function* eventsOf(
-  start: (listener: Listener) => Promise<E.Either<TurnError, Turned>>,
+  start: (listener: TurnListener) => Promise<E.Either<TurnError, TurnResult>>,
   controller: AbortController,
 ): AsyncGenerator<TurnEvent, void> {
   if (controller.signal.aborted) return

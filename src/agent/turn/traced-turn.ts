@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { inSpan } from '../telemetry/spans.ts'
-import type { Settled } from './options.ts'
-import type { Turned, TurnError } from './turned.ts'
+import type { ResolvedTurnOptions } from './options.ts'
+import type { TurnResult, TurnError } from './turned.ts'
 
 /** How a turn may end early without anything being wrong. */
 const harmless: ReadonlySet<string> = new Set<TurnError['_tag']>([
@@ -14,9 +14,9 @@ const harmless: ReadonlySet<string> = new Set<TurnError['_tag']>([
 /** Gives a turn, as a span: those of its calls of the model and of tools are inside of it. */
 export const tracedTurn = (
   conversation: string,
-  { model, client: { form } }: Pick<Settled, 'model' | 'client'>,
-  give: () => Promise<E.Either<TurnError, Turned>>,
-): Promise<E.Either<TurnError, Turned>> =>
+  { model, client: { form } }: Pick<ResolvedTurnOptions, 'model' | 'client'>,
+  give: () => Promise<E.Either<TurnError, TurnResult>>,
+): Promise<E.Either<TurnError, TurnResult>> =>
   inSpan(
     'invoke_agent',
     () => ({

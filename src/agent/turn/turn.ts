@@ -2,12 +2,12 @@ import * as E from 'fp-ts/lib/Either.js'
 import { isStale } from '../../commands/rejections.ts'
 import { freeze } from '../../events/freeze.ts'
 import type { Conversation } from '../../conversation/conversation.ts'
-import type { Queued } from '../../conversation/beside/inbox.ts'
+import type { QueuedMessage } from '../../conversation/beside/inbox.ts'
 import { abortedBy, orAborted } from '../models/aborted.ts'
 import type { Effective } from '../../projections/effective.ts'
 import { requestOf } from '../receipts/request.ts'
 import { ok, run, type Steps } from '../../result/steps.ts'
-import { answering, type Unanswered } from './answering.ts'
+import { answering, type UnansweredCalls } from './answering.ts'
 import { books } from './books.ts'
 import { requestOptionsOf } from './calling.ts'
 import type { Course } from './course.ts'
@@ -15,18 +15,18 @@ import { nothingToAnswer } from './errors.ts'
 import type { WrittenMarker } from './fit.ts'
 import { fitting } from './fitting.ts'
 import { isPlaceToSpeak } from './say/busy.ts'
-import { type Held, heldSince, isHeldBack, overtakenSince, waitsForServer } from './calls/held.ts'
+import { type DeferredMessages, heldSince, isHeldBack, overtakenSince, waitsForServer } from './calls/held.ts'
 import { moveIn } from './say/inbox-moves.ts'
 import { landing } from './landing.ts'
-import type { Holding } from './claims/holding.ts'
+import type { TurnClaim } from './claims/holding.ts'
 import type { LiveHistory } from './calls/live.ts'
 import { isToDo, openCalls } from './calls/open-calls.ts'
 import { sorted, unansweredIn } from './calls/said-results.ts'
-import type { Watched } from './options.ts'
+import type { WatchedTurnOptions } from './options.ts'
 import { isConfigured, prepare } from './prepare.ts'
-import { type Made, replying } from './replying.ts'
-import { type Stopped, steering } from './steering.ts'
-import { type Ending, goesOn, isOver, type Turned, turnedAt, type TurnError } from './turned.ts'
+import { type PreparedRequest, replying } from './replying.ts'
+import { type StopCause, steering } from './steering.ts'
+import { type FinalReply, goesOn, isOver, type TurnResult, turnedAt, type TurnError } from './turned.ts'
 import { timing } from './results/watched-call.ts'
 
 /** How often a turn decides again because something has happened meanwhile. */
@@ -40,12 +40,12 @@ const maxStale = 10
 export async function* turn(
   chat: Conversation,
   history: LiveHistory,
-  given: Watched,
-  hold: Holding,
+  given: WatchedTurnOptions,
+  hold: TurnClaim,
   course: Course,
-): Steps<TurnError, Turned> {
+): Steps<TurnError, TurnResult> {
   const { failures } = course
-  const options: Watched = { ...given, emit: timing(given.emit, course.tools) }
+  const options: WatchedTurnOptions = { ...given, emit: timing(given.emit, course.tools) }
   const { emit, prepareStep, signal, watch } = options
   /** The settings of the next call, and whether they are known. */
   let current = options
@@ -68,10 +68,10 @@ export async function* turn(
   const parts = { options, current: () => current, account, course, context, answers, land }
   const ask = replying(chat, parts)
   const steps = steering(options, account.account)
-  let stopped: Stopped | undefined
+  let stopped: StopCause | undefined
   let stale = 0
   /** The last reply of this turn. */
-  let ended: Ending | undefined
+  let ended: FinalReply | undefined
   /** Whether something that the user said was held back until the last reply, and comes after it. */
   let isHolding = false
 
@@ -84,19 +84,19 @@ export async function* turn(
   }
 
   /** What the user has said last, if it may have to wait for the next reply. */
-  async function* heldIn(now: Effective): Steps<TurnError, Held | undefined> {
+  async function* heldIn(now: Effective): Steps<TurnError, DeferredMessages | undefined> {
     const position = isHolding && ended ? ended.position : heldSince(now)
     return position === undefined ? undefined : yield* saidSince(now, position)
   }
   /** What was said after calls before all of them had results. */
-  async function* overtakingIn(now: Effective): Steps<TurnError, Held | undefined> {
+  async function* overtakingIn(now: Effective): Steps<TurnError, DeferredMessages | undefined> {
     const position = !goesOn(ended) && !isHolding ? undefined : overtakenSince(now)
     return position === undefined ? undefined : yield* saidSince(now, position)
   }
-  const hasToWait = (held: Held): boolean =>
+  const hasToWait = (held: DeferredMessages): boolean =>
     (isHolding && ended?.stopReason === 'pause_turn') || isHeldBack(held, requestOptionsOf(options))
 
-  const requestFor = (now: Effective): E.Either<TurnError, Made> => {
+  const requestFor = (now: Effective): E.Either<TurnError, PreparedRequest> => {
     // Their form may change with what the endpoint refuses.
     const requestOptions = requestOptionsOf(options)
     const rendered = requestOf(now, requestOptions)
@@ -108,7 +108,7 @@ export async function* turn(
   }
 
   /** Answers calls. Whether the turn has ended, since nothing more can be done about them. */
-  async function* answer(now: Effective, unanswered: Unanswered): Steps<TurnError, boolean> {
+  async function* answer(now: Effective, unanswered: UnansweredCalls): Steps<TurnError, boolean> {
     for (const { use } of unanswered.open.slice(-1)) steps.stepIn(use)
     const left = yield* answers.answer(now, unanswered)
     if (!left) return false
@@ -208,7 +208,7 @@ export async function* turn(
   }
 
   /** Takes in what waits in the inbox, once it may be said. Whether there was anything. */
-  async function* takeIn(now: Effective, mail: readonly Queued[]): Steps<TurnError, boolean> {
+  async function* takeIn(now: Effective, mail: readonly QueuedMessage[]): Steps<TurnError, boolean> {
     if (!isPlaceToSpeak(now, mail) || !(yield* moveIn(chat, mail))) return false
     // What comes after calls that wait is no word between two replies: it may deny them.
     isHolding = ended !== undefined && !isLeftWaiting(ended)
@@ -216,13 +216,13 @@ export async function* turn(
   }
 
   /** Tells of the calls that the turn ends with. */
-  const tellOf = ({ waiting, pending }: Ending): void => {
+  const tellOf = ({ waiting, pending }: FinalReply): void => {
     if (waiting.length > 0) emit({ type: 'waiting', why: 'approval', calls: waiting })
     if (pending.length > 0) emit({ type: 'waiting', why: 'handed-back', calls: pending })
   }
 
   /** What the turn has come to. */
-  const turnedAs = (ending: Ending): Turned => {
+  const turnedAs = (ending: FinalReply): TurnResult => {
     tellOf(ending)
     const { replies: _, ...cameTo } = account.account()
     const { calls, tools, condenseFailed } = course
@@ -231,12 +231,12 @@ export async function* turn(
   }
 
   /** Somebody else has answered. */
-  async function* answeredBy(ending: Ending, now: Effective): Steps<TurnError, Turned> {
+  async function* answeredBy(ending: FinalReply, now: Effective): Steps<TurnError, TurnResult> {
     yield* account.open(now)
     return turnedAs(ending)
   }
 
-  async function* allSteps(): Steps<TurnError, Turned> {
+  async function* allSteps(): Steps<TurnError, TurnResult> {
     for (let isFirst = true; ; isFirst = false) {
       // At once: on a server, each is a round trip.
       const [shown, mail] = await Promise.all([run(history()), run(history.mail())])
@@ -270,4 +270,4 @@ export async function* turn(
     : yield* ok(outcome)
 }
 
-const isLeftWaiting = ({ waiting, pending }: Ending): boolean => waiting.length + pending.length > 0
+const isLeftWaiting = ({ waiting, pending }: FinalReply): boolean => waiting.length + pending.length > 0

@@ -3,7 +3,7 @@ import type { ContextTooLarge } from '../context/policy/errors.ts'
 import type { CondenseError } from '../context/summary/condense.ts'
 import type { Block } from '../../events/blocks.ts'
 import type { Receipt } from '../../events/events.ts'
-import type { Written } from '../../conversation/writing/encode.ts'
+import type { WriteResult } from '../../conversation/writing/encode.ts'
 import type { FailedCall, ModelError, Reply } from '../models/model.ts'
 import { type Effective, isReply } from '../../projections/effective.ts'
 import { isCompaction } from '../../projections/render/renderer.ts'
@@ -12,13 +12,13 @@ import type { ReadError, WriteError } from '../../store/errors.ts'
 import type { ToolRun, WaitingCall } from './stream/turn-event.ts'
 import type { NothingToAnswer, SecretMissing, TooManyCalls, TurnCancelled } from './errors.ts'
 import type { TurnHeld } from './claims/errors.ts'
-import type { Account } from './spending/account.ts'
+import type { TurnTotals } from './spending/account.ts'
 import type { BudgetSpent, PriceMissing } from './spending/budget.ts'
 import { isCall } from './calls/open-calls.ts'
-import type { Stopped } from './steering.ts'
+import type { StopCause } from './steering.ts'
 
 /** The last reply of a turn. */
-export interface Ending {
+export interface FinalReply {
   readonly conversation: string
   /** The position of the last reply. */
   readonly position: number
@@ -32,12 +32,12 @@ export interface Ending {
 }
 
 /** The result of a turn. What it came to is counted from the user's last message, however often `turn` was called for it. */
-export interface Turned extends Ending, Omit<Account, 'replies'> {
+export interface TurnResult extends FinalReply, Omit<TurnTotals, 'replies'> {
   /**
    * Why the turn has ended: the model stopped; a step was the last one by `stopWhen`; the model was forced to call a tool (`tool_choice`),
    * and would be forced again; or calls wait for somebody (`waiting`, `pending`).
    */
-  readonly ended: 'stop' | Stopped | 'waiting'
+  readonly ended: 'stop' | StopCause | 'waiting'
   /** How often this call of `turn` has called the model; calls for summaries not counted. */
   readonly calls: number
   /** The calls of tools, in the order in which they ended. */
@@ -66,13 +66,13 @@ export type TurnError = (
 }
 
 /** Whether the model has more to say after its last reply in this turn, if there was one. */
-export const goesOn = (ended: Ending | undefined): boolean =>
+export const goesOn = (ended: FinalReply | undefined): boolean =>
   !ended ||
   ended.stopReason === 'pause_turn' ||
   (ended.stopReason === 'tool_use' && ended.content.some(isCall))
 
 /** Whether nothing is left to do after the last reply: it has no call, and no compaction to record. */
-export const isOver = (ended: Ending | undefined): boolean =>
+export const isOver = (ended: FinalReply | undefined): boolean =>
   ended !== undefined && !goesOn(ended) && !ended.content.some(isCompaction)
 
 export const messageOf = ({ content, origin }: Reply, context: Receipt, starts?: string): NewMessage => ({
@@ -81,7 +81,7 @@ export const messageOf = ({ content, origin }: Reply, context: Receipt, starts?:
   origin: { ...origin, context, ...(starts !== undefined && { starts }) },
 })
 
-export const endingOf = (written: Written, { content, origin }: Reply): Ending => ({
+export const endingOf = (written: WriteResult, { content, origin }: Reply): FinalReply => ({
   conversation: written.conversation,
   position: replyIn(written),
   content,
@@ -91,7 +91,7 @@ export const endingOf = (written: Written, { content, origin }: Reply): Ending =
 })
 
 /** The turn as it ends where nothing was asked of the model: with the last reply that is shown. */
-export const turnedAt = (conversation: string, { items }: Effective): Ending | undefined => {
+export const turnedAt = (conversation: string, { items }: Effective): FinalReply | undefined => {
   const reply = items.findLast(isReply)
   return (
     reply && {
@@ -106,5 +106,5 @@ export const turnedAt = (conversation: string, { items }: Effective): Ending | u
 }
 
 /** The position of a reply: a rewind may come before it in the same write, and what was held back after it. */
-export const replyIn = ({ events, position }: Written): number =>
+export const replyIn = ({ events, position }: WriteResult): number =>
   events.find(({ type }) => type === 'MessageAppended')?.position ?? position

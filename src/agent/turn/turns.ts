@@ -6,17 +6,17 @@ import { ok, run, type Steps, task } from '../../result/steps.ts'
 import { newCourse } from './course.ts'
 import { turnCancelled } from './errors.ts'
 import { type LiveHistory, liveHistory } from './calls/live.ts'
-import { holding, type Remembered } from './claims/holding.ts'
-import type { Settled, TurnOptions } from './options.ts'
+import { holding, type ClaimCache } from './claims/holding.ts'
+import type { ResolvedTurnOptions, TurnOptions } from './options.ts'
 import { settle } from './settle.ts'
-import { type Listener, streamed, type TurnEvent } from './streamed.ts'
-import { goesOn, type Turned, type TurnError } from './turned.ts'
-import { type Watch, watchOf } from './say/watch.ts'
+import { type TurnListener, streamed, type TurnEvent } from './streamed.ts'
+import { goesOn, type TurnResult, type TurnError } from './turned.ts'
+import { type TurnWatch, watchOf } from './say/watch.ts'
 import { tracedTurn } from './traced-turn.ts'
 
 /** What gives turns to a model in a conversation. */
-export interface Turning {
-  readonly turn: (options: TurnOptions) => TaskEither<TurnError, Turned>
+export interface TurnRunner {
+  readonly turn: (options: TurnOptions) => TaskEither<TurnError, TurnResult>
   /** The same as an iteration, which throws the error of the turn. */
   readonly stream: (options: TurnOptions) => AsyncIterableIterator<TurnEvent>
   /** As that of `LiveHistory`. */
@@ -33,11 +33,11 @@ export interface Turning {
  * A reply is recorded right after what it was computed from, what the user has said since after it; the turn then answers that. If what it
  * was computed from was rewound, the turn ends with `StaleContext`.
  */
-export const turning = (chat: Conversation): Turning => {
+export const turning = (chat: Conversation): TurnRunner => {
   const { party, turnLog } = chat
   const history = liveHistory(chat)
-  const remembered: Remembered = {}
-  async function* steps(given: TurnOptions, listener?: Listener): Steps<TurnError, Turned> {
+  const remembered: ClaimCache = {}
+  async function* steps(given: TurnOptions, listener?: TurnListener): Steps<TurnError, TurnResult> {
     const settled = yield* ok(settle(given))
     let options = listener ? heardBy(listener, settled) : settled
     // A good part of the library: only turns wait for it.
@@ -79,7 +79,7 @@ export const turning = (chat: Conversation): Turning => {
   }
 }
 
-type Outcome = E.Either<TurnError, Turned> | undefined
+type Outcome = E.Either<TurnError, TurnResult> | undefined
 
 const takenOver: ModelAborted = {
   _tag: 'ModelAborted',
@@ -104,19 +104,19 @@ const reasonOf = (turned: Outcome): 'done' | 'waiting' | 'free' => {
 }
 
 /** What a turn that was cancelled ends with, in place of the error of its signal. */
-const cancelledOr = (error: TurnError, conversation: string, { cancelled }: Watch): TurnError => {
+const cancelledOr = (error: TurnError, conversation: string, { cancelled }: TurnWatch): TurnError => {
   const by = error._tag === 'ModelAborted' ? cancelled() : undefined
   return by ? { ...error, ...turnCancelled(conversation, by) } : error
 }
 
-const heardBy = ({ emit, signal }: Listener, options: Settled): Settled => ({
+const heardBy = ({ emit, signal }: TurnListener, options: ResolvedTurnOptions): ResolvedTurnOptions => ({
   ...options,
   emit,
   signal: options.signal ? AbortSignal.any([options.signal, signal]) : signal,
 })
 
 /** `turn` of a conversation. */
-export const turns = (chat: Conversation): Turning['turn'] => turning(chat).turn
+export const turns = (chat: Conversation): TurnRunner['turn'] => turning(chat).turn
 
 /** `stream` of a conversation: what happens in a turn, as it happens. */
-export const streams = (chat: Conversation): Turning['stream'] => turning(chat).stream
+export const streams = (chat: Conversation): TurnRunner['stream'] => turning(chat).stream

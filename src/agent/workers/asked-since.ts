@@ -4,11 +4,11 @@ import { START } from '../../events/events.ts'
 import type { RecordedTurnFact } from '../../events/turn-events.ts'
 import { caught, type Steps } from '../../result/steps.ts'
 import type { ReadError } from '../../store/errors.ts'
-import type { Turned, TurnError } from '../turn/turned.ts'
+import type { TurnResult, TurnError } from '../turn/turned.ts'
 
 /** After which position a turn that has ended early saw nothing more; undefined if it did not end early. */
 const lastSeen = (
-  turned: E.Either<Pick<TurnError, '_tag'>, Turned>,
+  turned: E.Either<Pick<TurnError, '_tag'>, TurnResult>,
   facts: readonly RecordedTurnFact[],
 ): number | undefined => {
   if (E.isRight(turned)) {
@@ -52,7 +52,7 @@ export async function* isAskedSinceClaim(chat: Conversation, claimed: number): S
  */
 export async function* isAskedSince(
   chat: Conversation,
-  turned: E.Either<Pick<TurnError, '_tag'>, Turned>,
+  turned: E.Either<Pick<TurnError, '_tag'>, TurnResult>,
   facts: readonly RecordedTurnFact[],
 ): Steps<ReadError, boolean> {
   const position = lastSeen(turned, facts)

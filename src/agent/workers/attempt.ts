@@ -5,11 +5,11 @@ import type { RecordedTurnFact, TurnFact } from '../../events/turn-events.ts'
 import { run, type Steps } from '../../result/steps.ts'
 import type { StoreError, WriteError } from '../../store/errors.ts'
 import { letGo } from '../turn/claims/letting-go.ts'
-import type { Turned, TurnError } from '../turn/turned.ts'
+import type { TurnResult, TurnError } from '../turn/turned.ts'
 import { isAskedSince } from './asked-since.ts'
 import { claim } from './claim.ts'
 import type { OpenStep } from './open-step.ts'
-import { looksAgain, type Outcome, outcomeOf } from './outcome.ts'
+import { looksAgain, type AttemptOutcome, outcomeOf } from './outcome.ts'
 import type { ClaimPlace } from './turns-end.ts'
 
 /** What a worker knows of the conversation that it holds, and may be told meanwhile. */
@@ -21,7 +21,7 @@ export interface Hold {
   /** Ends the turn: the conversation is another's, or the worker stops. */
   readonly signal: AbortSignal
   readonly isLost: () => boolean
-  readonly give: (signal: AbortSignal) => Promise<E.Either<TurnError, Turned>>
+  readonly give: (signal: AbortSignal) => Promise<E.Either<TurnError, TurnResult>>
 }
 
 /** How often a turn is given again because something was said or rewound meanwhile. */
@@ -60,7 +60,7 @@ const isLostIn = (facts: readonly RecordedTurnFact[], worker: string): boolean =
 /** Whether something was asked for that the turn has not seen. What cannot be read may have been asked for. */
 const isToContinue = async (
   chat: Conversation,
-  turned: E.Either<TurnError, Turned>,
+  turned: E.Either<TurnError, TurnResult>,
   claimed: number,
 ): Promise<boolean> => {
   const facts = await run(chat.turnLog.after(claimed))
@@ -79,7 +79,7 @@ export const attempt = async (
   hold: Hold,
   began: Pick<OpenStep, 'name' | 'attempt'>,
   claimed: number,
-): Promise<Outcome & { readonly step: string }> => {
+): Promise<AttemptOutcome & { readonly step: string }> => {
   const { chat, worker, step, signal, isLost, give } = hold
   for (let looks = 1; ; looks++) {
     // The first turn may have begun to read when the worker knew of no other step.
@@ -101,7 +101,7 @@ export const attempt = async (
 }
 
 /** What a worker leaves a conversation with. */
-type Left = Exclude<Outcome, { readonly reason: 'settled' }> & { readonly step: string }
+type Left = Exclude<AttemptOutcome, { readonly reason: 'settled' }> & { readonly step: string }
 /** Number of the attempt that ends, and the errors of those before it. */
 type Attempts = Pick<OpenStep, 'attempt' | 'errors'>
 

@@ -4,7 +4,7 @@ import { busyIn } from './runs.ts'
 import { isStandby, type Shift } from './shift.ts'
 
 /** How a worker says that it lives. */
-export interface Beating {
+export interface WorkerHeartbeat {
   /** Says so, if it is time to; from then on again and again. */
   readonly beat: () => void
   /** Says so at once: it works otherwise than before. */
@@ -18,7 +18,7 @@ export const beatShare = 0.3
 /** An idle worker says less often that it lives. */
 const idleBeats = 20
 
-export const beating = (shift: Shift): Beating => {
+export const beating = (shift: Shift): WorkerHeartbeat => {
   const { worker, settings, around, runs, over } = shift
   const { store, actor, clock } = around
   const every = settings.ttl * beatShare

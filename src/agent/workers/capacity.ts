@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { failedIn } from '../models/asking.ts'
-import type { Turned, TurnError } from '../turn/turned.ts'
+import type { TurnResult, TurnError } from '../turn/turned.ts'
 
 // A worker takes fewer steps at once while the API refuses calls because there are too many: half as many after such a refusal, and one
 // more after as many turns in a row as it has slots (additive increase, multiplicative decrease).
@@ -15,7 +15,7 @@ export interface Capacity {
 }
 
 /** A turn that was given: how the API took it, and when it began and ended. */
-export interface Tried {
+export interface TurnAttempt {
   readonly how: 'refused' | 'succeeded' | 'other'
   readonly began: number
   readonly ended: number
@@ -24,7 +24,7 @@ export interface Tried {
 export const fullCapacity = (most: number): Capacity => ({ slots: most, succeeded: 0, loweredAt: -Infinity })
 
 /** @param most how many slots the worker has if nothing is refused */
-export const adapted = (capacity: Capacity, most: number, { how, began, ended }: Tried): Capacity => {
+export const adapted = (capacity: Capacity, most: number, { how, began, ended }: TurnAttempt): Capacity => {
   const { slots, succeeded, loweredAt } = capacity
   if (how === 'refused') {
     // Calls that began before the last refusal were refused for the same reason.
@@ -45,7 +45,7 @@ export const isRefused = (failure: { readonly status?: unknown; readonly type?: 
   statuses.has(failure.status) || types.has(failure.type)
 
 /** How the API took a turn. One that had to repeat calls is no reason to try more. */
-export const takenAs = (turned: E.Either<TurnError, Turned>): Tried['how'] => {
+export const takenAs = (turned: E.Either<TurnError, TurnResult>): TurnAttempt['how'] => {
   if (E.isRight(turned)) return turned.right.retried > 0 ? 'other' : 'succeeded'
   const failures: readonly object[] = [turned.left, ...failedIn(turned.left)]
   return failures.some(isRefused) ? 'refused' : 'other'

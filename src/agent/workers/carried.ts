@@ -1,5 +1,5 @@
 import type { OpenStep } from './open-step.ts'
-import type { Spent } from './spending.ts'
+import type { PeriodUsage } from './spending.ts'
 
 // What is known at a place of the store, for an observer that begins there: plain data, which depends on nobody's clock.
 
@@ -27,14 +27,14 @@ export interface CarriedWorker {
   readonly isStandby?: boolean | undefined
 }
 
-export interface Carried {
+export interface WorkSnapshot {
   readonly steps: readonly CarriedStep[]
   readonly workers: readonly CarriedWorker[]
   /** How many claims there were. */
   readonly claims: number
   /** The conversations of which workers begin no step. */
   readonly paused?: readonly string[] | undefined
-  readonly spending?: readonly Spent[] | undefined
+  readonly spending?: readonly PeriodUsage[] | undefined
 }
 
 export const carriedStep = (

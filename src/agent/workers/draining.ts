@@ -6,7 +6,7 @@ import { endAll, type Runs } from './runs.ts'
 import type { Shift } from './shift.ts'
 
 /** How a worker has ended. */
-export interface WorkerEnded {
+export interface WorkerExit {
   /** `stopped`: it was told to; `closed`: its store was closed, or its file removed or replaced: open the store again. */
   readonly why: 'stopped' | 'closed'
   /**
@@ -29,7 +29,7 @@ export const aborted = (signal: AbortSignal): Promise<void> =>
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
 
-export const endedBy = (why: WorkerEnded['why'], runs: Runs, isRecorded: boolean): WorkerEnded => ({
+export const endedBy = (why: WorkerExit['why'], runs: Runs, isRecorded: boolean): WorkerExit => ({
   why,
   left: [...runs.keys()],
   isRecorded,
@@ -43,7 +43,7 @@ export const endedBy = (why: WorkerEnded['why'], runs: Runs, isRecorded: boolean
 export const drain = async (
   { worker, settings, around, runs, watch }: Shift,
   stopBeating: () => Promise<void>,
-): Promise<WorkerEnded> => {
+): Promise<WorkerExit> => {
   const { store, actor, clock } = around
   const areOver = (): boolean => runs.size === 0
   await watch.until(areOver, settings.grace)

@@ -7,7 +7,7 @@ import { type Checkpoint, type EventStore, maxPage, type RecordedEvent } from '.
 import { type Clock, pause } from './clock.ts'
 
 /** Who is told what is in a store, in its global order. */
-export interface Listener {
+export interface FeedListener {
   readonly event: (event: RecordedEvent) => void
   /** All that was there has been told: from here on events are told as they are written. */
   readonly caughtUp: () => void
@@ -53,7 +53,7 @@ interface Feeding {
 export const feed = async (
   store: EventStore,
   prefixes: readonly string[],
-  { event, caughtUp, lost }: Listener,
+  { event, caughtUp, lost }: FeedListener,
   { clock, signal, begin }: Feeding,
 ): Promise<void> => {
   let after: Checkpoint | undefined

@@ -7,7 +7,7 @@ import { caught, run } from '../../result/steps.ts'
 import type { TurnOptions } from '../turn/options.ts'
 import { isRefusedOptions } from '../turn/settle.ts'
 import type { TurnEvent } from '../turn/streamed.ts'
-import type { Turned, TurnError } from '../turn/turned.ts'
+import type { TurnResult, TurnError } from '../turn/turned.ts'
 import { turning } from '../turn/turns.ts'
 
 /** An event in a turn that a worker gives. */
@@ -21,7 +21,7 @@ export type GivenError = TurnError & {
   /** The options are refused, whatever the conversation. */
   readonly isOfOptions?: boolean
 }
-type Given = E.Either<TurnError, Turned>
+type Given = E.Either<TurnError, TurnResult>
 
 /** What a listener throws is its own affair: turns continue. */
 export const quietly =
@@ -43,7 +43,7 @@ const streamed = (
   onEvent: (served: ServedEvent) => void,
 ): Promise<Given> =>
   run(
-    caught<TurnError & Error, Turned>(async () => {
+    caught<TurnError & Error, TurnResult>(async () => {
       for await (const event of turningOf(chat).stream(options)) {
         onEvent({ conversation: chat.id, event })
         if (event.type === 'done') return event.turned
@@ -62,7 +62,7 @@ export const giveTurn = async (
   ends: AbortSignal,
   optionsOf: () => TurnOptions | Promise<TurnOptions>,
   onEvent: ((served: ServedEvent) => void) | undefined,
-): Promise<E.Either<GivenError, Turned>> => {
+): Promise<E.Either<GivenError, TurnResult>> => {
   try {
     const options = await orAborted(optionsOf(), ends)
     const signal = options.signal ? AbortSignal.any([ends, options.signal]) : ends

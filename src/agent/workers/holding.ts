@@ -1,5 +1,5 @@
 import { spentOf } from '../turn/spending/budget.ts'
-import type { Known } from './known.ts'
+import type { WorkBoard } from './known.ts'
 import { isInProgress, type OpenStep, tenantOf } from './open-step.ts'
 import { endOf, policyFor } from './policy.ts'
 
@@ -7,16 +7,16 @@ import { endOf, policyFor } from './policy.ts'
  * Why no worker takes a step that is open: its conversation is paused (`paused`), or its tenant has spent its budget (`budget`), or has as
  * many steps in progress as it may (`limit`).
  */
-export type Held = 'paused' | 'budget' | 'limit'
+export type HoldReason = 'paused' | 'budget' | 'limit'
 
 /** What holds a step back, and until when if time alone changes that, in milliseconds since 1970. */
 interface HeldBack {
-  readonly why: Held
+  readonly why: HoldReason
   readonly until?: number
 }
 
 /** How tenants are doing at a moment. */
-export interface Standing {
+export interface TenantStatus {
   readonly held: (conversation: string, step: OpenStep) => HeldBack | undefined
   /** What holds back the steps of a tenant that nobody has. */
   readonly heldFor: (tenant: string) => HeldBack | undefined
@@ -25,7 +25,7 @@ export interface Standing {
 }
 
 /** Of each tenant, how many steps the observer is taking, whose claims nobody has received yet. */
-const takenBy = ({ steps }: Known, taking: Iterable<string>): ReadonlyMap<string, number> => {
+const takenBy = ({ steps }: WorkBoard, taking: Iterable<string>): ReadonlyMap<string, number> => {
   const taken = new Map<string, number>()
   for (const conversation of taking) {
     const step = steps.get(conversation)
@@ -40,7 +40,7 @@ const takenBy = ({ steps }: Known, taking: Iterable<string>): ReadonlyMap<string
  * @param time the wall clock, in milliseconds since 1970
  * @param taking the conversations whose steps the observer is taking, or has
  */
-export const standingOf = (known: Known, time: number, taking: Iterable<string> = []): Standing => {
+export const standingOf = (known: WorkBoard, time: number, taking: Iterable<string> = []): TenantStatus => {
   const { paused, policy, spending } = known
   const taken = takenBy(known, taking)
   const workingFor = (tenant: string): number => known.progress.forTenant(tenant) + (taken.get(tenant) ?? 0)
@@ -66,7 +66,7 @@ export const standingOf = (known: Known, time: number, taking: Iterable<string> 
  * Whether a claim that has been received is within its tenant's limit. Of claims that were made at the same time, the first ones in the
  * log are, and every worker finds the same.
  */
-export const isWithinLimit = (known: Known, conversation: string): boolean => {
+export const isWithinLimit = (known: WorkBoard, conversation: string): boolean => {
   const { steps, policy, lastClaim, lanes } = known
   const orderOf = (id: string): number => lastClaim(id)?.order ?? -1
   const step = steps.get(conversation)

@@ -1,14 +1,20 @@
 import type { TurnEventData } from '../../events/turn-events.ts'
 import type { RecordedEvent } from '../../store/port.ts'
-import { type Carried, type CarriedStep, carriedStep, type CarriedWorker, restoredStep } from './carried.ts'
+import {
+  type WorkSnapshot,
+  type CarriedStep,
+  carriedStep,
+  type CarriedWorker,
+  restoredStep,
+} from './carried.ts'
 import { type Fairness, fairness } from './fairness.ts'
 import { type Lanes, lanes } from './lanes.ts'
 import { bereaved, evolved, type OpenStep, tenantOf } from './open-step.ts'
 import { policyFor, type WorkPolicy } from './policy.ts'
-import { type Progress, progress } from './progress.ts'
+import { type ProgressCounts, progress } from './progress.ts'
 import { recent } from './recent.ts'
 import { beginsSample, conversationIn, mayMatter, readEvent, seenEvent, seenWorker } from './seen.ts'
-import { type Spending, spending } from './spending.ts'
+import { type UsageTracker, spending } from './spending.ts'
 
 /** A worker as its observers know it. */
 export interface KnownWorker extends Omit<CarriedWorker, 'worker'> {
@@ -17,15 +23,15 @@ export interface KnownWorker extends Omit<CarriedWorker, 'worker'> {
 }
 
 /** What an observer of the streams knows: a fold over their events, and when it received them. */
-export interface Known {
+export interface WorkBoard {
   readonly steps: ReadonlyMap<string, OpenStep>
   readonly workers: ReadonlyMap<string, KnownWorker>
   /** The conversations of which workers begin no step. */
   readonly paused: ReadonlySet<string>
   readonly policy: WorkPolicy
-  readonly progress: Omit<Progress, 'changed'>
+  readonly progress: Omit<ProgressCounts, 'changed'>
   readonly lanes: Omit<Lanes, 'changed'>
-  readonly spending: Spending
+  readonly spending: UsageTracker
   readonly fairness: Fairness
   /** The last revision of the stream of a conversation's turns; undefined if nothing of it was received. */
   readonly turnsAt: (conversation: string) => number | undefined
@@ -44,9 +50,9 @@ export interface Known {
   /** Forgets workers that nothing was heard of since then and that hold nothing. */
   readonly forget: (since: number) => void
   /** What is known now, for an observer that begins after the last event. */
-  readonly carried: () => Carried
+  readonly carried: () => WorkSnapshot
   /** Begins with what was carried, instead of all events before it. */
-  readonly restore: (carried: Carried, now: number) => void
+  readonly restore: (carried: WorkSnapshot, now: number) => void
 }
 
 interface LastClaim {
@@ -62,7 +68,7 @@ export const knownBy = (
   serves: (conversation: string) => boolean,
   policy: WorkPolicy = {},
   answersAll = false,
-): Known => {
+): WorkBoard => {
   const steps = new Map<string, OpenStep>()
   /** Of conversations to which only programs give turns: nobody has asked workers. */
   const others = new Map<string, OpenStep>()

@@ -1,4 +1,4 @@
-import type { Known } from './known.ts'
+import type { WorkBoard } from './known.ts'
 import type { OpenStep } from './open-step.ts'
 
 /** A worker among others. Times in milliseconds. */
@@ -42,7 +42,7 @@ const idleSilence = 7
 
 /** Those who take what this worker takes. Whoever stands by takes one step at a time, and says that it has no slots: so nobody else waits for it. */
 const livingIn = (
-  { progress, workers }: Known,
+  { progress, workers }: WorkBoard,
   { ttl, tardy, isStandby: isOne = false }: InLine,
   now: number,
 ): readonly Living[] =>
@@ -61,7 +61,7 @@ interface PlaceInLine {
 }
 
 /** Tells who comes before this worker for a conversation: who held it last is first, its prompt cache is warm. */
-export const lineOf = (known: Known, me: InLine, now: number) => {
+export const lineOf = (known: WorkBoard, me: InLine, now: number) => {
   let others: readonly Living[] | undefined
   return (conversation: string, step: OpenStep): PlaceInLine => {
     // Whoever looks finds nothing to ask this for, most often.

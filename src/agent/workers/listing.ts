@@ -1,9 +1,9 @@
 import { orThrow } from '../../result/steps.ts'
-import { checkedOptions, type Fields, kinds, oneOf } from '../../store/options.ts'
+import { checkedOptions, type OptionKinds, kinds, oneOf } from '../../store/options.ts'
 import type { EventStore } from '../../store/port.ts'
 import { prefixesOf, readTo } from './feed.ts'
-import { type Held, standingOf } from './holding.ts'
-import { type Known, knownBy } from './known.ts'
+import { type HoldReason, standingOf } from './holding.ts'
+import { type WorkBoard, knownBy } from './known.ts'
 import type { OpenStep } from './open-step.ts'
 import { checkedPolicy, type WorkPolicy } from './policy.ts'
 import { restored } from './settled.ts'
@@ -20,7 +20,7 @@ export interface StepsOptions {
   readonly policy?: WorkPolicy | undefined
 }
 
-const fields: Fields<StepsOptions> = {
+const fields: OptionKinds<StepsOptions> = {
   state: oneOf(['open', 'claimed', 'waiting', 'parked'] satisfies readonly StepState[]),
   conversations: kinds.texts,
   policy: kinds.anything,
@@ -31,7 +31,7 @@ export interface OpenStepInfo {
   readonly conversation: string
   readonly state: StepState
   /** Why no worker takes it, though it is open; by the `policy`, as far as tenants are concerned. */
-  readonly held?: Held
+  readonly held?: HoldReason
   /** Names the step: the stream and the revision of the event that made it. */
   readonly step: string
   /** When that was recorded: ISO 8601, UTC. */
@@ -53,7 +53,7 @@ export const stateOf = ({ stage, holder }: OpenStep): StepState | undefined => {
 }
 
 /** What the log says of a step; undefined if nothing is left to do. */
-const stepInfo = (conversation: string, step: OpenStep, held?: Held): OpenStepInfo | undefined => {
+const stepInfo = (conversation: string, step: OpenStep, held?: HoldReason): OpenStepInfo | undefined => {
   const state = stateOf(step)
   if (state === undefined) return undefined
   const { tenant, priority } = step.asking
@@ -72,7 +72,7 @@ const stepInfo = (conversation: string, step: OpenStep, held?: Held): OpenStepIn
 }
 
 /** What workers are asked to do, the oldest first. */
-export const stepInfos = (known: Known): readonly OpenStepInfo[] => {
+export const stepInfos = (known: WorkBoard): readonly OpenStepInfo[] => {
   const { held } = standingOf(known, Date.now())
   return [...known.steps]
     .flatMap(([conversation, step]) => stepInfo(conversation, step, held(conversation, step)?.why) ?? [])

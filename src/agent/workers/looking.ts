@@ -4,7 +4,7 @@ import { busyIn, isAlone } from './runs.ts'
 import { isStandby, type Shift } from './shift.ts'
 
 /** How a worker finds work. */
-export interface Looking {
+export interface PickLoop {
   /** Takes steps as long as slots are free. Looks again by itself when time has made one free. */
   readonly look: () => void
   readonly stop: () => void
@@ -18,7 +18,7 @@ export const looking = (
   shift: Shift,
   mayTake: () => boolean,
   begin: (conversation: string, step: OpenStep) => void,
-): Looking => {
+): PickLoop => {
   const { worker, settings, around, known, runs, refused, pace } = shift
   const { ttl } = settings
   const { clock } = around

@@ -1,4 +1,4 @@
-import type { Asking } from '../../events/events.ts'
+import type { AnswerTerms } from '../../events/events.ts'
 import { mourning } from './attempts.ts'
 import type { SeenEvent } from './seen.ts'
 
@@ -14,7 +14,7 @@ export interface OpenStep {
   readonly name: string
   /** `over`: the model has finished, unless the same write says more. */
   readonly stage: 'open' | 'waiting' | 'parked' | 'over'
-  readonly asking: Asking
+  readonly asking: AnswerTerms
   /** The event with which it began. Whatever was claimed before that has ended. */
   readonly begunBy: string
   /** Which is that of a fork. */
@@ -100,7 +100,7 @@ const next = (step: OpenStep, { name, time }: SeenEvent, now: number): OpenStep 
   overBy: undefined,
 })
 
-const begun = (asking: Asking, { name, time, what }: SeenEvent, now: number): OpenStep => ({
+const begun = (asking: AnswerTerms, { name, time, what }: SeenEvent, now: number): OpenStep => ({
   ...(what.type === 'forked' && { isFork: true }),
   name,
   stage: 'over',

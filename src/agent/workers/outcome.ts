@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TurnEventData } from '../../events/turn-events.ts'
-import type { Turned, TurnError } from '../turn/turned.ts'
+import type { TurnResult, TurnError } from '../turn/turned.ts'
 import { backoff, wholeWait } from './attempts.ts'
 import { isRefused } from './capacity.ts'
 
@@ -13,7 +13,7 @@ interface Failure extends Pick<TurnError, '_tag' | 'message'> {
 type Reason = TurnEventData['TurnReleased']['reason']
 
 /** How an attempt ended: the reply that is in the log says so (`settled`), or a release does, or that the step is parked. */
-export type Outcome =
+export type AttemptOutcome =
   | { readonly reason: 'settled' }
   | { readonly reason: 'parked'; readonly error: string }
   | { readonly reason: Reason; readonly error?: string; readonly waitMs?: number }
@@ -44,9 +44,9 @@ const isHopeless = ({ _tag, status }: Failure): boolean =>
 
 /** What the turn of a step came to. */
 export const outcomeOf = (
-  turned: E.Either<Failure, Turned>,
+  turned: E.Either<Failure, TurnResult>,
   { attempt, isStopping }: { readonly attempt: number; readonly isStopping: boolean },
-): Outcome => {
+): AttemptOutcome => {
   if (E.isRight(turned)) {
     const { ended, waiting } = turned.right
     if (ended === 'stop') return { reason: 'settled' }
@@ -68,11 +68,11 @@ export const outcomeOf = (
 }
 
 /** After how many milliseconds the first of these approvals is too late, by the worker's clock. */
-const expiryOf = (waiting: Turned['waiting']): { readonly waitMs?: number } => {
+const expiryOf = (waiting: TurnResult['waiting']): { readonly waitMs?: number } => {
   const times = waiting.flatMap(({ until }) => (until === undefined ? [] : [Date.parse(until) - Date.now()]))
   return times.length > 0 ? { waitMs: Math.max(0, Math.min(...times)) } : {}
 }
 
 /** Whether the turn has to look again, if something was said, rewound or decided that it may not have seen. */
-export const looksAgain = (turned: E.Either<{ readonly _tag: string }, Turned>): boolean =>
+export const looksAgain = (turned: E.Either<{ readonly _tag: string }, TurnResult>): boolean =>
   E.isRight(turned) ? turned.right.ended === 'waiting' : turned.left._tag === 'NothingToAnswer'

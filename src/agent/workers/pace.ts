@@ -1,5 +1,5 @@
 /** How long to wait for those who should be quicker: some claims long, as they have been lately. Milliseconds. */
-export interface Pace {
+export interface ClaimDelay {
   /** A claim has taken this long. */
   readonly claimed: (ms: number) => void
   readonly wait: () => number
@@ -11,7 +11,7 @@ const claims = 4
 /** What the newest claim counts for. */
 const share = 0.2
 
-export const paceFrom = (shortest: number): Pace => {
+export const paceFrom = (shortest: number): ClaimDelay => {
   let usual = shortest / claims
   return {
     claimed: (ms) => {

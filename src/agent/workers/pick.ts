@@ -1,6 +1,6 @@
 import { mourning } from './attempts.ts'
 import { standingOf } from './holding.ts'
-import type { Known } from './known.ts'
+import type { WorkBoard } from './known.ts'
 import { type InLine, lineOf } from './line.ts'
 import { isFree, isSuspect, type OpenStep, tenantOf } from './open-step.ts'
 
@@ -17,7 +17,7 @@ export interface Me extends InLine {
 }
 
 /** What to take, or when to look again; by the observer's clock. */
-export interface Picked {
+export interface PickResult {
   readonly conversation?: string
   readonly step?: OpenStep
   /** Who should have been quicker to take it. */
@@ -26,7 +26,12 @@ export interface Picked {
 }
 
 /** When a step becomes free for whoever is first in line, of those who take such steps; Infinity if that takes an event. */
-const freeAt = (conversation: string, step: OpenStep, { workers }: Known, { worker, ttl }: Me): number => {
+const freeAt = (
+  conversation: string,
+  step: OpenStep,
+  { workers }: WorkBoard,
+  { worker, ttl }: Me,
+): number => {
   if (isFree(step) || (step.stage === 'open' && step.holder === worker))
     return Math.max(step.freeAt, step.notBefore)
   if (step.stage !== 'open' || step.holder === undefined) return Infinity
@@ -54,14 +59,14 @@ const isBefore = (one: readonly number[], other: readonly number[]): boolean => 
  * has waited longest. What comes to others first, each worker takes in an order of its own, so that not all of them claim the same. Whoever stands
  * by only takes what workers may die of.
  */
-export const pick = (known: Known, me: Me, now: number): Picked => {
+export const pick = (known: WorkBoard, me: Me, now: number): PickResult => {
   const time = me.time()
   const standing = standingOf(known, time, me.taking())
   const placeOf = lineOf(known, me, now)
   // What workers may die of is left to whoever stands by, for a while.
   const leave = !me.isStandby && known.lanes.suspects.size > 0 && known.hasStandby(now, me.ttl) ? me.ttl : 0
   let lookAt = Infinity
-  let best: Omit<Picked, 'lookAt'> = { passed: [] }
+  let best: Omit<PickResult, 'lookAt'> = { passed: [] }
   let order: readonly number[] = []
   const wait = (at: number): void => {
     lookAt = Math.min(lookAt, at)

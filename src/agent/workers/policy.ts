@@ -7,11 +7,11 @@ import type { Budget } from '../turn/spending/budget.ts'
 import { type Prices, pricesSchema } from '../turn/spending/prices.ts'
 
 /** An hour, a day or a month of the calendar, in UTC. */
-export type Period = 'hour' | 'day' | 'month'
+export type BudgetPeriod = 'hour' | 'day' | 'month'
 
 /** What the steps of a tenant may come to in each period, counted from the recorded replies and summaries. */
 export interface TenantBudget extends Budget {
-  readonly per: Period
+  readonly per: BudgetPeriod
 }
 
 /** What a tenant may have of the workers. */
@@ -34,7 +34,7 @@ export interface WorkPolicy {
   readonly prices?: Prices | undefined
 }
 
-export const periods: readonly [Period, ...Period[]] = ['hour', 'day', 'month']
+export const periods: readonly [BudgetPeriod, ...BudgetPeriod[]] = ['hour', 'day', 'month']
 
 const tenantSchema = z.strictObject({
   limit: z.int().min(1).optional(),
@@ -62,13 +62,13 @@ export const policyFor = (
   tenant: string,
 ): TenantPolicy => (Object.hasOwn(tenants, tenant) ? tenants[tenant] : undefined) ?? others
 
-const lengths: Readonly<Record<Period, number>> = { month: 7, day: 10, hour: 13 }
+const lengths: Readonly<Record<BudgetPeriod, number>> = { month: 7, day: 10, hour: 13 }
 
 /** The period of a time, ISO 8601 in UTC, by name: `2026-11-22T19`. */
-export const periodOf = (per: Period, time: string): string => time.slice(0, lengths[per])
+export const periodOf = (per: BudgetPeriod, time: string): string => time.slice(0, lengths[per])
 
 /** When the period of a time ends, in milliseconds since 1970. */
-export const endOf = (per: Period, time: number): number => {
+export const endOf = (per: BudgetPeriod, time: number): number => {
   const date = new Date(time)
   const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()]
   if (per === 'month') return Date.UTC(year, month + 1)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Actor } from '../../events/events.ts'
-import type { Party } from '../../conversation/beside/party.ts'
+import type { TurnClaimant } from '../../conversation/beside/party.ts'
 import { run } from '../../result/steps.ts'
 import type { EventStore } from '../../store/port.ts'
 import { beatShare } from './beating.ts'
@@ -10,7 +10,7 @@ import { isGone } from './gone.ts'
 import { often } from './vigil.ts'
 
 /** A program that gives turns: it shows that it lives as workers do, but only during turns that take long, and takes no steps. */
-export const programOn = (store: EventStore, actor: Actor, clock: Clock): Party => {
+export const programOn = (store: EventStore, actor: Actor, clock: Clock): TurnClaimant => {
   const id = `program-${randomUUID()}`
   /** For how long each of its turns may be silent. */
   const lives = new Set<{ readonly ttl: number }>()

@@ -1,14 +1,14 @@
 import { isInProgress, type OpenStep, tenantOf } from './open-step.ts'
 
 /** How many steps are in progress. */
-export interface Progress {
+export interface ProgressCounts {
   /** A step was something else before; undefined: nothing. */
   readonly changed: (before: OpenStep | undefined, after: OpenStep | undefined) => void
   readonly forTenant: (tenant: string) => number
   readonly withWorker: (worker: string) => number
 }
 
-export const progress = (): Progress => {
+export const progress = (): ProgressCounts => {
   const tenants = new Map<string, number>()
   const workers = new Map<string, number>()
   const add = (counts: Map<string, number>, name: string, by: number): void => {

@@ -1,6 +1,6 @@
 import { remembered } from '../../store/lru.ts'
 import type { Clock } from './clock.ts'
-import type { Known } from './known.ts'
+import type { WorkBoard } from './known.ts'
 
 /** Conversations whose claim has failed: they are left alone until what was the reason is known, or for a moment. */
 export interface Refusals {
@@ -16,7 +16,7 @@ export interface Refusals {
 /** Of so many this is remembered: each costs one more read. */
 const mostBlind = 1_000
 
-export const refusals = ({ turnsAt }: Known, clock: Clock, patience: number): Refusals => {
+export const refusals = ({ turnsAt }: WorkBoard, clock: Clock, patience: number): Refusals => {
   const refused = new Map<string, { readonly seen: number | undefined; readonly until: number }>()
   const blind = remembered<true>(mostBlind)
   return {

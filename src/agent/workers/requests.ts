@@ -3,11 +3,11 @@ import { z } from 'zod'
 import type { Conversation } from '../../conversation/conversation.ts'
 import { objectOf, splitEnvelope } from '../../conversation/writing/envelope.ts'
 import { checkJson } from '../../events/check.ts'
-import { type Actor, type Asking, askingShape } from '../../events/events.ts'
+import { type Actor, type AnswerTerms, askingShape } from '../../events/events.ts'
 import type { RecordedTurnFact } from '../../events/turn-events.ts'
-import type { Answer, Way } from '../../result/answer.ts'
+import type { MethodResult, ResultStyle } from '../../result/answer.ts'
 import { ok, orThrow, type Steps, task } from '../../result/steps.ts'
-import { checkedOptions, type Fields, kinds } from '../../store/options.ts'
+import { checkedOptions, type OptionKinds, kinds } from '../../store/options.ts'
 import type { NoteError, ReadError } from '../../store/errors.ts'
 import { recordFact } from '../turn/say/record-fact.ts'
 
@@ -27,7 +27,7 @@ export interface ResumeOptions {
   readonly reason?: string | undefined
 }
 /** How an answer is requested. Repeated under the same `commandId`, it is requested once. */
-export interface AnswerRequest extends Asking {
+export interface AnswerRequest extends AnswerTerms {
   readonly commandId?: string | undefined
   readonly actor?: Actor | undefined
 }
@@ -41,7 +41,11 @@ export interface TurnFactsOptions {
 }
 export type RequestError = NoteError | ReadError
 
-const factsFields: Fields<TurnFactsOptions> = { from: kinds.last, follow: kinds.flag, signal: kinds.signal }
+const factsFields: OptionKinds<TurnFactsOptions> = {
+  from: kinds.last,
+  follow: kinds.flag,
+  signal: kinds.signal,
+}
 
 /** Who does something about workers, and why. */
 export const whoSchema = z.strictObject({
@@ -50,21 +54,21 @@ export const whoSchema = z.strictObject({
 })
 
 /** What people ask of workers. */
-export interface Requesting<W extends Way = 'task'> {
+export interface WorkRequester<W extends ResultStyle = 'task'> {
   /**
    * Asks workers to answer what is there, as `append` with `answer` does. Errors: `ConversationNotFound`, or a `ReadError`.
    *
    * @example
    * await chat.request({ tenant: 'acme', priority: 1 })
    */
-  readonly request: (options?: AnswerRequest) => Answer<W, RequestError, void>
+  readonly request: (options?: AnswerRequest) => MethodResult<W, RequestError, void>
   /**
    * Has a parked step tried again. Errors: `ConversationNotFound`, or a `ReadError`.
    *
    * @example
    * await chat.unpark({ by: 'ann', reason: 'the key is valid again' })
    */
-  readonly unpark: (options: UnparkOptions) => Answer<W, RequestError, void>
+  readonly unpark: (options: UnparkOptions) => MethodResult<W, RequestError, void>
   /**
    * Has workers begin no step of the conversation until it is resumed: what is requested meanwhile waits. A turn in progress continues
    * (`cancel` ends it), and what people say, rewind or decide is recorded as ever. Errors: `ConversationNotFound`, or a `ReadError`.
@@ -72,14 +76,14 @@ export interface Requesting<W extends Way = 'task'> {
    * @example
    * await chat.pause({ by: 'ann', reason: 'to be looked at' })
    */
-  readonly pause: (options: PauseOptions) => Answer<W, RequestError, void>
+  readonly pause: (options: PauseOptions) => MethodResult<W, RequestError, void>
   /**
    * Has workers serve a paused conversation again. Errors: `ConversationNotFound`, or a `ReadError`.
    *
    * @example
    * await chat.resume({ by: 'ann' })
    */
-  readonly resume: (options: ResumeOptions) => Answer<W, RequestError, void>
+  readonly resume: (options: ResumeOptions) => MethodResult<W, RequestError, void>
   /**
    * What turns recorded beside the conversation, in order: requests, claims, releases, calls that wait, decisions, cancellations.
    * Iteration throws a `StoreError` or `InvalidInput`.
@@ -91,7 +95,7 @@ export interface Requesting<W extends Way = 'task'> {
 }
 
 /** What people ask of workers about a conversation. */
-export const requesting = (chat: Conversation): Requesting => ({
+export const requesting = (chat: Conversation): WorkRequester => ({
   request: (options = {}) =>
     task(async function* (): Steps<RequestError, void> {
       const { input, envelope } = yield* ok(E.flatMap(splitEnvelope)(objectOf(options)))

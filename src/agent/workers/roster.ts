@@ -1,9 +1,9 @@
 import { orThrow } from '../../result/steps.ts'
 import { pause } from '../../result/timers.ts'
-import { checkedOptions, type Fields, kinds } from '../../store/options.ts'
+import { checkedOptions, type OptionKinds, kinds } from '../../store/options.ts'
 import type { EventStore } from '../../store/port.ts'
 import { prefixesOf, readTo } from './feed.ts'
-import { type Known, knownBy } from './known.ts'
+import { type WorkBoard, knownBy } from './known.ts'
 import { type OpenStepInfo, stepInfos } from './listing.ts'
 import { restored } from './settled.ts'
 
@@ -14,7 +14,7 @@ export interface RosterOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-const fields: Fields<RosterOptions> = { every: kinds.several, signal: kinds.signal }
+const fields: OptionKinds<RosterOptions> = { every: kinds.several, signal: kinds.signal }
 
 /** A worker that has not said that it has stopped: it may have died since. */
 export interface WorkerInfo {
@@ -40,7 +40,7 @@ export interface Roster {
   readonly claims: number
 }
 
-const rosterOf = (known: Known): Roster => {
+const rosterOf = (known: WorkBoard): Roster => {
   const steps = stepInfos(known)
   const held = Map.groupBy(steps, ({ holder }) => holder)
   const workers = [...known.workers].map(([worker, { heard, slots, isPaused = false }]) => ({

@@ -1,12 +1,12 @@
 import type { Conversation } from '../../conversation/conversation.ts'
 import { leftToOthers } from '../models/aborted.ts'
-import type { Outcome } from './outcome.ts'
+import type { AttemptOutcome } from './outcome.ts'
 
 /** An attempt that has ended. */
-export interface StepTaken {
+export interface AttemptReport {
   readonly conversation: string
   readonly attempt: number
-  readonly outcome: Outcome['reason'] | 'lost'
+  readonly outcome: AttemptOutcome['reason'] | 'lost'
   readonly ms: number
   readonly error?: string
 }
@@ -35,7 +35,7 @@ export type Runs = Map<string, Run>
 /** What happens in a run, told to the worker as it happens. */
 export interface Signals {
   readonly claimed: (run: Run) => void
-  readonly ended: (run: Run, step: StepTaken) => void
+  readonly ended: (run: Run, step: AttemptReport) => void
   /** Its slot is free; its conversation may not be yet. */
   readonly freed: (run: Run) => void
 }

@@ -1,4 +1,4 @@
-import type { Asking } from '../../events/events.ts'
+import type { AnswerTerms } from '../../events/events.ts'
 import { conversationOf, queuedIn, turnedIn, workerOf } from '../../events/ids.ts'
 import { type Fields, isFields } from '../../events/json.ts'
 import type { TurnEventData, TurnEventType } from '../../events/turn-events.ts'
@@ -16,7 +16,7 @@ export interface SeenEvent {
   /** ISO 8601, UTC: for people. */
   readonly time: string
   /** It asks for an answer. */
-  readonly asks?: Asking | undefined
+  readonly asks?: AnswerTerms | undefined
   readonly what: What
 }
 
@@ -46,7 +46,7 @@ export const fieldsIn = (json: string): Fields => {
   }
 }
 
-const askingOf = (asked: unknown): Asking | undefined =>
+const askingOf = (asked: unknown): AnswerTerms | undefined =>
   asked === true ? {} : isFields(asked) ? asked : undefined
 
 /** Whether an event matters even if nothing is known of its conversation: it asks for an answer, or a program gives a turn. */

@@ -7,10 +7,10 @@ import { adapted, takenAs } from './capacity.ts'
 import { pause } from './clock.ts'
 import { isStoreGone } from './feed.ts'
 import { isWithinLimit } from './holding.ts'
-import type { Known } from './known.ts'
+import type { WorkBoard } from './known.ts'
 import { isSeenWhole, type OpenStep, tenantOf } from './open-step.ts'
 import { policyFor } from './policy.ts'
-import type { Run, Signals, StepTaken } from './runs.ts'
+import type { Run, Signals, AttemptReport } from './runs.ts'
 import { patience, type Shift, type WorkerSettings } from './shift.ts'
 import { countClaim, tracedAttempt } from './traced.ts'
 import { placeOfClaim } from './turns-end.ts'
@@ -58,7 +58,7 @@ const begun = async (shift: Shift, its: Run, step: OpenStep, signals: Signals): 
 }
 
 /** Whether something may wait in the inbox. What the handle has not read of it, the worker has received, or all that there is. */
-const mayHaveMail = (known: Known, { id, inbox }: Conversation, step: OpenStep): boolean =>
+const mayHaveMail = (known: WorkBoard, { id, inbox }: Conversation, step: OpenStep): boolean =>
   isSeenWhole(step) ? step.hasMail : !inbox.wasEmptyAt(known.mailAt(id) ?? -1)
 
 /** Records the claim. @returns whether the conversation is this worker's */
@@ -124,7 +124,7 @@ const attempted = async (shift: Shift, its: Run, step: OpenStep, signals: Signal
   return ended
 }
 
-const stepTaken = ({ conversation, attempt: number }: Run, ended: Ended, ms: number): StepTaken => {
+const stepTaken = ({ conversation, attempt: number }: Run, ended: Ended, ms: number): AttemptReport => {
   const error = 'error' in ended && ended.error !== undefined ? { error: ended.error } : {}
   return { conversation, attempt: number, outcome: ended.reason, ms, ...error }
 }

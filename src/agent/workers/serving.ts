@@ -3,17 +3,17 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { Conversation } from '../../conversation/conversation.ts'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { isConversationId } from '../../events/ids.ts'
-import type { Answer, Way } from '../../result/answer.ts'
+import type { MethodResult, ResultStyle } from '../../result/answer.ts'
 import { ok, type Steps, task } from '../../result/steps.ts'
-import { checkedOptions, type Fields, kinds } from '../../store/options.ts'
+import { checkedOptions, type OptionKinds, kinds } from '../../store/options.ts'
 import { ownClock } from './clock.ts'
-import type { WorkerEnded } from './draining.ts'
-import type { Surroundings } from './shift.ts'
+import type { WorkerExit } from './draining.ts'
+import type { WorkerEnvironment } from './shift.ts'
 import { checkedWorker, settingsOf, type WorkerOptions } from './worker-options.ts'
 import { work } from './worker.ts'
 
 /** A worker: it takes steps of conversations that wait for an answer, and gives them turns. */
-export interface Worker<W extends Way = 'task'> {
+export interface Worker<W extends ResultStyle = 'task'> {
   /** As the log names it: never used again. */
   readonly id: string
   /**
@@ -25,18 +25,18 @@ export interface Worker<W extends Way = 'task'> {
    * const worker = store.worker({ turn: () => ({ client, model: 'claude-opus-5-5' }) })
    * const ended = await worker.run({ signal: AbortSignal.timeout(100) })
    */
-  readonly run: (options?: RunOptions) => Answer<W, InvalidInput, WorkerEnded>
+  readonly run: (options?: RunOptions) => MethodResult<W, InvalidInput, WorkerExit>
 }
 
 interface RunOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-const fields: Fields<RunOptions> = { signal: kinds.signal }
+const fields: OptionKinds<RunOptions> = { signal: kinds.signal }
 
 /** @param edge the conversation as the program takes it */
 export const serving = <Chat>(
-  surroundings: Omit<Surroundings, 'clock'>,
+  surroundings: Omit<WorkerEnvironment, 'clock'>,
   options: WorkerOptions<Chat>,
   edge: (chat: Conversation) => Chat,
 ): Worker => {
@@ -48,7 +48,7 @@ export const serving = <Chat>(
   return {
     id,
     run: (runOptions) =>
-      task(async function* (): Steps<InvalidInput, WorkerEnded> {
+      task(async function* (): Steps<InvalidInput, WorkerExit> {
         const { signal = new AbortController().signal } = yield* ok(checkedOptions(runOptions, fields))
         const settings = settingsOf(yield* ok(checked), edge)
         if (!isConversationId(id)) yield invalidInput('name', 'has letters, digits and . _ : - only')

@@ -3,15 +3,15 @@ import { check } from '../../events/check.ts'
 import type { StoredEvent } from '../../events/codec.ts'
 import { leastPrefixes, type SettledData, settledSchema } from '../../events/settled.ts'
 import type { Checkpoint } from '../../store/port.ts'
-import { type Carried, type CarriedStep, rules } from './carried.ts'
+import { type WorkSnapshot, type CarriedStep, rules } from './carried.ts'
 import { fieldsIn } from './seen.ts'
 
 // A checkpoint of workers as events: one, or several if there are many steps.
 
 /** What is known at a place of the store. */
-export interface Settled {
+export interface BoardSnapshot {
   readonly checkpoint: Checkpoint
-  readonly known: Carried
+  readonly known: WorkSnapshot
 }
 
 /** What one event holds of steps, in characters. */
@@ -35,7 +35,7 @@ const lists = (steps: readonly CarriedStep[]): readonly (readonly CarriedStep[])
 
 /** The events in which something settled is written, in order. */
 export const partsOf = (
-  { checkpoint, known }: Settled,
+  { checkpoint, known }: BoardSnapshot,
   conversations: readonly string[],
 ): readonly SettledData[] =>
   lists(known.steps).map((steps, part, { length }) => ({
@@ -67,9 +67,9 @@ export const isBefore = (one: SettledData, next: SettledData): boolean =>
   one.checkpoint === next.checkpoint && one.part === next.part - 1 && one.continues === true
 
 /** What parts say together. */
-export const joined = (parts: readonly SettledData[], { checkpoint, claims }: SettledData): Settled => {
+export const joined = (parts: readonly SettledData[], { checkpoint, claims }: SettledData): BoardSnapshot => {
   const steps = parts.flatMap((part) => part.steps) as readonly CarriedStep[]
   const [{ workers, paused, spending } = { workers: [] }] = parts
-  const known = { steps, workers, claims, paused, spending } as Carried
+  const known = { steps, workers, claims, paused, spending } as WorkSnapshot
   return { checkpoint, known }
 }

@@ -6,11 +6,11 @@ import { completeEnvelope, metadataOf } from '../../conversation/writing/encode.
 import { ok, orThrow, run, type Steps } from '../../result/steps.ts'
 import type { StoreError, WriteError } from '../../store/errors.ts'
 import type { Checkpoint, EventStore, RecordedEvent } from '../../store/port.ts'
-import type { Known } from './known.ts'
+import type { WorkBoard } from './known.ts'
 import { fieldsIn } from './seen.ts'
-import { isBefore, joined, partIn, partsOf, type Settled } from './settled-parts.ts'
+import { isBefore, joined, partIn, partsOf, type BoardSnapshot } from './settled-parts.ts'
 
-interface Found extends Settled {
+interface Found extends BoardSnapshot {
   /** When it was recorded: ISO 8601, UTC. */
   readonly time: string
 }
@@ -71,7 +71,7 @@ async function* newestIn(
 async function* newestSettled(
   store: EventStore,
   conversations: readonly string[],
-): Steps<StoreError, Settled | undefined> {
+): Steps<StoreError, BoardSnapshot | undefined> {
   const stream = settledStreamOf(conversations)
   const streamOfAll = settledStreamOf([''])
   const own = yield* newestIn(store, stream, conversations)
@@ -84,7 +84,7 @@ async function* newestSettled(
 export const restored = async (
   store: EventStore,
   conversations: readonly string[],
-  known: Known,
+  known: WorkBoard,
   now: number,
 ): Promise<Checkpoint | undefined> => {
   const settled = await orThrow(run(newestSettled(store, conversations)))
@@ -109,7 +109,7 @@ export async function* settledEnd(
 export async function* writeSettled(
   { store, actor }: { readonly store: EventStore; readonly actor: Actor },
   conversations: readonly string[],
-  settled: Settled,
+  settled: BoardSnapshot,
   end: number,
 ): Steps<WriteError, number> {
   const stream = settledStreamOf(conversations)

@@ -3,14 +3,14 @@ import * as E from 'fp-ts/lib/Either.js'
 import { orThrow, run } from '../../result/steps.ts'
 import type { Checkpoint } from '../../store/port.ts'
 import { restored, settledEnd, writeSettled } from './settled.ts'
-import type { Settled } from './settled-parts.ts'
+import type { BoardSnapshot } from './settled-parts.ts'
 import type { Shift } from './shift.ts'
 
 /** A number from 0 to 1 for each worker. */
 const shareOf = (worker: string): number => Number.parseInt(hash('sha1', worker).slice(0, 8), 16) / 2 ** 32
 
 /** How a worker begins with what others have settled, and settles what it knows. */
-export interface Settling {
+export interface SnapshotKeeper {
   /** Restores what is settled. @returns where to read on. Rejects with a `StoreError` */
   readonly begin: () => Promise<Checkpoint | undefined>
   /** Takes note of an event that the worker has taken in. */
@@ -28,7 +28,7 @@ const onTheWay = 100
 /** A worker that is silent for so many TTLs and holds nothing is forgotten. */
 const forgotten = 1_000
 
-export const settling = ({ worker, settings, around, known }: Shift): Settling => {
+export const settling = ({ worker, settings, around, known }: Shift): SnapshotKeeper => {
   const { conversations, ttl, settleAfter, answerAll } = settings
   const { store, clock } = around
   // All receive the same events: one of them is the first to write.
@@ -45,7 +45,7 @@ export const settling = ({ worker, settings, around, known }: Shift): Settling =
     return received >= Math.max(least, perStep * known.steps.size) && (!isUp || clock.now() >= notBefore)
   }
 
-  const write = async (settled: Settled): Promise<void> => {
+  const write = async (settled: BoardSnapshot): Promise<void> => {
     const now = await run(settledEnd(store, conversations))
     if (E.isLeft(now)) return
     const isLast = now.right === end

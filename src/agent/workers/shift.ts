@@ -3,16 +3,16 @@ import type { Conversation } from '../../conversation/conversation.ts'
 import type { Actor } from '../../events/events.ts'
 import type { ReadError } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
-import type { Turned, TurnError } from '../turn/turned.ts'
+import type { TurnResult, TurnError } from '../turn/turned.ts'
 import { type Capacity, fullCapacity } from './capacity.ts'
 import { type Chats, chatsOf } from './chats.ts'
 import type { Clock } from './clock.ts'
-import { type Known, knownBy } from './known.ts'
-import { type Pace, paceFrom } from './pace.ts'
+import { type WorkBoard, knownBy } from './known.ts'
+import { type ClaimDelay, paceFrom } from './pace.ts'
 import type { WorkPolicy } from './policy.ts'
 import { type Refusals, refusals } from './refusals.ts'
-import type { Runs, StepTaken } from './runs.ts'
-import { type Watch, watch } from './watch.ts'
+import type { Runs, AttemptReport } from './runs.ts'
+import { type ConditionWaiter, watch } from './watch.ts'
 import { workerParty } from './worker-party.ts'
 
 /** What a worker is and does; times in milliseconds. */
@@ -31,14 +31,14 @@ export interface WorkerSettings {
   readonly answerAll?: boolean
   /** Until it aborts, the worker stands by: it only takes what others have died of, one step at a time. */
   readonly standby?: AbortSignal
-  readonly give: (chat: Conversation, signal: AbortSignal) => Promise<E.Either<TurnError, Turned>>
+  readonly give: (chat: Conversation, signal: AbortSignal) => Promise<E.Either<TurnError, TurnResult>>
   /** Begins to read what `give` needs, right before it, and of the inbox only if there may be something. @returns the last position */
   readonly begin: (chat: Conversation, hasMail: boolean) => Promise<E.Either<ReadError, number>>
-  readonly onStep: (step: StepTaken) => void
+  readonly onStep: (step: AttemptReport) => void
 }
 
 /** What a worker works on. */
-export interface Surroundings {
+export interface WorkerEnvironment {
   /** The adapter: workers need no large content. */
   readonly store: EventStore
   readonly actor: Actor
@@ -51,14 +51,14 @@ export interface Shift {
   /** Its id. */
   readonly worker: string
   readonly settings: WorkerSettings
-  readonly around: Surroundings
-  readonly known: Known
+  readonly around: WorkerEnvironment
+  readonly known: WorkBoard
   readonly runs: Runs
   readonly chats: Chats
   readonly refused: Refusals
-  readonly pace: Pace
+  readonly pace: ClaimDelay
   capacity: Capacity
-  readonly watch: Watch
+  readonly watch: ConditionWaiter
   /** The worker has ended: nothing is waited for any more. */
   readonly over: AbortSignal
 }
@@ -72,7 +72,7 @@ export const patience = 1_000
 export const beginShift = (
   worker: string,
   settings: WorkerSettings,
-  around: Surroundings,
+  around: WorkerEnvironment,
   over: AbortSignal,
 ): Shift => {
   const { conversations, policy, answerAll } = settings

@@ -6,30 +6,30 @@ import type { Fields } from '../../events/json.ts'
 import {
   emptyAccount,
   estimatedIn,
-  type Entry,
+  type AccountEntry,
   type ModelUsage,
   withEntry,
 } from '../turn/spending/account.ts'
 import { type Prices, prices as listPrices } from '../turn/spending/prices.ts'
 import { sumOf } from '../turn/spending/usage.ts'
-import { type Period, periodOf, periods } from './policy.ts'
+import { type BudgetPeriod, periodOf, periods } from './policy.ts'
 import type { ReadEvent } from './seen.ts'
 
 /** What a tenant's steps came to in a period, which its name tells: `2026-11`, `2026-11-22` or `2026-11-22T19`. */
-export interface Spent {
+export interface PeriodUsage {
   readonly tenant: string
   readonly period: string
   readonly usage: ModelUsage
 }
 
 /** What has been recorded for each tenant: in this hour, on this day and in this month. */
-export interface Spending {
+export interface UsageTracker {
   /** Takes in an event of a conversation that works for a tenant. */
   readonly see: (tenant: string, event: ReadEvent) => void
   /** What the tenant's steps came to in the period of this time, ISO 8601 in UTC. */
-  readonly of: (tenant: string, per: Period, time: string) => ModelUsage
-  readonly carried: () => readonly Spent[]
-  readonly restore: (spent: readonly Spent[]) => void
+  readonly of: (tenant: string, per: BudgetPeriod, time: string) => ModelUsage
+  readonly carried: () => readonly PeriodUsage[]
+  readonly restore: (spent: readonly PeriodUsage[]) => void
 }
 
 const originIn = (type: string, fields: Fields): Origin => {
@@ -40,7 +40,7 @@ const originIn = (type: string, fields: Fields): Origin => {
 }
 
 /** What an event adds to an account. Only what matters of it is read: a store keeps large content elsewhere. */
-const entryIn = ({ type, data }: ReadEvent): Entry | undefined => {
+const entryIn = ({ type, data }: ReadEvent): AccountEntry | undefined => {
   if (type === 'Condensed' && data['method'] === 'model')
     return { type: 'condensed', origin: originIn(type, data) }
   return type === 'MessageAppended' && data['role'] === 'assistant'
@@ -60,7 +60,7 @@ const together = (one: ModelUsage, more: ModelUsage): ModelUsage => ({
   ...(one.usd !== undefined && more.usd !== undefined && { usd: one.usd + more.usd }),
 })
 
-export const spending = (own: Prices = {}): Spending => {
+export const spending = (own: Prices = {}): UsageTracker => {
   /** By period and tenant. */
   const accounts = new Map<string, Map<string, ModelUsage>>()
   const book = { prices: { ...listPrices, ...own }, model: '' }
@@ -72,7 +72,7 @@ export const spending = (own: Prices = {}): Spending => {
     for (const old of alike.slice(0, -kept)) accounts.delete(old)
     return opened
   }
-  const set = ({ tenant, period, usage }: Spent): void => {
+  const set = ({ tenant, period, usage }: PeriodUsage): void => {
     const its = accounts.get(period) ?? open(period)
     its.set(tenant, usage)
   }

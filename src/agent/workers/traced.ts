@@ -1,6 +1,6 @@
 import { count, gauging } from '../telemetry/metrics.ts'
 import { inSpan } from '../telemetry/spans.ts'
-import type { Known } from './known.ts'
+import type { WorkBoard } from './known.ts'
 import { type StepState, stateOf } from './listing.ts'
 import type { OpenStep } from './open-step.ts'
 
@@ -41,7 +41,7 @@ export const countClaim = (how: 'won' | 'refused'): void => count(`palimpsest.cl
 const random = /-[0-9a-f-]{36}$/
 
 /** Has a meter read how many steps of each state a worker knows of. @returns ends it */
-export const gaugeSteps = (worker: string, { steps }: Known): (() => void) =>
+export const gaugeSteps = (worker: string, { steps }: WorkBoard): (() => void) =>
   gauging({ 'palimpsest.worker.name': worker.replace(random, '') }, () => {
     const counts: Record<StepState, number> = { open: 0, claimed: 0, waiting: 0, parked: 0 }
     let oldest = Date.now()

@@ -5,7 +5,7 @@ import { loadLineage } from '../../conversation/reading/lineage.ts'
 import { ok, run, type Steps } from '../../result/steps.ts'
 import type { ReadError } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
-import { type Standing, standingOf } from '../turn/claims/standing.ts'
+import { type ClaimStatus, standingOf } from '../turn/claims/standing.ts'
 import { isSeenWhole, type OpenStep } from './open-step.ts'
 import type { Shift } from './shift.ts'
 
@@ -30,7 +30,7 @@ async function* hasFollowed(
   store: EventStore,
   chat: Conversation,
   event: string,
-  { at }: Standing,
+  { at }: ClaimStatus,
 ): Steps<ReadError, boolean> {
   const [stream, revision] = placeOf(event)
   if (stream !== 'conversation') return false

@@ -1,7 +1,7 @@
 import type { Clock } from './clock.ts'
 
 /** What waits for something that events bring about. */
-export interface Watch {
+export interface ConditionWaiter {
   /** Resolves once something is so, after so many milliseconds, or when the worker has ended. */
   readonly until: (isSo: () => boolean, ms: number) => Promise<void>
   /** Something is different: has all that waits look again. */
@@ -9,7 +9,7 @@ export interface Watch {
 }
 
 /** @param over the worker has ended */
-export const watch = (clock: Clock, over: AbortSignal): Watch => {
+export const watch = (clock: Clock, over: AbortSignal): ConditionWaiter => {
   const waiting = new Set<() => void>()
   const changed = (): void => {
     for (const check of waiting) check()

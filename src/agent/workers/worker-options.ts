@@ -1,15 +1,15 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Conversation } from '../../conversation/conversation.ts'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
-import { checkedOptions, type Fields, kinds } from '../../store/options.ts'
+import { checkedOptions, type OptionKinds, kinds } from '../../store/options.ts'
 import type { TurnOptions } from '../turn/options.ts'
 import { giveTurn, quietly, type ServedEvent, turningOf } from './give.ts'
 import { checkedPolicy, type WorkPolicy } from './policy.ts'
-import type { StepTaken } from './runs.ts'
+import type { AttemptReport } from './runs.ts'
 import type { WorkerSettings } from './shift.ts'
 
 /** A conversation that a worker serves. */
-export interface Served<Chat> {
+export interface ServedConversation<Chat> {
   readonly id: string
   readonly chat: Chat
 }
@@ -17,7 +17,7 @@ export interface Served<Chat> {
 /** What a worker does. Times in milliseconds. */
 export interface WorkerOptions<Chat> {
   /** How to give a turn to a conversation: the options of `turn`. Called for each attempt. */
-  readonly turn: (served: Served<Chat>) => TurnOptions | Promise<TurnOptions>
+  readonly turn: (served: ServedConversation<Chat>) => TurnOptions | Promise<TurnOptions>
   /** Begins the worker's id, by which the log names it. Default `worker`. */
   readonly name?: string | undefined
   /** How many conversations it works on at once. Default 8. */
@@ -27,7 +27,7 @@ export interface WorkerOptions<Chat> {
   /** Is told what happens in the turns. What it throws is ignored. */
   readonly onEvent?: ((served: ServedEvent) => void) | undefined
   /** Is told of each attempt that has ended. What it throws is ignored. */
-  readonly onStep?: ((step: StepTaken) => void) | undefined
+  readonly onStep?: ((step: AttemptReport) => void) | undefined
   /** A worker that says nothing for this long is taken for dead, and its steps are taken over. The same for all. Default 10,000. */
   readonly ttl?: number | undefined
   /** How long turns may continue once the worker is to stop. Default 30,000. */
@@ -46,7 +46,7 @@ export interface WorkerOptions<Chat> {
   readonly standby?: AbortSignal | undefined
 }
 
-const fields: Fields<WorkerOptions<unknown>> = {
+const fields: OptionKinds<WorkerOptions<unknown>> = {
   turn: kinds.call,
   name: kinds.text,
   slots: kinds.several,
@@ -64,7 +64,7 @@ const fields: Fields<WorkerOptions<unknown>> = {
 export const checkedWorker = <Chat>(
   options: WorkerOptions<Chat>,
 ): E.Either<InvalidInput, WorkerOptions<Chat>> => {
-  const checked = checkedOptions(options, fields as Fields<WorkerOptions<Chat>>)
+  const checked = checkedOptions(options, fields as OptionKinds<WorkerOptions<Chat>>)
   if (E.isLeft(checked)) return checked
   const { turn } = checked.right
   if (!turn) return E.left(invalidInput('turn', 'is a function that returns the options of a turn'))

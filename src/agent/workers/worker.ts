@@ -2,15 +2,15 @@ import { leftToOthers } from '../models/aborted.ts'
 import type { RecordedEvent } from '../../store/port.ts'
 import { beating } from './beating.ts'
 import { within } from './clock.ts'
-import { aborted, drain, endedBy, type WorkerEnded } from './draining.ts'
-import { feed, type Listener, prefixesOf } from './feed.ts'
+import { aborted, drain, endedBy, type WorkerExit } from './draining.ts'
+import { feed, type FeedListener, prefixesOf } from './feed.ts'
 import { looking } from './looking.ts'
 import { turningOf } from './give.ts'
 import type { OpenStep } from './open-step.ts'
 import { endAll, newRun, type Signals } from './runs.ts'
 import { hasSeenClaim, serve } from './serve.ts'
 import { settling } from './settling.ts'
-import { beginShift, isStandby, type Shift, type Surroundings, type WorkerSettings } from './shift.ts'
+import { beginShift, isStandby, type Shift, type WorkerEnvironment, type WorkerSettings } from './shift.ts'
 import { gaugeSteps } from './traced.ts'
 import { vigil } from './vigil.ts'
 
@@ -32,9 +32,9 @@ const farewell = 200
 export const work = async (
   worker: string,
   settings: WorkerSettings,
-  around: Surroundings,
+  around: WorkerEnvironment,
   signal: AbortSignal,
-): Promise<WorkerEnded> => {
+): Promise<WorkerExit> => {
   const { store, clock } = around
   const over = new AbortController()
   const shift = beginShift(worker, settings, around, over.signal)
@@ -71,7 +71,7 @@ export const work = async (
     watch.changed()
     look()
   }
-  const listener: Listener = {
+  const listener: FeedListener = {
     event: (event: RecordedEvent) => {
       known.see(event, clock.now())
       settler.received(event.checkpoint)

@@ -5,25 +5,25 @@ import { mostLevels } from '../../events/json.ts'
 // Checks stop at the first thing that is not as it was written. What they throw stays in this folder.
 
 /** The bundle is not what was written. */
-export class Broken extends Error {}
+export class BrokenBundleError extends Error {}
 
 /** It is no bundle, did not come as it was written, or is not of the key: none of it proves a forgery. */
-export class NotChecked extends Error {}
+export class UncheckedBundleError extends Error {}
 
 export const need = (
   isSo: boolean,
   problem: string,
-  Problem: typeof Broken | typeof NotChecked = Broken,
+  Problem: typeof BrokenBundleError | typeof UncheckedBundleError = BrokenBundleError,
 ): void => {
   if (!isSo) throw new Problem(problem)
 }
 
 /** Something is missing, or has another form than in a bundle. */
-export class Malformed extends Error {}
+export class BundleFormatError extends Error {}
 
 /** A value, unless it is missing. */
 export const given = <A>(value: A | undefined): A => {
-  if (value === undefined) throw new Malformed()
+  if (value === undefined) throw new BundleFormatError()
   return value
 }
 
@@ -64,29 +64,29 @@ export const bytesIn = async (folder: string, name: string): Promise<Buffer> =>
 /** A field that must be there. */
 export const field = (value: unknown, name: string): unknown => {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, name))
-    throw new Malformed()
+    throw new BundleFormatError()
   return (value as Readonly<Record<string, unknown>>)[name]
 }
 
 /** A count or a position. */
 export const numberIn = (value: unknown): number => {
-  if (!Number.isSafeInteger(value) || Number(value) < 0) throw new Malformed()
+  if (!Number.isSafeInteger(value) || Number(value) < 0) throw new BundleFormatError()
   // JSON knows -0, and what compares deeply tells it from 0.
   return Number(value) + 0
 }
 
 export const listIn = (value: unknown): readonly unknown[] => {
-  if (!Array.isArray(value)) throw new Malformed()
+  if (!Array.isArray(value)) throw new BundleFormatError()
   return value
 }
 
 export const textIn = (value: unknown): string => {
-  if (typeof value !== 'string') throw new Malformed()
+  if (typeof value !== 'string') throw new BundleFormatError()
   return value
 }
 
 /** A field of an object that may be missing, or null. */
 export const optional = (value: unknown, name: string): unknown => {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new Malformed()
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new BundleFormatError()
   return (value as Readonly<Record<string, unknown>>)[name] ?? undefined
 }

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import {
-  Broken,
+  BrokenBundleError,
   field,
   fileIn,
   given,
   listIn,
-  Malformed,
+  BundleFormatError,
   need,
   numberIn,
   optional,
@@ -139,8 +139,9 @@ const eventOf = (lines: Lines): Read => {
   const [id, type, data, metadata] = lines
   if (id.length === 0) {
     const opened = openWithheld(textFrom(joined([type, data, metadata])))
-    if (opened === undefined) throw new Malformed()
-    if (!opened) throw new Broken('what is here of a withheld event does not have the hash that is given')
+    if (opened === undefined) throw new BundleFormatError()
+    if (!opened)
+      throw new BrokenBundleError('what is here of a withheld event does not have the hash that is given')
     return { ...opened, isWithheld: true, type: '', data }
   }
   const stated = parse(metadata)

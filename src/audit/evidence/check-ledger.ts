@@ -3,17 +3,17 @@ import { isConversationId, turnsStreamOf } from '../../events/ids.ts'
 import { nameOf } from '../ledger/entries.ts'
 import { signersOf } from '../ledger/notes.ts'
 import { checkInclusion } from '../ledger/checks.ts'
-import { type Checkpoint, readCheckpoint } from '../ledger/checkpoints.ts'
+import { type LedgerCheckpoint, readCheckpoint } from '../ledger/checkpoints.ts'
 import { leafHash } from '../ledger/hashes.ts'
 import { keyText, parseKey, type VerifierKey } from '../ledger/keys.ts'
 import {
-  Broken,
+  BrokenBundleError,
   bytesIn,
   field,
   listIn,
-  Malformed,
+  BundleFormatError,
   need,
-  NotChecked,
+  UncheckedBundleError,
   numberIn,
   parse,
   textFrom,
@@ -36,7 +36,7 @@ export interface SealedIn {
   readonly sealed?: string
 }
 
-export interface LedgerChecked {
+export interface LedgerCheckResult {
   readonly ledger?: SealedIn
   /** Up to there, the ledger proves them: how many events of the conversation, with those before a fork, and of its turns. */
   readonly proven: { readonly events: number; readonly turns: number }
@@ -57,7 +57,7 @@ export const checkLedger = async (
   manifest: ReadManifest,
   hashes: ChainHashes,
   key: VerifierKey | undefined,
-): Promise<LedgerChecked> => {
+): Promise<LedgerCheckResult> => {
   const { ledger: place, first, last } = manifest
   if (place === undefined) return { proven: nothing, problem: `there is no ledger: ${anybody}` }
   if (!key) return { proven: nothing, problem: `no key was given: ${anybody}` }
@@ -97,8 +97,8 @@ const checkEntries = (
   entries: readonly unknown[],
   { conversation, first }: ReadManifest,
   { events, turns }: ChainHashes,
-  tree: Checkpoint,
-): LedgerChecked['proven'] => {
+  tree: LedgerCheckpoint,
+): LedgerCheckResult['proven'] => {
   const ofTurns = nameOf(turnsStreamOf(conversation))
   const sealed = new Map<string, number>()
   let before = -1
@@ -114,7 +114,8 @@ const checkEntries = (
           : position < first && revision <= position && isConversationId(name)
     need(isPlaced && index > before, 'entries.jsonl has an entry in a wrong place')
     const hash = (name === ofTurns ? turns : events)[position]
-    if (hash === undefined) throw new Broken(`entry ${index} of the ledger is of an event that is not here`)
+    if (hash === undefined)
+      throw new BrokenBundleError(`entry ${index} of the ledger is of an event that is not here`)
     checkLeaf(`${name}\n${revision}\n${hash}\n`, tree, entry)
     sealed.set(name, Math.max(sealed.get(name) ?? 0, revision + 1))
     before = index
@@ -132,24 +133,24 @@ const replaced = (key: VerifierKey, rotation: unknown): VerifierKey => {
     checkLeaf(`key\n${next}\n`, checkNote(textIn(field(rotation, 'checkpoint')), key), rotation)
   } catch (error) {
     // It is of keys before the one that was given.
-    if (error instanceof Broken || error instanceof NotChecked) return key
+    if (error instanceof BrokenBundleError || error instanceof UncheckedBundleError) return key
     throw error
   }
   const parsed = parseKey(next)
-  if (E.isLeft(parsed) || parsed.right.use !== 'log') throw new Malformed()
+  if (E.isLeft(parsed) || parsed.right.use !== 'log') throw new BundleFormatError()
   return parsed.right
 }
 
 /** The key has signed the checkpoint. */
-const checkNote = (text: string, key: VerifierKey): Checkpoint => {
+const checkNote = (text: string, key: VerifierKey): LedgerCheckpoint => {
   const read = readCheckpoint(text)
-  if (E.isLeft(read)) throw new Malformed()
+  if (E.isLeft(read)) throw new BundleFormatError()
   const { note, checkpoint } = read.right
   const signers = signersOf(note, [key])
   need(
     E.isLeft(signers) || signers.right.length > 0,
     `the checkpoint is not of ${key.name} and its key ${key.id}: the key is of another ledger, or of another time`,
-    NotChecked,
+    UncheckedBundleError,
   )
   const isSigned = checkpoint.origin === key.name && E.isRight(signers)
   need(isSigned, 'the checkpoint of the ledger is not signed by the key that was given')
@@ -157,7 +158,7 @@ const checkNote = (text: string, key: VerifierKey): Checkpoint => {
 }
 
 /** The leaf is in the tree. */
-const checkLeaf = (leaf: string, { size, root }: Checkpoint, place: unknown): void => {
+const checkLeaf = (leaf: string, { size, root }: LedgerCheckpoint, place: unknown): void => {
   const index = numberIn(field(place, 'index'))
   const proof = listIn(field(place, 'proof'))
   const isIn = checkInclusion({ leaf: leafHash(leaf), index, size, root, proof: proof.map(decoded) })
@@ -166,6 +167,6 @@ const checkLeaf = (leaf: string, { size, root }: Checkpoint, place: unknown): vo
 
 const decoded = (text: unknown): Buffer => {
   const bytes = Buffer.from(String(text), 'base64')
-  if (bytes.toString('base64') !== text) throw new Malformed()
+  if (bytes.toString('base64') !== text) throw new BundleFormatError()
   return bytes
 }

@@ -6,10 +6,10 @@ import { numberedCalls } from '../../agent/receipts/calls.ts'
 import { callOutOfRange } from '../../agent/receipts/errors.ts'
 import { orThrow } from '../../result/steps.ts'
 import { toError } from '../../result/typed.ts'
-import type { Source } from './source.ts'
+import type { EvidenceSource } from './source.ts'
 
 /** What an export wants of a conversation, as far as only its events can tell whether it can have it. */
-export interface Wanted {
+export interface ExportRequirements {
   readonly withheld: ReadonlySet<number>
   /** The number of the last call that must be there; 0: of none. */
   readonly lastCall: number
@@ -17,7 +17,7 @@ export interface Wanted {
 }
 
 /** What is withheld, in order. */
-export interface Withheld {
+export interface WithheldEvents {
   /** What stands in place of each, by position. */
   readonly instead: ReadonlyMap<number, string>
   readonly hidden: readonly ConversationEvent[]
@@ -30,10 +30,10 @@ export interface Withheld {
  * @param standIn what stands in place of an event; undefined if nothing can
  */
 export const checked = async (
-  chat: Source,
-  { withheld, lastCall, last }: Wanted,
+  chat: EvidenceSource,
+  { withheld, lastCall, last }: ExportRequirements,
   standIn: (event: StoredEvent) => string | undefined,
-): Promise<Withheld> => {
+): Promise<WithheldEvents> => {
   const instead = new Map<number, string>()
   const hidden: ConversationEvent[] = []
   if (withheld.size === 0 && lastCall === 0) return { instead, hidden }

@@ -11,10 +11,10 @@ import { checkedOptions, kinds } from '../../store/options.ts'
 import { checked } from './checked.ts'
 import { type OnReady, onDisk, orNothing, writing } from './folder.ts'
 import { positionsIn } from './options.ts'
-import type { Repeated } from './repeats.ts'
+import type { RepeatedText } from './repeats.ts'
 import { stillTold } from './still-told.ts'
-import type { EvidenceError, Source } from './source.ts'
-import type { Tainted } from './taint.ts'
+import type { EvidenceError, EvidenceSource } from './source.ts'
+import type { TaintedSummary } from './taint.ts'
 
 export interface DocumentOptions {
   /** A new file. */
@@ -33,19 +33,22 @@ export interface WrittenDocument {
   readonly conversation: string
   readonly events: number
   readonly withheld: readonly number[]
-  readonly tainted: readonly Tainted[]
-  readonly repeated: readonly Repeated[]
+  readonly tainted: readonly TaintedSummary[]
+  readonly repeated: readonly RepeatedText[]
 }
 
 /**
  * Writes a conversation for other programs into a file (docs/interchange.md). Memory: the whole log. Errors: `FileExists`.
  */
 export const exportDocument = (
-  chat: Source,
+  chat: EvidenceSource,
   options: DocumentOptions,
 ): TaskEither<EvidenceError, WrittenDocument> => task(() => exported(chat, options))
 
-async function* exported(chat: Source, options: DocumentOptions): Steps<EvidenceError, WrittenDocument> {
+async function* exported(
+  chat: EvidenceSource,
+  options: DocumentOptions,
+): Steps<EvidenceError, WrittenDocument> {
   const { file = '', format = '', withhold = [], onReady } = yield* ok(checkedOptions(options, fields))
   if (file === '' || file.includes('\0')) return yield invalidInput('file', 'must be the path of a new file')
   const write = await documentWriter(format)
@@ -65,7 +68,7 @@ async function* exported(chat: Source, options: DocumentOptions): Steps<Evidence
   })
 }
 
-const gathered = async (chat: Source, hidden: readonly ConversationEvent[], last: number) => {
+const gathered = async (chat: EvidenceSource, hidden: readonly ConversationEvent[], last: number) => {
   const still = stillTold(hidden)
   const history = historyOf((at) => orThrow(chat.context({ at })))
   const log: ConversationEvent[] = []

@@ -9,8 +9,8 @@ import { timestampLines } from '../ledger/timestamp.ts'
 import { numberedCalls } from '../../agent/receipts/calls.ts'
 import { historyOf } from '../../agent/receipts/passing.ts'
 import { caught, ok, orThrow, run, type Steps, task } from '../../result/steps.ts'
-import { checked, type Withheld } from './checked.ts'
-import { draftOf, emptyFolder, ended, orNothing, type Writing, writeWhole, writing } from './folder.ts'
+import { checked, type WithheldEvents } from './checked.ts'
+import { draftOf, emptyFolder, ended, orNothing, type FileWriter, writeWhole, writing } from './folder.ts'
 import {
   bundleFormat,
   type ConversationEnds,
@@ -19,15 +19,15 @@ import {
   rotationsIn,
   type TurnsPart,
 } from './manifest.ts'
-import { type Chosen, chosenIn, type EvidenceOptions, type WholeProof } from './options.ts'
+import { type ResolvedEvidenceOptions, chosenIn, type EvidenceOptions, type WholeProof } from './options.ts'
 import { hiding } from './repeats.ts'
 import { readme, verifier } from './readme.ts'
 import { requestWriter } from './request-lines.ts'
 import { type Omission, shown } from './showing.ts'
-import type { Repeated } from './repeats.ts'
+import type { RepeatedText } from './repeats.ts'
 import { stillTold } from './still-told.ts'
-import type { EvidenceError, Source } from './source.ts'
-import type { Tainted } from './taint.ts'
+import type { EvidenceError, EvidenceSource } from './source.ts'
+import type { TaintedSummary } from './taint.ts'
 import { withheldText } from './withheld.ts'
 
 /** A bundle that was written. */
@@ -43,9 +43,9 @@ export interface Evidence {
   /** What its turns recorded, and the revisions of that which is withheld, as it tells of what is. */
   readonly turns: TurnsPart
   /** Summaries in it that were made of what is withheld. */
-  readonly tainted: readonly Tainted[]
+  readonly tainted: readonly TaintedSummary[]
   /** Events in it that say a text of what is withheld again, to the letter. */
-  readonly repeated: readonly Repeated[]
+  readonly repeated: readonly RepeatedText[]
   readonly bytes: { readonly events: number; readonly requests: number }
 }
 
@@ -56,10 +56,12 @@ export interface Evidence {
  * Memory: what is shown, a name for each distinct block, and the receipts. Where it fails, it leaves nothing. Errors: `FileExists` if the
  * folder is not empty; `CallOutOfRange` if one of the calls is not there.
  */
-export const exportEvidence = (chat: Source, options: EvidenceOptions): TaskEither<EvidenceError, Evidence> =>
-  task(() => exported(chat, options))
+export const exportEvidence = (
+  chat: EvidenceSource,
+  options: EvidenceOptions,
+): TaskEither<EvidenceError, Evidence> => task(() => exported(chat, options))
 
-async function* exported(chat: Source, options: EvidenceOptions): Steps<EvidenceError, Evidence> {
+async function* exported(chat: EvidenceSource, options: EvidenceOptions): Steps<EvidenceError, Evidence> {
   const last = yield* ok(chat.position())
   const chosen = yield* chosenIn(options, last)
   return yield* caught(async () => {
@@ -75,12 +77,16 @@ async function* exported(chat: Source, options: EvidenceOptions): Steps<Evidence
 /** What there is once an export can no longer be refused. */
 interface Ready {
   /** The first file. */
-  readonly events: Writing
-  readonly withheld: Withheld
+  readonly events: FileWriter
+  readonly withheld: WithheldEvents
   readonly last: number
 }
 
-const written = async (chat: Source, chosen: Chosen, ready: Ready): Promise<Evidence> => {
+const written = async (
+  chat: EvidenceSource,
+  chosen: ResolvedEvidenceOptions,
+  ready: Ready,
+): Promise<Evidence> => {
   const { folder, ledger } = chosen
   const chain = await writeEvents(chat, ready)
   const { bytes, ...sent } = await writeRequests(chat, chosen, ready)
@@ -123,7 +129,7 @@ const entryLines = ({ entries }: WholeProof): string =>
     .join('')
 
 /** The names of those that have signed a time for the checkpoint, as far as they are fit for a line of a shell. */
-const authoritiesIn = (ledger: Chosen['ledger']): readonly string[] => {
+const authoritiesIn = (ledger: ResolvedEvidenceOptions['ledger']): readonly string[] => {
   const note = parseNote(ledger?.checkpoint ?? '')
   const names = E.isRight(note) ? timestampLines(note.right).map(({ name }) => name) : []
   return names.filter((name) => !/['`]/.test(name))
@@ -133,7 +139,7 @@ interface Chain extends ConversationEnds {
   readonly bytes: number
 }
 
-const writeEvents = async (chat: Source, { events: file, withheld, last }: Ready): Promise<Chain> => {
+const writeEvents = async (chat: EvidenceSource, { events: file, withheld, last }: Ready): Promise<Chain> => {
   let position = 0
   let first = 0
   let head = ''
@@ -152,7 +158,11 @@ const writeEvents = async (chat: Source, { events: file, withheld, last }: Ready
  * Writes what the turns of the conversation recorded. Withheld is what is about a call of a reply that is, and what says a text of what is
  * withheld.
  */
-const writeTurns = async (chat: Source, { folder, withheld }: Chosen, ready: Ready): Promise<TurnsPart> => {
+const writeTurns = async (
+  chat: EvidenceSource,
+  { folder, withheld }: ResolvedEvidenceOptions,
+  ready: Ready,
+): Promise<TurnsPart> => {
   const file = await writing(folder, files.turns)
   const hides = hiding(withheld, ready.withheld.hidden)
   const hidden: number[] = []
@@ -177,7 +187,11 @@ interface Requests extends Pick<Evidence, 'requests' | 'omitted' | 'tainted' | '
   readonly bytes: number
 }
 
-const writeRequests = async (chat: Source, chosen: Chosen, { withheld, last }: Ready): Promise<Requests> => {
+const writeRequests = async (
+  chat: EvidenceSource,
+  chosen: ResolvedEvidenceOptions,
+  { withheld, last }: Ready,
+): Promise<Requests> => {
   const parts = await writing(chosen.folder, files.parts)
   const lines = await writing(chosen.folder, files.requests)
   const history = historyOf((at) => orThrow(chat.context({ at })))

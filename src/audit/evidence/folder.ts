@@ -29,14 +29,14 @@ export async function* emptyFolder(folder: string): Steps<InvalidInput | FileExi
 }
 
 /** What some work may leave on the disk. */
-export interface Left {
+export interface CreatedPaths {
   /** Folders that were made for it, the outermost first. */
   readonly made: readonly string[]
   readonly files: readonly string[]
 }
 
 /** Does some work; if it fails, the files go again, and after them the folders, unless something else is in them. */
-export const orNothing = async <A>({ made, files }: Left, work: () => Promise<A>): Promise<A> => {
+export const orNothing = async <A>({ made, files }: CreatedPaths, work: () => Promise<A>): Promise<A> => {
   try {
     return await work()
   } catch (error) {
@@ -59,7 +59,7 @@ export const ended = async (work: readonly Promise<void>[]): Promise<void> => {
 export type OnReady = () => Promise<void>
 
 /** A file that is written from its beginning to its end. Its methods throw `InvalidInput` if the disk refuses. */
-export interface Writing {
+export interface FileWriter {
   readonly write: (text: string) => Promise<void>
   /** The file is on disk then. */
   readonly close: () => Promise<void>
@@ -69,7 +69,7 @@ export interface Writing {
 const atOnce = 1024 * 1024
 
 /** Begins a file that is not there. @param onReady called once it is; the file goes again if that throws */
-export const writing = async (folder: string, name: string, onReady?: OnReady): Promise<Writing> => {
+export const writing = async (folder: string, name: string, onReady?: OnReady): Promise<FileWriter> => {
   const path = join(folder, name)
   await writeFile(path, '', { flag: 'wx' }).catch((error: unknown) => {
     const isThere = Reflect.get(Object(error), 'code') === 'EEXIST'

@@ -1,25 +1,29 @@
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isFile, kindOf, need, NotChecked } from './broken.ts'
+import { isFile, kindOf, need, UncheckedBundleError } from './broken.ts'
 import { checkedFiles, files } from './manifest.ts'
 
 /** So much of a file shows how its lines end. */
 const beginning = 65_536
 
-/** Tells mistakes from forgeries, before anything is checked: throws `NotChecked` where a folder is no bundle as it was written. */
+/** Tells mistakes from forgeries, before anything is checked: throws `UncheckedBundleError` where a folder is no bundle as it was written. */
 export const look = async (folder: string): Promise<void> => {
   const kind = await kindOf(folder)
-  need(kind !== undefined, 'there is no such folder', NotChecked)
-  need(kind === 'folder', 'this is a file: unpack it, and name the folder that was in it', NotChecked)
+  need(kind !== undefined, 'there is no such folder', UncheckedBundleError)
+  need(
+    kind === 'folder',
+    'this is a file: unpack it, and name the folder that was in it',
+    UncheckedBundleError,
+  )
   if (!(await isFile(join(folder, files.manifest)))) {
     const hint = (await holdsBundles(folder)) ? 'name one of the folders in it' : 'this is no bundle'
-    throw new NotChecked(`there is no ${files.manifest}: ${hint}`)
+    throw new UncheckedBundleError(`there is no ${files.manifest}: ${hint}`)
   }
   for (const name of checkedFiles)
     need(
       !(await hasOtherLineEnds(join(folder, name))),
       `${name} has lines that end in CR LF: get the bundle as it was written`,
-      NotChecked,
+      UncheckedBundleError,
     )
 }
 

@@ -64,7 +64,7 @@ export interface BundleEntry {
 }
 
 /** What the ledger of a store proves of a conversation (`store.audit.proof`). */
-export interface LedgerProof {
+export interface BundleProof {
   /** Every entry of the conversation, of its turns, and of what it was forked from, in the order of the ledger. */
   readonly entries?: readonly BundleEntry[]
   /** A signed note, with its cosignatures, over a ledger of `size` entries. */
@@ -95,7 +95,7 @@ export interface Rotation {
 }
 
 /** The replacements before the checkpoint: later ones say nothing of who signed it. */
-export const rotationsIn = ({ keys, size }: LedgerProof): readonly Rotation[] =>
+export const rotationsIn = ({ keys, size }: BundleProof): readonly Rotation[] =>
   keys.flatMap(({ key, after, rotation }) =>
     rotation && after < size
       ? [{ key, index: rotation.index, proof: rotation.proof, checkpoint: rotation.checkpoint }]

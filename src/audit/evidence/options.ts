@@ -2,7 +2,7 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { ok, type Steps } from '../../result/steps.ts'
 import { checkedOptions, kinds } from '../../store/options.ts'
 import type { OnReady } from './folder.ts'
-import type { LedgerProof } from './manifest.ts'
+import type { BundleProof } from './manifest.ts'
 import type { Choice } from './showing.ts'
 
 export interface EvidenceOptions {
@@ -16,7 +16,7 @@ export interface EvidenceOptions {
    * What the ledger of the store says of the conversation, with all entries (`store.audit.proof(id, { compare: true })`). Without it, nothing
    * is proven against those who can write to the store.
    */
-  readonly ledger?: LedgerProof | undefined
+  readonly ledger?: BundleProof | undefined
   /** Called once nothing is left to refuse, before anything of the conversation is written: to record the export. What it throws ends it. */
   readonly onReady?: OnReady | undefined
 }
@@ -30,12 +30,12 @@ const fields = {
 }
 
 /** A proof with every entry. */
-export type WholeProof = LedgerProof & Required<Pick<LedgerProof, 'entries'>>
+export type WholeProof = BundleProof & Required<Pick<BundleProof, 'entries'>>
 
-const isWhole = (proof: LedgerProof): proof is WholeProof => Array.isArray(proof.entries)
+const isWhole = (proof: BundleProof): proof is WholeProof => Array.isArray(proof.entries)
 
 /** Options that were checked as far as they can be without the conversation. */
-export interface Chosen extends Choice {
+export interface ResolvedEvidenceOptions extends Choice {
   readonly folder: string
   readonly ledger: WholeProof | undefined
   /** The number of the last call that is to be there. */
@@ -43,7 +43,10 @@ export interface Chosen extends Choice {
   readonly onReady: OnReady | undefined
 }
 
-export async function* chosenIn(options: EvidenceOptions, last: number): Steps<InvalidInput, Chosen> {
+export async function* chosenIn(
+  options: EvidenceOptions,
+  last: number,
+): Steps<InvalidInput, ResolvedEvidenceOptions> {
   const { folder = '', calls, withhold = [], ledger, onReady } = yield* ok(checkedOptions(options, fields))
   if (folder === '' || folder.includes('\0'))
     return yield invalidInput('folder', 'must be the path of a folder, such as evidence/task-42')

@@ -1,6 +1,6 @@
 import { isoTime } from '../../events/events.ts'
 import { isConversationId } from '../../events/ids.ts'
-import { field, listIn, need, NotChecked, numberIn, optional, parse, textIn } from './broken.ts'
+import { field, listIn, need, UncheckedBundleError, numberIn, optional, parse, textIn } from './broken.ts'
 import type { Manifest, TurnsPart } from './manifest.ts'
 
 /** The manifest of a bundle of any format, each value of the kind that it should be. */
@@ -50,7 +50,7 @@ const versionIn = (format: unknown): number => {
   const [named, version] =
     (typeof format === 'string' && /^palimpsest evidence ([1-9][0-9]{0,8})$/.exec(format)) || []
   need(named !== undefined, 'bundle.json names a format that is not known here')
-  need(Number(version) <= newest, `this is ${named}: take a newer verify.py`, NotChecked)
+  need(Number(version) <= newest, `this is ${named}: take a newer verify.py`, UncheckedBundleError)
   return Number(version)
 }
 

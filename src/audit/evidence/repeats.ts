@@ -3,7 +3,7 @@ import type { ConversationEvent } from '../../events/events.ts'
 import { blocksOf } from '../../projections/clip.ts'
 
 /** An event that says a text of what is withheld again, to the letter. */
-export interface Repeated {
+export interface RepeatedText {
   readonly position: number
   /** Which of what is withheld. */
   readonly of: readonly number[]
@@ -60,7 +60,7 @@ export const hiding = (
 /** Finds events that say again what others do. @param withheld those others */
 export const repeating = (
   withheld: readonly ConversationEvent[],
-): ((event: ConversationEvent) => Repeated | undefined) => {
+): ((event: ConversationEvent) => RepeatedText | undefined) => {
   const texts = withheld.map((event) => ({ position: event.position, texts: tellingIn(event) }))
   const hidden = new Set(texts.map(({ position }) => position))
   return (event) => {

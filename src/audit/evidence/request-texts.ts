@@ -1,14 +1,14 @@
 import canonicalize from 'canonicalize'
-import { type Part, type Sent, textOf } from '../../agent/receipts/canonical.ts'
+import { type SentPart, type SentRequest, textOf } from '../../agent/receipts/canonical.ts'
 
 /**
  * The canonical JSON of a request (what its receipt's digest is of) in pieces: what is in a block or a message is a piece of its own, the
  * same in every request that has it, with a cache breakpoint or without.
  */
-export const requestTexts = ({ chat, messages, system, tools }: Sent): readonly string[] => {
+export const requestTexts = ({ chat, messages, system, tools }: SentRequest): readonly string[] => {
   const texts: string[] = []
   let between = '{"messages":['
-  const add = (part: Part): void => {
+  const add = (part: SentPart): void => {
     const [opening, body] = opened(part)
     texts.push(between + opening, body)
     between = ','
@@ -28,7 +28,7 @@ export const requestTexts = ({ chat, messages, system, tools }: Sent): readonly 
 }
 
 /** The text of a part, as what begins it, which may have a cache breakpoint, and the rest. */
-const opened = (part: Part): readonly [string, string] => {
+const opened = (part: SentPart): readonly [string, string] => {
   const text = textOf(part)
   const marked = 'cache_control' in part ? `{"cache_control":${canonicalize(part['cache_control'])},` : '{'
   const opening = text.startsWith(marked) ? marked : '{'

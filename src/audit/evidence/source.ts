@@ -3,5 +3,5 @@ import type { CallOutOfRange } from '../../agent/receipts/errors.ts'
 import type { FileExists, ReadError } from '../../store/errors.ts'
 
 /** What an export reads of a conversation. */
-export type Source = Pick<Conversation, 'id' | 'position' | 'events' | 'stored' | 'context'>
+export type EvidenceSource = Pick<Conversation, 'id' | 'position' | 'events' | 'stored' | 'context'>
 export type EvidenceError = ReadError | FileExists | CallOutOfRange

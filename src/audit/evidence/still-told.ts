@@ -1,14 +1,14 @@
 import type { ConversationEvent } from '../../events/events.ts'
 import type { Effective } from '../../projections/effective.ts'
-import { type Repeated, repeating } from './repeats.ts'
-import { type Tainted, tainting } from './taint.ts'
+import { type RepeatedText, repeating } from './repeats.ts'
+import { type TaintedSummary, tainting } from './taint.ts'
 
 /** Finds what still tells of what is withheld, while the events of a log pass by. */
 export const stillTold = (hidden: readonly ConversationEvent[]) => {
   const taint = tainting(new Set(hidden.map(({ position }) => position)))
   const repeat = repeating(hidden)
-  const tainted: Tainted[] = []
-  const repeated: Repeated[] = []
+  const tainted: TaintedSummary[] = []
+  const repeated: RepeatedText[] = []
   return {
     /** @param before the effective history right before the event */
     pass: async (

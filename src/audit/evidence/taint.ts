@@ -2,7 +2,7 @@ import { type ConversationEvent, isMarker } from '../../events/events.ts'
 import { type Effective, sliceOf } from '../../projections/effective.ts'
 
 /** A summary that was made of what is withheld: it may repeat it. */
-export interface Tainted {
+export interface TaintedSummary {
   readonly position: number
   /** Which of what it hides is withheld, or a summary of that. */
   readonly of: readonly number[]
@@ -18,7 +18,7 @@ export const tainting = (withheld: ReadonlySet<number>) => {
   return async (
     event: ConversationEvent,
     before: (position: number) => Promise<Effective>,
-  ): Promise<Tainted | undefined> => {
+  ): Promise<TaintedSummary | undefined> => {
     if (!isMarker(event) || reached.size === 0) return undefined
     const { position, data } = event
     const slice = sliceOf(await before(position - 1), data.covers)

@@ -1,7 +1,7 @@
 import type { VerifierKey } from '../ledger/keys.ts'
-import { Broken, bytesIn, Malformed, NotChecked } from './broken.ts'
+import { BrokenBundleError, bytesIn, BundleFormatError, UncheckedBundleError } from './broken.ts'
 import { checkChain, checkTurns, type EventSpan, type TurnsChain } from './check-chain.ts'
-import { checkLedger, type ChainHashes, type LedgerChecked, type SealedIn } from './check-ledger.ts'
+import { checkLedger, type ChainHashes, type LedgerCheckResult, type SealedIn } from './check-ledger.ts'
 import { checkRequests } from './check-requests.ts'
 import { look } from './look.ts'
 import { files } from './manifest.ts'
@@ -12,10 +12,10 @@ import { manifestFrom } from './read-manifest.ts'
  * nothing proves it; `unchecked`: it is no bundle as it was written, or has nothing to do with the key; `broken`: it is not what was
  * written.
  */
-export type Verdict = 'proven' | 'partly' | 'unproven' | 'unchecked' | 'broken'
+export type BundleVerdict = 'proven' | 'partly' | 'unproven' | 'unchecked' | 'broken'
 
-export interface EvidenceVerified {
-  readonly verdict: Verdict
+export interface EvidenceVerification {
+  readonly verdict: BundleVerdict
   /** What was found out, in order, in words. */
   readonly found: readonly string[]
   /** When the first and the last event were recorded, as far as they show it (ISO 8601, UTC). */
@@ -27,7 +27,7 @@ export interface EvidenceVerified {
 }
 
 /** The hashes of what is in a bundle, and how much of it the ledger proves. */
-export interface ProvenEvents extends Pick<LedgerChecked, 'proven'> {
+export interface ProvenEvents extends Pick<LedgerCheckResult, 'proven'> {
   readonly hashes: ChainHashes
 }
 
@@ -41,7 +41,7 @@ export const verifyEvidence = async (
   folder: string,
   key?: VerifierKey,
   onProven?: (proven: ProvenEvents) => void,
-): Promise<EvidenceVerified> => {
+): Promise<EvidenceVerification> => {
   const found: string[] = []
   try {
     return { ...(await verdictOn(folder, key, found, onProven)), found }
@@ -55,7 +55,7 @@ const verdictOn = async (
   key: VerifierKey | undefined,
   found: string[],
   onProven: ((proven: ProvenEvents) => void) | undefined,
-): Promise<Omit<EvidenceVerified, 'found'>> => {
+): Promise<Omit<EvidenceVerification, 'found'>> => {
   await look(folder)
   const manifest = manifestFrom(await bytesIn(folder, files.manifest))
   const { conversation, requests, isSecond } = manifest
@@ -95,11 +95,12 @@ const ledgerLines = ({ origin, key, size, entries, sealed }: SealedIn): readonly
 const listOf = (positions: readonly number[]): string => `[${positions.join(', ')}]`
 
 /** Texts that are not JSON, or not UTF-8: a bundle has neither. */
-export const refused = (error: unknown): Pick<EvidenceVerified, 'verdict' | 'problem'> => {
-  if (error instanceof Broken) return { verdict: 'broken', problem: error.message }
-  if (error instanceof NotChecked) return { verdict: 'unchecked', problem: error.message }
+export const refused = (error: unknown): Pick<EvidenceVerification, 'verdict' | 'problem'> => {
+  if (error instanceof BrokenBundleError) return { verdict: 'broken', problem: error.message }
+  if (error instanceof UncheckedBundleError) return { verdict: 'unchecked', problem: error.message }
   if (isOf('syscall', error)) return { verdict: 'unchecked', problem: 'a file cannot be read' }
-  const isMalformed = error instanceof Malformed || error instanceof SyntaxError || isOf('code', error)
+  const isMalformed =
+    error instanceof BundleFormatError || error instanceof SyntaxError || isOf('code', error)
   if (isMalformed)
     return { verdict: 'broken', problem: 'what comes next is missing, or not in the form of a bundle' }
   throw error
@@ -108,7 +109,7 @@ export const refused = (error: unknown): Pick<EvidenceVerified, 'verdict' | 'pro
 /** Errors of the file system name a system call; those of a decoder have a code. */
 const isOf = (mark: 'syscall' | 'code', error: unknown): boolean => error instanceof Error && mark in error
 
-const words: Readonly<Record<Verdict, string>> = {
+const words: Readonly<Record<BundleVerdict, string>> = {
   proven: 'PROVEN',
   partly: 'PROVEN, APART FROM WHAT IS LEFT OUT',
   unproven: 'NOT PROVEN',
@@ -117,7 +118,7 @@ const words: Readonly<Record<Verdict, string>> = {
 }
 
 /** What was found of a bundle, as lines. */
-export const verdictLines = ({ verdict, found, problem }: EvidenceVerified): readonly string[] => [
+export const verdictLines = ({ verdict, found, problem }: EvidenceVerification): readonly string[] => [
   ...found,
   `${words[verdict]}${problem === undefined ? '' : `: ${problem}`}`,
 ]

@@ -20,13 +20,13 @@ export const withheldText = (event: StoredEvent): string | undefined => {
 }
 
 /** What a withheld event shows: its hash, and that of the event before it. */
-export interface Withheld {
+export interface WithheldStub {
   readonly hash: string
   readonly prev: string | null
 }
 
 /** Reads the last three lines of `withheldText`. Undefined: they are not of that form; false: they do not have the hash that is given. */
-export const openWithheld = (lines: string): Withheld | false | undefined => {
+export const openWithheld = (lines: string): WithheldStub | false | undefined => {
   const [, state = '', length, coded = '', hash = ''] = form.exec(lines) ?? []
   const rest = Buffer.from(coded, 'hex')
   const found = ending.exec(rest.toString('latin1'))

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { caught, ok, orThrow, run, type Steps } from '../../result/steps.ts'
 import type { EventStore } from '../../store/port.ts'
 import type { Anchor } from './anchors.ts'
-import { type Checkpoint, readCheckpoint } from './checkpoints.ts'
+import { type LedgerCheckpoint, readCheckpoint } from './checkpoints.ts'
 import {
   type AnchorAhead,
   anchorAhead,
@@ -15,10 +15,10 @@ import { anchorsStream } from './facts.ts'
 import type { Ledger } from './log.ts'
 import type { Nodes } from './nodes.ts'
 import { isSignedBy } from './notes.ts'
-import { backwards, dataOf, record, type Writer } from './stored.ts'
+import { backwards, dataOf, record, type FactWriter } from './stored.ts'
 
 /** What became of a checkpoint at an anchor. */
-export interface Anchored {
+export interface AnchorResult {
   readonly anchor: string
   /** Why it is not kept there. */
   readonly error?: AnchorFailed | AnchorAhead
@@ -28,7 +28,7 @@ export interface Anchored {
 export async function* heldCheckpoint(
   { origin, keys }: Ledger,
   text: string,
-): Steps<LedgerError, Checkpoint> {
+): Steps<LedgerError, LedgerCheckpoint> {
   const { note, checkpoint } = yield* ok(readCheckpoint(text))
   const verifiers = keys.map(({ key }) => key)
   return checkpoint.origin === origin && isSignedBy(note, verifiers)
@@ -63,7 +63,7 @@ async function* checkHeld(
   nodes: Nodes,
   ledger: Ledger,
   anchor: string,
-  { size, root }: Checkpoint,
+  { size, root }: LedgerCheckpoint,
 ): Steps<LedgerError | AnchorAhead, void> {
   if (size > ledger.edge.size) return yield anchorAhead(anchor, size, ledger.edge.size)
   if (size > 0 && !(yield* nodes.rootAt(ledger, size)).equals(root))
@@ -74,7 +74,7 @@ async function* checkHeld(
 }
 
 /** The last checkpoint that an anchor was given: what it answered, when the checkpoint was made, and when the answer was recorded. */
-export interface LastAnchored {
+export interface AnchoredCheckpoint {
   readonly anchor: string
   readonly size: number
   readonly checkpoint: string
@@ -86,7 +86,7 @@ export interface LastAnchored {
 export async function* anchoredIn(
   store: EventStore,
   { number }: Pick<Ledger, 'number'>,
-): AsyncGenerator<LastAnchored, void> {
+): AsyncGenerator<AnchoredCheckpoint, void> {
   for await (const event of backwards(store, anchorsStream(number))) {
     const { data, time } = await orThrow(run(dataOf(await orThrow(event), 'LedgerAnchored')))
     yield { ...data, time: data.sealed ?? time, recorded: time }
@@ -95,12 +95,12 @@ export async function* anchoredIn(
 
 /** Gives the last checkpoint to the anchors that lack it, and records which of them have it. */
 export const anchorCheckpoint = async (
-  sealing: Writer & { readonly nodes: Nodes },
+  sealing: FactWriter & { readonly nodes: Nodes },
   ledger: Ledger,
   anchors: readonly Anchor[],
-): Promise<readonly Anchored[]> => {
+): Promise<readonly AnchorResult[]> => {
   const { origin, number, checkpoint, edge, sealed } = ledger
-  const outcomes: Anchored[] = []
+  const outcomes: AnchorResult[] = []
   const given = await givenLast(sealing.store, ledger)
   for (const anchor of checkpoint === undefined ? [] : anchors) {
     if (await hasIt(anchor, ledger, given.get(anchor.name))) {
@@ -129,8 +129,11 @@ export const anchorCheckpoint = async (
 }
 
 /** What the anchors that were given the last checkpoint have answered, by their names. */
-const givenLast = async (store: EventStore, ledger: Ledger): Promise<ReadonlyMap<string, LastAnchored>> => {
-  const given = new Map<string, LastAnchored>()
+const givenLast = async (
+  store: EventStore,
+  ledger: Ledger,
+): Promise<ReadonlyMap<string, AnchoredCheckpoint>> => {
+  const given = new Map<string, AnchoredCheckpoint>()
   const reading = caught<LedgerError, void>(async () => {
     for await (const last of anchoredIn(store, ledger)) {
       if (last.size !== ledger.edge.size) return
@@ -146,7 +149,7 @@ const givenLast = async (store: EventStore, ledger: Ledger): Promise<ReadonlyMap
 const hasIt = async (
   { held, verify }: Anchor,
   { origin, checkpoint = '' }: Ledger,
-  given: LastAnchored | undefined,
+  given: AnchoredCheckpoint | undefined,
 ): Promise<boolean> => {
   if (!given) return false
   const notes = verify

@@ -14,7 +14,7 @@ export interface Anchor {
    */
   readonly held: (origin: string) => TaskEither<AnchorFailed, readonly string[]>
   /** Keeps a checkpoint. @returns it, with any cosignatures that it was given */
-  readonly put: (anchoring: Anchoring) => TaskEither<AnchorFailed | AnchorAhead, string>
+  readonly put: (anchoring: AnchorRequest) => TaskEither<AnchorFailed | AnchorAhead, string>
   /**
    * Only of an anchor that holds nothing and signs: checks what it has answered, as the store recorded it.
    *
@@ -25,7 +25,7 @@ export interface Anchor {
 }
 
 /** A checkpoint for an anchor. */
-export interface Anchoring {
+export interface AnchorRequest {
   readonly origin: string
   readonly size: number
   /** A signed note. */

@@ -7,16 +7,16 @@ import { leafHash } from './hashes.ts'
 import type { Signer } from './keys.ts'
 import type { Ledger } from './log.ts'
 import { checkpointOf } from './sign.ts'
-import { encoded, type Writer } from './stored.ts'
-import { type Completed, grown } from './tiles.ts'
+import { encoded, type FactWriter } from './stored.ts'
+import { type CompletedTile, grown } from './tiles.ts'
 
 /** Who writes to a ledger, and with which key. */
-export interface Writing extends Writer {
+export interface LedgerWriter extends FactWriter {
   readonly signer: Signer
 }
 
 /** Entries to append; `to` if they make a new key known: it signs them, too, and all later ones. */
-export interface Entries {
+export interface EntryBatch {
   readonly entries: readonly string[]
   readonly after: StorePlace | undefined
   readonly to?: Signer
@@ -27,9 +27,9 @@ export interface Entries {
  * made of the entries again, which whoever loads the ledger does where they are missing.
  */
 export async function* appendEntries(
-  writing: Writing,
+  writing: LedgerWriter,
   ledger: Ledger,
-  { entries, after, to }: Entries,
+  { entries, after, to }: EntryBatch,
 ): Steps<LedgerError, Ledger> {
   const { store, actor, signer } = writing
   const { edge, completed } = grown(ledger.edge, entries.map(leafHash))
@@ -57,10 +57,10 @@ const atOnce = 16
 
 /** Stores complete tiles; those that another sealer has stored are there. @returns those that are left */
 async function* storeTiles(
-  { store, actor }: Writing,
+  { store, actor }: LedgerWriter,
   { number }: Ledger,
-  tiles: readonly Completed[],
-): Steps<LedgerError, readonly Completed[]> {
+  tiles: readonly CompletedTile[],
+): Steps<LedgerError, readonly CompletedTile[]> {
   const stream = tilesStream(number)
   for (let next = 0; next < tiles.length; next += atOnce) {
     const events = []

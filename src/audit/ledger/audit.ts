@@ -2,12 +2,12 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { Conversation } from '../../conversation/conversation.ts'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import type { Actor } from '../../events/events.ts'
-import type { Answer, Way } from '../../result/answer.ts'
+import type { MethodResult, ResultStyle } from '../../result/answer.ts'
 import { ok, orThrow, type Steps, task } from '../../result/steps.ts'
-import { checkedOptions, type Fields, isListOf, kinds } from '../../store/options.ts'
+import { checkedOptions, type OptionKinds, isListOf, kinds } from '../../store/options.ts'
 import type { EventStore } from '../../store/port.ts'
 import type { Anchor } from './anchors.ts'
-import { type AuditDone, auditing } from './auditing.ts'
+import { type AuditSummary, auditing } from './auditing.ts'
 import { type BeginOptions, beginLedger, type LedgerKey, rotateKey } from './begin.ts'
 import type { BeginError, LedgerError, ProofError, SealError } from './errors.ts'
 import type { Signer } from './keys.ts'
@@ -15,9 +15,9 @@ import { type ExportRecord, exportsIn, recordExport, type RecordedExport } from 
 import { nodesOf } from './nodes.ts'
 import { type LedgerProof, proofOf, type ProofOptions } from './prove.ts'
 import { day, type PatrolOptions, patrolOn } from './patrol.ts'
-import { type SealedNow, type Sealing, sealNow } from './seal.ts'
+import { type SealedNow, type SealContext, sealNow } from './seal.ts'
 import { defaultPace, type SealerEvent, type SealerPace, sealOn } from './sealer.ts'
-import { type LedgerStanding, standingOf } from './standing.ts'
+import { type SealStatus, standingOf } from './standing.ts'
 import { type LedgerStatus, statusOf } from './status.ts'
 import type { AuditProblem } from './verify.ts'
 
@@ -68,10 +68,10 @@ export interface AuditOptions {
 }
 
 /** What an audit finds; the last one says how much was checked. */
-export type AuditFinding = AuditProblem | AuditDone
+export type AuditFinding = AuditProblem | AuditSummary
 
 /** A signed ledger over the heads of all conversations. docs/audit.md. */
-export interface Audit<W extends Way> {
+export interface Audit<W extends ResultStyle> {
   /**
    * Begins the ledger. Errors: `LedgerExists`.
    *
@@ -79,7 +79,7 @@ export interface Audit<W extends Way> {
    * const signer = await newKeyFile('palimpsest-audit.key')
    * const { key } = await store.audit.init({ signer, origin: 'example.com/support' })
    */
-  readonly init: (options: BeginOptions) => Answer<W, BeginError, LedgerKey>
+  readonly init: (options: BeginOptions) => MethodResult<W, BeginError, LedgerKey>
   /**
    * Seals every conversation that was written to since it was sealed last, and gives the checkpoint to the anchors; one that fails is named
    * in the answer. Errors: `KeyMismatch`, `AnchorAhead` if an anchor has seen more than there is, `AnchorFailed` if that cannot be known.
@@ -89,7 +89,7 @@ export interface Audit<W extends Way> {
    * await store.audit.init({ signer })
    * const { sealed } = await store.audit.seal({ signer, anchors: [fileAnchor('checkpoints/')] })
    */
-  readonly seal: (options: SealOptions) => Answer<W, SealError, SealedNow>
+  readonly seal: (options: SealOptions) => MethodResult<W, SealError, SealedNow>
   /**
    * Seals conversations as they come to rest, until the signal aborts. Errors: those of `seal` that another attempt would not change.
    *
@@ -98,7 +98,7 @@ export interface Audit<W extends Way> {
    * await store.audit.init({ signer })
    * await store.audit.follow({ signer, signal: AbortSignal.timeout(100) })
    */
-  readonly follow: (options: SealerOptions) => Answer<W, SealError, void>
+  readonly follow: (options: SealerOptions) => MethodResult<W, SealError, void>
   /**
    * Replaces the key that signs, in an entry that both sign.
    *
@@ -107,7 +107,7 @@ export interface Audit<W extends Way> {
    * await store.audit.init({ signer })
    * const { key } = await store.audit.rotateKey({ signer, to: await newKeyFile('2027.key') })
    */
-  readonly rotateKey: (options: RotateOptions) => Answer<W, SealError, LedgerKey>
+  readonly rotateKey: (options: RotateOptions) => MethodResult<W, SealError, LedgerKey>
   /**
    * How far the ledger is, and what it does not cover yet.
    *
@@ -115,7 +115,7 @@ export interface Audit<W extends Way> {
    * await store.audit.init({ signer: await newKeyFile('palimpsest-audit.key') })
    * const { unsealed, exposedSince } = await store.audit.status()
    */
-  readonly status: (options?: StatusOptions) => Answer<W, LedgerError, LedgerStatus>
+  readonly status: (options?: StatusOptions) => MethodResult<W, LedgerError, LedgerStatus>
   /**
    * The proof that a conversation is in the ledger, as far as it was sealed last. Errors: `NotSealed`;
    * `SealContradicted` with `compare`, which whoever exports evidence uses.
@@ -126,7 +126,7 @@ export interface Audit<W extends Way> {
    * await store.audit.seal({ signer })
    * const { checkpoint, proof } = await store.audit.proof('task-42')
    */
-  readonly proof: (conversation: string, options?: ProofOptions) => Answer<W, ProofError, LedgerProof>
+  readonly proof: (conversation: string, options?: ProofOptions) => MethodResult<W, ProofError, LedgerProof>
   /**
    * What the ledger has of a conversation, and whether its events are still those that were sealed.
    *
@@ -134,7 +134,7 @@ export interface Audit<W extends Way> {
    * await store.audit.init({ signer: await newKeyFile('palimpsest-audit.key') })
    * const { heads, anchors } = await store.audit.standing('task-42')
    */
-  readonly standing: (conversation: string) => Answer<W, LedgerError, LedgerStanding>
+  readonly standing: (conversation: string) => MethodResult<W, LedgerError, SealStatus>
   /**
    * Audits everything as `verify` does, slowly, in rounds, until the signal aborts. Each problem is recorded once, as an event in the stream
    * `patrol`, and each round at its end. Errors: those of reading how far it was; later ones are told, and it tries again.
@@ -142,7 +142,7 @@ export interface Audit<W extends Way> {
    * @example
    * await store.audit.patrol({ signal: AbortSignal.timeout(100), onEvent: (event) => console.log(event.type) })
    */
-  readonly patrol: (options?: PatrolOptions) => Answer<W, LedgerError, void>
+  readonly patrol: (options?: PatrolOptions) => MethodResult<W, LedgerError, void>
   /**
    * Records that conversations are exported: call it before anything of them is written, in `onReady` of `evidence` and `document`.
    *
@@ -151,7 +151,7 @@ export interface Audit<W extends Way> {
    * const onReady = () => store.audit.recordExport(record)
    * await store.conversation('task-42').evidence({ folder: 'evidence', onReady })
    */
-  readonly recordExport: (record: ExportRecord) => Answer<W, LedgerError, void>
+  readonly recordExport: (record: ExportRecord) => MethodResult<W, LedgerError, void>
   /**
    * The exports that were recorded, the newest first. Iteration throws a `LedgerError`.
    *
@@ -181,8 +181,8 @@ const signerKind = {
   needed: 'is who signs, such as that of signerFrom(pem)',
 }
 
-const sealFields: Fields<SealOptions> = { signer: signerKind, anchors: anchorList }
-const sealerFields: Fields<SealerOptions> = {
+const sealFields: OptionKinds<SealOptions> = { signer: signerKind, anchors: anchorList }
+const sealerFields: OptionKinds<SealerOptions> = {
   ...sealFields,
   quiet: kinds.count,
   events: kinds.several,
@@ -192,11 +192,11 @@ const sealerFields: Fields<SealerOptions> = {
   signal: kinds.signal,
   onEvent: kinds.call,
 }
-const beginFields: Fields<BeginOptions> = { signer: signerKind, origin: kinds.text, again: kinds.text }
-const rotateFields: Fields<RotateOptions> = { signer: signerKind, to: signerKind }
-const auditFields: Fields<AuditOptions> = { anchors: anchorList, key: kinds.text, since: kinds.text }
+const beginFields: OptionKinds<BeginOptions> = { signer: signerKind, origin: kinds.text, again: kinds.text }
+const rotateFields: OptionKinds<RotateOptions> = { signer: signerKind, to: signerKind }
+const auditFields: OptionKinds<AuditOptions> = { anchors: anchorList, key: kinds.text, since: kinds.text }
 
-const patrolFields: Fields<PatrolOptions> = {
+const patrolFields: OptionKinds<PatrolOptions> = {
   anchors: anchorList,
   key: kinds.text,
   every: kinds.count,
@@ -211,7 +211,7 @@ const patrolFields: Fields<PatrolOptions> = {
 /** Options with a signer. */
 const withSigner = <O extends { readonly signer: Signer }>(
   options: O,
-  fields: Fields<O>,
+  fields: OptionKinds<O>,
 ): E.Either<InvalidInput, Partial<O> & { readonly signer: Signer }> =>
   E.flatMap((checked: Partial<O>) =>
     checked.signer
@@ -220,16 +220,16 @@ const withSigner = <O extends { readonly signer: Signer }>(
   )(checkedOptions(options, fields))
 
 /** What the audit of a store works on. */
-export interface Audited {
+export interface AuditContext {
   readonly store: EventStore
   readonly actor: Actor
   readonly conversation: (id: string) => Conversation
 }
 
-export const auditOf = (audited: Audited): Audit<'task'> => {
+export const auditOf = (audited: AuditContext): Audit<'task'> => {
   const { store, actor } = audited
   const nodes = nodesOf(store)
-  const sealing = (signer: Signer, anchors: readonly Anchor[] = []): Sealing => ({
+  const sealing = (signer: Signer, anchors: readonly Anchor[] = []): SealContext => ({
     store,
     actor,
     nodes,
@@ -295,7 +295,7 @@ const never = new AbortController().signal
 const noEvent = (): void => undefined
 
 async function* verified(
-  { store, conversation }: Audited,
+  { store, conversation }: AuditContext,
   options: AuditOptions | undefined,
 ): AsyncGenerator<AuditFinding, void> {
   const { anchors = [], key, since } = await orThrow(checkedOptions(options, auditFields))

@@ -10,11 +10,11 @@ import { type Checkpoint as StorePlace, type EventStore, maxPage } from '../../s
 import { neverBegun } from '../../store/short-streams.ts'
 import type { Anchor } from './anchors.ts'
 import { nameOf, ownerOf } from './entries.ts'
-import { changedSince, type Head, headOf, movedSince } from './moved.ts'
+import { changedSince, type ChainHead, headOf, movedSince } from './moved.ts'
 import { type AuditProblem, ofTurns, verifyLedger } from './verify.ts'
 
 /** The end of an audit: how much was checked. */
-export interface AuditDone {
+export interface AuditSummary {
   readonly type: 'done'
   readonly conversations: number
   readonly events: number
@@ -29,7 +29,7 @@ export interface AuditDone {
   readonly checkpoint: string
 }
 
-export interface Auditing {
+export interface AuditRunOptions {
   readonly store: EventStore
   readonly conversation: (id: string) => Conversation
   readonly anchors: readonly Anchor[]
@@ -38,13 +38,13 @@ export interface Auditing {
   /** The `checkpoint` of an earlier audit. */
   readonly since?: string | undefined
   /** How far this audit was when it was interrupted: it continues there. */
-  readonly progress?: Progress | undefined
+  readonly progress?: AuditProgress | undefined
   /** The number of conversations that are checked at once, and of entries; what is found comes in the same order. Default 1. */
   readonly atOnce?: number | undefined
 }
 
 /** How far an audit is: what was checked so far. */
-export interface Progress extends Omit<AuditDone, 'type' | 'checkpoint'> {
+export interface AuditProgress extends Omit<AuditSummary, 'type' | 'checkpoint'> {
   /** The last one, in the order of names. */
   readonly conversation?: string | undefined
   /** Where the store's order ended when the audit began. */
@@ -54,7 +54,7 @@ export interface Progress extends Omit<AuditDone, 'type' | 'checkpoint'> {
 /** Something was checked; what comes next can wait. */
 interface Passed {
   readonly type: 'passed'
-  readonly progress: Progress
+  readonly progress: AuditProgress
 }
 
 /** How far an audit was: entries of the ledger, and the store's place. */
@@ -82,10 +82,10 @@ export async function* auditing({
   since: given,
   progress: before,
   atOnce = 1,
-}: Auditing): AsyncGenerator<AuditProblem | Passed | AuditDone, void> {
+}: AuditRunOptions): AsyncGenerator<AuditProblem | Passed | AuditSummary, void> {
   const reached = await reachedIn(given)
   const { place } = before ?? (await orThrow(run(changedSince(store, reached.place))))
-  let progress: Progress = before ?? { ...nothingYet, entries: reached.entries, place }
+  let progress: AuditProgress = before ?? { ...nothingYet, entries: reached.entries, place }
   // The whole ledger is read again by whoever continues, and what is wrong with it found again.
   let ofLedger = 0
   const told = (problem: AuditProblem): AuditProblem => {
@@ -156,10 +156,10 @@ export async function* auditing({
 interface Visited {
   readonly name: string
   readonly id: string
-  readonly end: Head | undefined
+  readonly end: ChainHead | undefined
   readonly found: Outcome
   /** The end of what its turns recorded. */
-  readonly beside: Head | undefined
+  readonly beside: ChainHead | undefined
 }
 
 const placeGone =

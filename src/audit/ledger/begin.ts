@@ -3,7 +3,7 @@ import type { Actor } from '../../events/events.ts'
 import { invalidInput } from '../../events/errors.ts'
 import { ok, type Steps } from '../../result/steps.ts'
 import type { EventStore } from '../../store/port.ts'
-import { appendEntries, type Writing } from './append.ts'
+import { appendEntries, type LedgerWriter } from './append.ts'
 import { entryText } from './entries.ts'
 import { type BeginError, ledgerExists, type SealError } from './errors.ts'
 import { ledgerStream } from './facts.ts'
@@ -53,7 +53,7 @@ export async function* beginLedger(
 }
 
 /** Makes another key known, in an entry that both sign. From then on only the new key signs, and only what continues what it has signed. */
-export async function* rotateKey(writing: Writing, to: Signer): Steps<SealError, LedgerKey> {
+export async function* rotateKey(writing: LedgerWriter, to: Signer): Steps<SealError, LedgerKey> {
   const ledger = yield* loadLedger(writing.store)
   yield* ok(checkSigner(ledger, writing.signer))
   const key = keyText(verifierKey(ledger.origin, to.publicKey))

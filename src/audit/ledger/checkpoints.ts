@@ -2,10 +2,10 @@ import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { hashBytes } from './hashes.ts'
-import { type Note, parseNote } from './notes.ts'
+import { type SignedNote, parseNote } from './notes.ts'
 
 /** What a log says of itself (C2SP tlog-checkpoint); signed, it is a note. */
-export interface Checkpoint {
+export interface LedgerCheckpoint {
   /** Names the log, everywhere and for ever. */
   readonly origin: string
   /** Its leaves. */
@@ -13,11 +13,11 @@ export interface Checkpoint {
   readonly root: Buffer
 }
 
-export const checkpointText = ({ origin, size, root }: Checkpoint): string =>
+export const checkpointText = ({ origin, size, root }: LedgerCheckpoint): string =>
   `${origin}\n${size}\n${root.toString('base64')}\n`
 
 /** Reads the text of a checkpoint; lines that others may have added after the three are left alone. */
-export const parseCheckpoint = (text: string): E.Either<InvalidInput, Checkpoint> => {
+export const parseCheckpoint = (text: string): E.Either<InvalidInput, LedgerCheckpoint> => {
   const [origin = '', size = '', coded = '', ...rest] = text.split('\n')
   const root = Buffer.from(coded, 'base64')
   const isRight =
@@ -37,10 +37,10 @@ export const parseCheckpoint = (text: string): E.Either<InvalidInput, Checkpoint
 /** Reads a signed note whose text is a checkpoint. Verifies nothing. */
 export const readCheckpoint = (
   text: string,
-): E.Either<InvalidInput, { readonly note: Note; readonly checkpoint: Checkpoint }> =>
+): E.Either<InvalidInput, { readonly note: SignedNote; readonly checkpoint: LedgerCheckpoint }> =>
   pipe(
     parseNote(text),
     E.flatMap((note) =>
-      E.map((checkpoint: Checkpoint) => ({ note, checkpoint }))(parseCheckpoint(note.text)),
+      E.map((checkpoint: LedgerCheckpoint) => ({ note, checkpoint }))(parseCheckpoint(note.text)),
     ),
   )

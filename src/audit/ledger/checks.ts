@@ -3,7 +3,7 @@ import { nodeHash } from './hashes.ts'
 // The checks of RFC 9162, sections 2.1.3.2 and 2.1.4.2, in their steps. Nothing here knows how proofs are made.
 
 /** That a leaf is in a log. */
-export interface Inclusion {
+export interface InclusionProof {
   /** The hash of the leaf (`leafHash`). */
   readonly leaf: Uint8Array
   /** 0-based. */
@@ -15,7 +15,7 @@ export interface Inclusion {
 }
 
 /** A log as a checkpoint states it. */
-export interface Head {
+export interface LogHead {
   readonly size: number
   readonly root: Uint8Array
 }
@@ -25,7 +25,7 @@ const isOdd = (number: number): boolean => number % 2 === 1
 const half = (number: number): number => Math.floor(number / 2)
 
 /** Whether the leaf is in the log that has this root. Wrong input of any kind is no proof. */
-export const checkInclusion = ({ leaf, index, size, root, proof }: Inclusion): boolean => {
+export const checkInclusion = ({ leaf, index, size, root, proof }: InclusionProof): boolean => {
   if (!(Number.isSafeInteger(index) && Number.isSafeInteger(size) && index >= 0 && index < size)) return false
   let [node, last, hash] = [index, size - 1, leaf]
   for (const beside of proof) {
@@ -41,7 +41,7 @@ export const checkInclusion = ({ leaf, index, size, root, proof }: Inclusion): b
 }
 
 /** Whether `old` is how `later` began. */
-export const checkConsistency = (old: Head, later: Head, proof: readonly Uint8Array[]): boolean => {
+export const checkConsistency = (old: LogHead, later: LogHead, proof: readonly Uint8Array[]): boolean => {
   if (!(Number.isSafeInteger(old.size) && Number.isSafeInteger(later.size))) return false
   if (old.size < 0 || old.size > later.size) return false
   if (old.size === 0) return proof.length === 0

@@ -1,8 +1,8 @@
 import type { Checkpoint as StorePlace } from '../../store/port.ts'
-import type { Head } from './moved.ts'
+import type { ChainHead } from './moved.ts'
 
 /** When a conversation that was written to is sealed: whichever comes first. */
-export interface Pace {
+export interface SealPolicy {
   /** Milliseconds without an event. */
   readonly quiet: number
   /** Events since it was sealed. */
@@ -12,7 +12,7 @@ export interface Pace {
 }
 
 /** A conversation that was written to since it was sealed. */
-export interface Pending extends Head {
+export interface PendingSeal extends ChainHead {
   /** The place that the store was read from when it was first seen: who begins there sees it again. */
   readonly since: StorePlace | undefined
   /** Its revision then. */
@@ -24,14 +24,14 @@ export interface Pending extends Head {
 
 /** What is known of a conversation after it was looked at. */
 export const looked = (
-  before: Pending | undefined,
-  head: Head,
+  before: PendingSeal | undefined,
+  head: ChainHead,
   now: number,
   since: StorePlace | undefined,
-): Pending => {
+): PendingSeal => {
   if (!before) return { ...head, from: head.revision, first: now, last: now, since }
   return { ...before, ...head, last: before.revision === head.revision ? before.last : now }
 }
 
-export const isDue = ({ revision, from, first, last }: Pending, now: number, pace: Pace): boolean =>
+export const isDue = ({ revision, from, first, last }: PendingSeal, now: number, pace: SealPolicy): boolean =>
   now - last >= pace.quiet || revision - from + 1 >= pace.events || now - first >= pace.longest

@@ -3,7 +3,7 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { conversationOf, streamOf, turnedIn } from '../../events/ids.ts'
 
 /** What a leaf of the ledger says. */
-export type Entry =
+export type LedgerEntry =
   /** The event at that revision of a stream has this hash (`hashOf`), and so all before it are what they are. */
   | {
       readonly type: 'head'
@@ -31,7 +31,7 @@ export const streamNamed = (name: string): string =>
 export const ownerOf = (name: string): string => turnedIn(streamNamed(name)) ?? name
 
 /** The text that is hashed as the leaf. */
-export const entryText = (entry: Entry): E.Either<InvalidInput, string> => {
+export const entryText = (entry: LedgerEntry): E.Either<InvalidInput, string> => {
   const fields = entry.type === 'key' ? ['key', entry.key] : [entry.name, String(entry.revision), entry.head]
   return fields.some((field) => field.includes('\n'))
     ? E.left(invalidInput('entry', 'a name in a ledger cannot hold a newline'))
@@ -39,7 +39,7 @@ export const entryText = (entry: Entry): E.Either<InvalidInput, string> => {
 }
 
 /** Reads what `entryText` writes. */
-export const parseEntry = (text: string): E.Either<InvalidInput, Entry> => {
+export const parseEntry = (text: string): E.Either<InvalidInput, LedgerEntry> => {
   const [first = '', second = '', third, ...rest] = text.split('\n')
   if (third === '' && rest.length === 0 && first === 'key') return E.right({ type: 'key', key: second })
   const isHead =

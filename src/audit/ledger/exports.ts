@@ -2,7 +2,7 @@ import { orThrow, run, type Steps } from '../../result/steps.ts'
 import type { EventStore } from '../../store/port.ts'
 import type { LedgerError } from './errors.ts'
 import { exportsStream } from './facts.ts'
-import { backwards, dataOf, record, type Writer } from './stored.ts'
+import { backwards, dataOf, record, type FactWriter } from './stored.ts'
 
 /** An export, as it is recorded. */
 export interface ExportRecord {
@@ -24,7 +24,7 @@ export interface RecordedExport extends ExportRecord {
   readonly time: string
 }
 
-export const recordExport = (writer: Writer, data: ExportRecord): Steps<LedgerError, void> =>
+export const recordExport = (writer: FactWriter, data: ExportRecord): Steps<LedgerError, void> =>
   record(writer, exportsStream, { type: 'ConversationsExported', data })
 
 export async function* exportsIn(store: EventStore): AsyncGenerator<RecordedExport, void> {

@@ -1,7 +1,7 @@
-import type { Audit, Audited } from './audit.ts'
+import type { Audit, AuditContext } from './audit.ts'
 
 /** The audit of a store, loaded when something is asked of it: most programs ask nothing. */
-export const lateAudit = (audited: Audited): Audit<'task'> => {
+export const lateAudit = (audited: AuditContext): Audit<'task'> => {
   let loading: Promise<Audit<'task'>> | undefined
   const loaded = (): Promise<Audit<'task'>> =>
     (loading ??= import('./audit.ts').then(({ auditOf }) => auditOf(audited)))

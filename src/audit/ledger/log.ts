@@ -8,7 +8,7 @@ import { ledgerStream, logStream, tilesStream } from './facts.ts'
 import { hashBytes, leafHash } from './hashes.ts'
 import { parseKey, type VerifierKey } from './keys.ts'
 import { backwards, dataOf, lastOf } from './stored.ts'
-import { type Completed, type Edge, edgeAfter, edgeRoot, emptyEdge, grown } from './tiles.ts'
+import { type CompletedTile, type Edge, edgeAfter, edgeRoot, emptyEdge, grown } from './tiles.ts'
 
 /** A key, and the checkpoints that it signs. */
 export interface ValidKey {
@@ -39,7 +39,7 @@ export interface Ledger {
   readonly after: StorePlace | undefined
   readonly rotations: readonly number[]
   /** Complete tiles that are not stored yet: a sealer ended before it could. */
-  readonly unstored: readonly Completed[]
+  readonly unstored: readonly CompletedTile[]
 }
 
 /** The newest ledger of the store. @param heads takes what was sealed last of each stream: the whole log is read then, once */
@@ -97,7 +97,7 @@ async function* edgeStored(store: EventStore, number: number): Steps<StoreError,
 }
 
 /** What an event of the stream of tiles holds. */
-export async function* completedIn(event: RecordedEvent): Steps<StoreError, Completed> {
+export async function* completedIn(event: RecordedEvent): Steps<StoreError, CompletedTile> {
   const { data, revision } = yield* dataOf(event, 'TilesCompleted')
   return { index: revision, rows: data.rows.map((row) => hashesIn(Buffer.from(row, 'base64'))) }
 }

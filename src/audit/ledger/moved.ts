@@ -3,7 +3,7 @@ import { hashOf } from '../../events/codec.ts'
 import type { InvalidInput } from '../../events/errors.ts'
 import { streamOf, turnsStreamOf } from '../../events/ids.ts'
 import { ok, orThrow, run, type Steps } from '../../result/steps.ts'
-import type { Typed } from '../../result/typed.ts'
+import type { TypedError } from '../../result/typed.ts'
 import { isLoss, type StoreError } from '../../store/errors.ts'
 import { nameOf } from './entries.ts'
 import { namePages } from '../../store/pages.ts'
@@ -16,7 +16,7 @@ import {
 import { streamEndFrom } from '../../store/whole/whole-writes.ts'
 
 /** Streams that may have been written to. */
-export interface Moved {
+export interface ChangedStreams {
   /** Up to where. */
   readonly place: StorePlace | undefined
   /** Their names. Iteration throws a `StoreError`. */
@@ -30,7 +30,7 @@ const prefixes = [streamOf(''), turnsStreamOf('')]
  * Works from a place that the ledger names, or from the beginning where the event at that place is gone: that somebody removed it must
  * not end the sealing of everything else.
  */
-export async function* fromPlace<Failure extends Typed, Value>(
+export async function* fromPlace<Failure extends TypedError, Value>(
   place: StorePlace | undefined,
   work: (place: StorePlace | undefined) => Steps<Failure | InvalidInput, Value>,
 ): Steps<Failure | InvalidInput, Value> {
@@ -40,14 +40,14 @@ export async function* fromPlace<Failure extends Typed, Value>(
   return yield* work(undefined)
 }
 
-const isInvalidPlace = (error: Typed): boolean =>
+const isInvalidPlace = (error: TypedError): boolean =>
   error._tag === 'InvalidInput' && 'path' in error && error.path === 'after'
 
 /** Lists the streams that were written to since a place; without one, all. */
 export async function* movedSince(
   store: EventStore,
   since: StorePlace | undefined,
-): Steps<StoreError | InvalidInput, Moved> {
+): Steps<StoreError | InvalidInput, ChangedStreams> {
   const { place, streams } = yield* changedSince(store, since)
   if (streams) return { place, streams }
   if (since === undefined && place !== undefined) return { place, streams: listed(store) }
@@ -72,9 +72,9 @@ export async function* changedSince(
 }
 
 /** Heads that were found by reading events, up to a place. */
-export interface Gathered {
+export interface ChangedHeads {
   readonly place: StorePlace | undefined
-  readonly heads: readonly Head[]
+  readonly heads: readonly ChainHead[]
 }
 
 /** Heads that are remembered at a time. */
@@ -92,8 +92,8 @@ const few = 10_000
 export async function* headsByEvents(
   store: EventStore,
   since: StorePlace | undefined,
-): AsyncGenerator<Gathered, boolean> {
-  let heads = new Map<string, Head>()
+): AsyncGenerator<ChangedHeads, boolean> {
+  let heads = new Map<string, ChainHead>()
   let place = since
   let passed = 0
   let isGiven = false
@@ -115,7 +115,7 @@ export async function* headsByEvents(
   }
 }
 
-const headIn = (event: RecordedEvent): Head => {
+const headIn = (event: RecordedEvent): ChainHead => {
   const { stream, revision } = event
   return { name: nameOf(stream), revision, head: hashOf(event), isUnfinished: false }
 }
@@ -130,7 +130,7 @@ export async function* listed(store: EventStore): AsyncGenerator<string, void> {
 async function* read(
   store: EventStore,
   since: StorePlace | undefined,
-): Steps<StoreError | InvalidInput, Moved> {
+): Steps<StoreError | InvalidInput, ChangedStreams> {
   const streams = new Set<string>()
   for (let place = since; ;) {
     const page = yield* ok(store.readAll({ prefixes, after: place, limit: maxPage }))
@@ -142,7 +142,7 @@ async function* read(
 }
 
 /** The end of a stream. */
-export interface Head {
+export interface ChainHead {
   /** Of the stream (`nameOf`). */
   readonly name: string
   readonly revision: number
@@ -155,7 +155,7 @@ export interface Head {
 export async function* headOf(
   store: EventStore,
   stream: string,
-): Steps<StoreError, Head | string | undefined> {
+): Steps<StoreError, ChainHead | string | undefined> {
   const from = Number.MAX_SAFE_INTEGER
   const page = await store.read({ stream, from, direction: 'backwards', limit: 1 })()
   if (E.isLeft(page)) return isLoss(page.left) ? page.left.message : yield page.left

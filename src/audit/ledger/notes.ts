@@ -5,7 +5,7 @@ import { isKeyName, isSigned, type Signer, type VerifierKey, verifierKey } from 
 // Signed notes, as C2SP signed-note and tlog-cosignature describe them.
 
 /** A text and who has signed it. */
-export interface Note {
+export interface SignedNote {
   /** Ends with a newline. */
   readonly text: string
   readonly signatures: readonly NoteSignature[]
@@ -27,11 +27,11 @@ const signatureBytes = 64
 const signatureLine = ({ name, id, signature }: NoteSignature): string =>
   `— ${name} ${Buffer.concat([Buffer.from(id, 'hex'), signature]).toString('base64')}\n`
 
-export const noteText = ({ text, signatures }: Note): string =>
+export const noteText = ({ text, signatures }: SignedNote): string =>
   `${text}\n${signatures.map(signatureLine).join('')}`
 
 /** Reads what `noteText` writes. Verifies nothing. */
-export const parseNote = (source: string): E.Either<InvalidInput, Note> => {
+export const parseNote = (source: string): E.Either<InvalidInput, SignedNote> => {
   const end = source.lastIndexOf('\n\n')
   // The only control characters that a note may hold are newlines.
   if (end < 0 || !source.isWellFormed() || /[^\P{Cc}\n]/u.test(source)) return notANote
@@ -62,14 +62,14 @@ const parseSignature = (line: string): NoteSignature | undefined => {
 }
 
 /** Signs a text as the log of that name. */
-export const signed = async (text: string, name: string, signer: Signer): Promise<Note> => {
+export const signed = async (text: string, name: string, signer: Signer): Promise<SignedNote> => {
   const { id } = verifierKey(name, signer.publicKey)
   return { text, signatures: [{ name, id, signature: Buffer.from(await signer.sign(Buffer.from(text))) }] }
 }
 
 /** Who of the keys has signed the note. A signature of one of them that is wrong makes the whole note invalid. */
 export const signersOf = (
-  { text, signatures }: Note,
+  { text, signatures }: SignedNote,
   keys: readonly VerifierKey[],
 ): E.Either<InvalidInput, readonly VerifierKey[]> => {
   const found = new Set<VerifierKey>()
@@ -84,7 +84,7 @@ export const signersOf = (
 }
 
 /** Whether one of the keys has signed the note, and no signature of them is wrong. */
-export const isSignedBy = (note: Note, keys: readonly VerifierKey[]): boolean => {
+export const isSignedBy = (note: SignedNote, keys: readonly VerifierKey[]): boolean => {
   const signers = signersOf(note, keys)
   return E.isRight(signers) && signers.right.length > 0
 }

@@ -6,7 +6,7 @@ import { pause } from '../../result/timers.ts'
 import type { EventStore } from '../../store/port.ts'
 import { count } from '../../agent/telemetry/metrics.ts'
 import type { Anchor } from './anchors.ts'
-import { type AuditDone, auditing, type Progress } from './auditing.ts'
+import { type AuditSummary, auditing, type AuditProgress } from './auditing.ts'
 import type { LedgerError } from './errors.ts'
 import { patrolStream, placeStream } from './facts.ts'
 import { backwards, dataOf, lastOf, record } from './stored.ts'
@@ -26,7 +26,7 @@ export interface PatrolOptions {
 }
 
 /** A round that was gone, as it is recorded. */
-export interface PatrolRound extends Omit<AuditDone, 'type'> {
+export interface PatrolRound extends Omit<AuditSummary, 'type'> {
   /** When it began (ISO 8601, UTC), also if it was interrupted since. */
   readonly began?: string | undefined
 }
@@ -37,7 +37,7 @@ export type PatrolEvent =
   | ({ readonly type: 'round' } & PatrolRound)
   | { readonly type: 'failed'; readonly error: LedgerError }
 
-export interface Patrolling {
+export interface PatrolContext {
   readonly store: EventStore
   readonly actor: Actor
   readonly conversation: (id: string) => Conversation
@@ -57,7 +57,7 @@ const again = 60_000
  * Checks everything, slowly, again and again until the signal aborts; whoever starts it again waits until the next round is due, or continues
  * the one that was interrupted.
  */
-export async function* patrolOn(patrolling: Patrolling): Steps<LedgerError, void> {
+export async function* patrolOn(patrolling: PatrolContext): Steps<LedgerError, void> {
   const { store, every, signal, tell } = patrolling
   let due = yield* caught<LedgerError, number>(async () => {
     const last = await lastRound(store)
@@ -74,7 +74,7 @@ export async function* patrolOn(patrolling: Patrolling): Steps<LedgerError, void
 }
 
 /** Goes one round, or the rest of one, unless it is told to end. @returns when it began. Throws a `LedgerError`. */
-const round = async (patrolling: Patrolling): Promise<string> => {
+const round = async (patrolling: PatrolContext): Promise<string> => {
   const { store, share, signal, tell } = patrolling
   const known = await alarmsIn(store)
   const before = (await lastRound(store))?.revision ?? -1
@@ -124,7 +124,11 @@ const keepEvery = 300_000
 /** It works so many milliseconds, or what one conversation takes, before it rests. */
 const turn = 20
 
-const alarmed = async (patrolling: Patrolling, problem: AuditProblem, known: Set<string>): Promise<void> => {
+const alarmed = async (
+  patrolling: PatrolContext,
+  problem: AuditProblem,
+  known: Set<string>,
+): Promise<void> => {
   const { type: _type, ...data } = problem
   count('palimpsest.audit.problems', 1, { 'palimpsest.audit.kind': problem.kind })
   const name = nameOf(data)
@@ -149,7 +153,7 @@ const nameOf = ({ kind, conversation, revision, message }: Alarm): string =>
 const interrupted = async (
   store: EventStore,
   before: number,
-): Promise<{ readonly began: string | undefined; readonly progress: Progress } | undefined> => {
+): Promise<{ readonly began: string | undefined; readonly progress: AuditProgress } | undefined> => {
   const last = await orThrow(run(lastOf(store, placeStream)))
   if (!last) return undefined
   const { round: after, began, ...progress } = (await orThrow(run(dataOf(last, 'PatrolReached')))).data

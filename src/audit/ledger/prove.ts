@@ -21,7 +21,7 @@ import { keyText } from './keys.ts'
 import { type Ledger, loadLedger } from './log.ts'
 import type { Nodes } from './nodes.ts'
 import { ofTurns } from './verify.ts'
-import { type Note, type NoteSignature, noteText, parseNote } from './notes.ts'
+import { type SignedNote, type NoteSignature, noteText, parseNote } from './notes.ts'
 
 /** That a conversation is in the ledger, in texts that need nothing else to be checked. */
 export interface LedgerProof {
@@ -199,8 +199,8 @@ async function* bestCheckpoint(
   index: number,
 ): Steps<LedgerError, Pick<LedgerProof, 'checkpoint' | 'sealed'>> {
   let sealed: string | undefined
-  const notes = yield* caught<LedgerError, readonly Note[]>(async () => {
-    const all: Note[] = []
+  const notes = yield* caught<LedgerError, readonly SignedNote[]>(async () => {
+    const all: SignedNote[] = []
     let newest = index + 1
     for await (const { size, checkpoint, time } of anchoredIn(store, ledger)) {
       if (size < newest) break

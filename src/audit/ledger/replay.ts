@@ -1,24 +1,24 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
-import { type Checkpoint, readCheckpoint } from './checkpoints.ts'
+import { type LedgerCheckpoint, readCheckpoint } from './checkpoints.ts'
 import { parseEntry } from './entries.ts'
 import { leafHash } from './hashes.ts'
 import { keyText, parseKey, type VerifierKey } from './keys.ts'
 import type { Batch } from './log.ts'
-import { isSignedBy, type Note } from './notes.ts'
+import { isSignedBy, type SignedNote } from './notes.ts'
 import { hasSigned } from './sign.ts'
-import { type Completed, type Edge, edgeRoot, emptyEdge, grown } from './tiles.ts'
+import { type CompletedTile, type Edge, edgeRoot, emptyEdge, grown } from './tiles.ts'
 
 /** A checkpoint that is kept elsewhere. */
-export interface Held extends Checkpoint {
+export interface HeldCheckpoint extends LedgerCheckpoint {
   readonly anchor: string
-  readonly note: Note
+  readonly note: SignedNote
 }
 
 /** What a batch of entries adds. */
-export interface Step {
+export interface ReplayBatchResult {
   readonly wrong: readonly Wrong[]
-  readonly completed: readonly Completed[]
+  readonly completed: readonly CompletedTile[]
   /** Nothing can be said of what follows. */
   readonly isBroken: boolean
 }
@@ -28,18 +28,22 @@ export interface Wrong {
 }
 
 /** A ledger that is made again of its entries. */
-export interface Replay {
+export interface LedgerReplay {
   readonly edge: () => Edge
   /** Keys that have signed a checkpoint of it. That an entry names a key says nothing of who has it. */
   readonly signers: () => readonly VerifierKey[]
   /** The next batch. */
-  readonly take: (batch: Batch) => Step
+  readonly take: (batch: Batch) => ReplayBatchResult
   /** What is wrong once all batches were taken. */
   readonly end: () => readonly Wrong[]
 }
 
 /** @param held by size */
-export const replayOf = (origin: string, first: VerifierKey, held: readonly Held[]): Replay => {
+export const replayOf = (
+  origin: string,
+  first: VerifierKey,
+  held: readonly HeldCheckpoint[],
+): LedgerReplay => {
   let edge = emptyEdge
   let reached = 0
   const keys = [first]
@@ -49,7 +53,7 @@ export const replayOf = (origin: string, first: VerifierKey, held: readonly Held
   const compared = (): readonly Wrong[] => {
     const wrong: Wrong[] = []
     for (; (held[reached]?.size ?? Infinity) <= edge.size; reached++) {
-      const { size, root, anchor } = held[reached] as Held
+      const { size, root, anchor } = held[reached] as HeldCheckpoint
       if (size === edge.size && !root.equals(edgeRoot(edge)))
         wrong.push({
           kind: 'anchor',
@@ -70,7 +74,7 @@ export const replayOf = (origin: string, first: VerifierKey, held: readonly Held
       : `the entries from ${from} on are not those that were signed`
   }
 
-  const take = (batch: Batch): Step => {
+  const take = (batch: Batch): ReplayBatchResult => {
     const { from, entries } = batch
     if (from !== edge.size)
       return {
@@ -85,7 +89,7 @@ export const replayOf = (origin: string, first: VerifierKey, held: readonly Held
         isBroken: true,
       }
     const wrong: Wrong[] = []
-    const completed: Completed[] = []
+    const completed: CompletedTile[] = []
     for (let at = 0; at < entries.length;) {
       const stop = Math.min(entries.length, (held[reached]?.size ?? Infinity) - from)
       const next = grown(edge, entries.slice(at, stop).map(leafHash))

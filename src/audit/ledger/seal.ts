@@ -1,20 +1,20 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { caught, ok, orThrow, run, type Steps } from '../../result/steps.ts'
 import type { Checkpoint as StorePlace, EventStore } from '../../store/port.ts'
-import { type Anchored, anchorCheckpoint, checkAnchors } from './anchoring.ts'
+import { type AnchorResult, anchorCheckpoint, checkAnchors } from './anchoring.ts'
 import type { Anchor } from './anchors.ts'
-import { appendEntries, type Writing } from './append.ts'
+import { appendEntries, type LedgerWriter } from './append.ts'
 import { conversationOf } from '../../events/ids.ts'
 import { entryText, type LastHeads, ownerOf, type SealedEvent } from './entries.ts'
 import type { SealError } from './errors.ts'
 import { differenceFrom, lastHeads } from './heads.ts'
 import { type Ledger, loadLedger } from './log.ts'
-import { changedSince, fromPlace, type Head, headOf, headsByEvents, listed } from './moved.ts'
+import { changedSince, fromPlace, type ChainHead, headOf, headsByEvents, listed } from './moved.ts'
 import type { Nodes } from './nodes.ts'
 import { checkSigner } from './sign.ts'
 
 /** A conversation that could not be sealed, and why. */
-export interface Unsealable {
+export interface SealFailure {
   readonly conversation: string
   readonly message: string
 }
@@ -29,12 +29,12 @@ export interface SealedNow {
   readonly size: number
   /** The last checkpoint, a signed note; undefined if nothing was ever sealed. */
   readonly checkpoint: string | undefined
-  readonly anchored: readonly Anchored[]
+  readonly anchored: readonly AnchorResult[]
   /** Conversations whose last event cannot be read, or which contradict what the ledger has of them. */
-  readonly unsealable: readonly Unsealable[]
+  readonly unsealable: readonly SealFailure[]
 }
 
-export interface Sealing extends Writing {
+export interface SealContext extends LedgerWriter {
   readonly nodes: Nodes
   readonly anchors: readonly Anchor[]
 }
@@ -49,7 +49,7 @@ const maxTries = 5
  * @param heads takes what was sealed last of each stream
  */
 export async function* loadToSign(
-  { store, signer, nodes, anchors }: Sealing,
+  { store, signer, nodes, anchors }: SealContext,
   heads?: LastHeads,
 ): Steps<SealError, Ledger> {
   for (;;) {
@@ -64,7 +64,7 @@ export async function* loadToSign(
 }
 
 /** Seals every conversation that was written to since it was sealed last, whether or not somebody is writing. */
-export async function* sealNow(sealing: Sealing): Steps<SealError, SealedNow> {
+export async function* sealNow(sealing: SealContext): Steps<SealError, SealedNow> {
   for (let tries = 1; ; tries++) {
     const ledger = yield* loadToSign(sealing)
     const done = await run(fromPlace(ledger.after, (after) => sealOnce(sealing, { ...ledger, after })))
@@ -74,10 +74,10 @@ export async function* sealNow(sealing: Sealing): Steps<SealError, SealedNow> {
   }
 }
 
-async function* sealOnce(sealing: Sealing, loaded: Ledger): Steps<SealError, SealedNow> {
+async function* sealOnce(sealing: SealContext, loaded: Ledger): Steps<SealError, SealedNow> {
   const { store, anchors } = sealing
   const { place, streams } = yield* changedSince(store, loaded.after)
-  const unsealable: Unsealable[] = []
+  const unsealable: SealFailure[] = []
   const batches = batching(sealing, loaded)
   const ledger = yield* caught<SealError, Ledger>(async () => {
     const isDone = streams === undefined && (await sealByEvents(store, batches))
@@ -98,9 +98,9 @@ interface Batches {
   /** How many conversations were sealed. */
   readonly sealed: () => number
   /** Conversations that contradict what the ledger has of them. */
-  readonly refused: readonly Unsealable[]
+  readonly refused: readonly SealFailure[]
   /** Throws a `SealError`. */
-  readonly add: (head: Head) => Promise<void>
+  readonly add: (head: ChainHead) => Promise<void>
   /**
    * Everything before that place is sealed then; undefined, or if something was refused: it is where it was, so that the next seal
    * comes to it again. Throws a `SealError`.
@@ -109,12 +109,12 @@ interface Batches {
 }
 
 /** Until a place is named, whoever is interrupted begins again where it was. */
-const batching = (sealing: Sealing, loaded: Ledger): Batches => {
+const batching = (sealing: SealContext, loaded: Ledger): Batches => {
   let ledger = loaded
-  let batch: Head[] = []
+  let batch: ChainHead[] = []
   let last: LastHeads | undefined
   let sealed = 0
-  const refused: Unsealable[] = []
+  const refused: SealFailure[] = []
   const append = async (after: StorePlace | undefined): Promise<void> => {
     const heads = batch
     batch = []
@@ -159,8 +159,8 @@ const sealByStreams = async (
   batches: Batches,
   place: StorePlace | undefined,
   streams: AsyncIterable<string> | Iterable<string>,
-): Promise<readonly Unsealable[]> => {
-  const unsealable: Unsealable[] = []
+): Promise<readonly SealFailure[]> => {
+  const unsealable: SealFailure[] = []
   let isUnfinished = false
   for await (const stream of streams) {
     const head = await orThrow(run(headOf(store, stream)))
@@ -175,7 +175,7 @@ const sealByStreams = async (
 }
 
 /** Tells a head that differs from the one of its stream that was sealed last. */
-export const isNews = (last: SealedEvent | undefined, { revision, head }: Head): boolean =>
+export const isNews = (last: SealedEvent | undefined, { revision, head }: ChainHead): boolean =>
   last ? revision !== last.revision || head !== last.head : revision >= 0
 
 /**
@@ -185,7 +185,7 @@ export const isNews = (last: SealedEvent | undefined, { revision, head }: Head):
 export const contradictionOf = async (
   store: EventStore,
   last: SealedEvent | undefined,
-  { name, revision }: Head,
+  { name, revision }: ChainHead,
 ): Promise<string | undefined> => {
   if (!last) return undefined
   const difference =
@@ -201,9 +201,9 @@ export const contradictionOf = async (
 
 /** Appends heads as entries, at most `batchSize` of them. */
 export async function* appendHeads(
-  writing: Writing,
+  writing: LedgerWriter,
   ledger: Ledger,
-  heads: readonly Head[],
+  heads: readonly ChainHead[],
   after: StorePlace | undefined,
 ): Steps<SealError, Ledger> {
   const entries: string[] = []

@@ -2,8 +2,8 @@ import * as E from 'fp-ts/lib/Either.js'
 import { caught, orThrow, run, type Steps } from '../../result/steps.ts'
 import { pause } from '../../result/timers.ts'
 import type { Checkpoint as StorePlace } from '../../store/port.ts'
-import { type Anchored, anchorCheckpoint } from './anchoring.ts'
-import { isDue, looked, type Pace, type Pending } from './due.ts'
+import { type AnchorResult, anchorCheckpoint } from './anchoring.ts'
+import { isDue, looked, type SealPolicy, type PendingSeal } from './due.ts'
 import { type LastHeads, ownerOf, streamNamed } from './entries.ts'
 import type { SealError } from './errors.ts'
 import type { Ledger } from './log.ts'
@@ -14,12 +14,12 @@ import {
   contradictionOf,
   isNews,
   loadToSign,
-  type Sealing,
-  type Unsealable,
+  type SealContext,
+  type SealFailure,
 } from './seal.ts'
 
 /** How a sealer works. */
-export interface SealerPace extends Pace {
+export interface SealerPace extends SealPolicy {
   /** Milliseconds between two looks at the store. */
   readonly every: number
   /** Milliseconds between two checkpoints that anchors get. */
@@ -29,9 +29,9 @@ export interface SealerPace extends Pace {
 /** What a sealer did. */
 export type SealerEvent =
   | { readonly type: 'sealed'; readonly sealed: number; readonly size: number }
-  | ({ readonly type: 'anchored' } & Anchored)
+  | ({ readonly type: 'anchored' } & AnchorResult)
   /** A conversation contradicts what the ledger has of it: somebody rewrote it. Told once for each head. */
-  | ({ readonly type: 'refused' } & Unsealable)
+  | ({ readonly type: 'refused' } & SealFailure)
   | { readonly type: 'failed'; readonly error: SealError }
 
 const minute = 60_000
@@ -61,7 +61,7 @@ interface State {
   /** The store was read up to there. */
   readonly place: StorePlace | undefined
   /** By stream, the one first that is pending longest. */
-  readonly pending: ReadonlyMap<string, Pending>
+  readonly pending: ReadonlyMap<string, PendingSeal>
 }
 
 /**
@@ -69,7 +69,7 @@ interface State {
  * continues where the ledger says. Ends with an error that another attempt would not change, such as `AnchorAhead`.
  */
 export async function* sealOn(
-  sealing: Sealing,
+  sealing: SealContext,
   pace: SealerPace,
   signal: AbortSignal,
   tell: (event: SealerEvent) => void,
@@ -102,8 +102,8 @@ export async function* sealOn(
 
 /** Looks at the store once, and seals all that is due, without a pause between batches. */
 async function* round(
-  sealing: Sealing,
-  pace: Pace,
+  sealing: SealContext,
+  pace: SealPolicy,
   before: State | undefined,
   signal: AbortSignal,
   tell: (event: SealerEvent) => void,
@@ -115,7 +115,7 @@ async function* round(
   )
   const now = Date.now()
   const pending = new Map(seen)
-  const due: [stream: string, head: Pending][] = []
+  const due: [stream: string, head: PendingSeal][] = []
   for (const [stream, head] of seen) {
     if (!isDue(head, now, pace)) continue
     const { name } = head
@@ -144,13 +144,13 @@ async function* round(
   return { ...state, ledger, place, pending }
 }
 
-async function* begun(sealing: Sealing): Steps<SealError, State> {
+async function* begun(sealing: SealContext): Steps<SealError, State> {
   const sealed: LastHeads = new Map()
   const ledger = yield* loadToSign(sealing, sealed)
   return { ledger, sealed, refused: new Map(), place: ledger.after, pending: new Map() }
 }
 
-async function* lookAt({ store }: Sealing, state: State): Steps<SealError, State> {
+async function* lookAt({ store }: SealContext, state: State): Steps<SealError, State> {
   const { sealed, place: since, pending: before } = state
   const { place, streams } = yield* movedSince(store, since)
   const pending = new Map(before)

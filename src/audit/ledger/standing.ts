@@ -14,7 +14,7 @@ import { signingKey } from './sign.ts'
 import { type AnchorStatus, lastByAnchor } from './status.ts'
 
 /** What the ledger has of a conversation, and whether that is still so. */
-export interface LedgerStanding {
+export interface SealStatus {
   readonly origin: string
   /** The verifier key that signs now. */
   readonly key: string
@@ -42,10 +42,7 @@ const most = 100
 const gone = { state: 'gone' } as const
 
 /** Where the ledger has a conversation. Searches the ledger backwards, and reads the conversation through what was sealed last. */
-export async function* standingOf(
-  store: EventStore,
-  conversation: string,
-): Steps<LedgerError, LedgerStanding> {
+export async function* standingOf(store: EventStore, conversation: string): Steps<LedgerError, SealStatus> {
   const ledger = yield* loadLedger(store)
   const anchors = yield* lastByAnchor(store, ledger)
   const read = await loadLineage(store, conversation)

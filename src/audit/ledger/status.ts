@@ -11,7 +11,7 @@ import { type LastHeads, ownerOf } from './entries.ts'
 import { lastHeads } from './heads.ts'
 import { keyText } from './keys.ts'
 import { type Ledger, loadLedger } from './log.ts'
-import { fromPlace, headOf, type Moved, movedSince } from './moved.ts'
+import { fromPlace, headOf, type ChangedStreams, movedSince } from './moved.ts'
 import { lastRound, type PatrolRound } from './patrol.ts'
 import { isNews } from './seal.ts'
 import { signingKey } from './sign.ts'
@@ -118,7 +118,9 @@ async function* withoutReceiptIn(store: EventStore): Steps<LedgerError, number> 
 
 /** Counts the conversations with something that is not sealed. */
 async function* unsealedIn(store: EventStore, ledger: Ledger): Steps<LedgerError, number> {
-  const { streams } = yield* fromPlace<LedgerError, Moved>(ledger.after, (place) => movedSince(store, place))
+  const { streams } = yield* fromPlace<LedgerError, ChangedStreams>(ledger.after, (place) =>
+    movedSince(store, place),
+  )
   return yield* caught<LedgerError, number>(async () => {
     const unsealed = new Set<string>()
     let sealed: LastHeads | undefined

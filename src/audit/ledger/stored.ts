@@ -50,14 +50,14 @@ export async function* lastOf(
 
 const maxTries = 10
 
-export interface Writer {
+export interface FactWriter {
   readonly store: EventStore
   readonly actor: Actor
 }
 
 /** Appends a fact whoever else does. */
 export async function* record(
-  { store, actor }: Writer,
+  { store, actor }: FactWriter,
   stream: string,
   fact: Encoded,
 ): Steps<StoreError | InvalidInput | EventTooLarge, void> {

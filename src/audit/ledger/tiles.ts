@@ -14,7 +14,7 @@ export interface TilePlace {
 }
 
 /** A tile of level 0 that was completed, and those above it as they were then. */
-export interface Completed {
+export interface CompletedTile {
   /** Of the tile of level 0. */
   readonly index: number
   /** By level: the hashes of the tile that ends there. The first has all `tileWidth`, each other one up to as many. */
@@ -71,9 +71,9 @@ export const emptyEdge: Edge = { size: 0, rows: [] }
 export const grown = (
   edge: Edge,
   leaves: readonly Buffer[],
-): { readonly edge: Edge; readonly completed: readonly Completed[] } => {
+): { readonly edge: Edge; readonly completed: readonly CompletedTile[] } => {
   const rows = edge.rows.map((row) => [...row])
-  const completed: Completed[] = []
+  const completed: CompletedTile[] = []
   for (const [n, leaf] of leaves.entries()) {
     const lowest = (rows[0] ??= [])
     lowest.push(leaf)
@@ -99,7 +99,7 @@ const raised = (rows: Buffer[][]): readonly (readonly Buffer[])[] => {
 }
 
 /** The edge right after a tile of level 0 was completed. */
-export const edgeAfter = ({ index, rows }: Completed): Edge => ({
+export const edgeAfter = ({ index, rows }: CompletedTile): Edge => ({
   size: (index + 1) * tileWidth,
   rows: rows.map((row) => (row.length === tileWidth ? [] : row)),
 })

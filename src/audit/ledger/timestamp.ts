@@ -2,7 +2,7 @@ import { hash, X509Certificate } from 'node:crypto'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import type * as Core from '@sigstore/core'
 import { isTrusted } from './certificates.ts'
-import type { Note, NoteSignature } from './notes.ts'
+import type { SignedNote, NoteSignature } from './notes.ts'
 
 // Timestamps as RFC 3161 describes them. What parses them is an optional peer dependency, loaded once there is one to check.
 
@@ -36,7 +36,7 @@ export const timestampLine = (name: string, reply: Buffer): NoteSignature => ({
 })
 
 /** The lines of a note that hold timestamps. */
-export const timestampLines = ({ signatures }: Note): readonly NoteSignature[] =>
+export const timestampLines = ({ signatures }: SignedNote): readonly NoteSignature[] =>
   signatures.filter(({ name, id, signature }) => timestampLine(name, signature).id === id)
 
 /**

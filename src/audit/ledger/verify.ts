@@ -13,9 +13,9 @@ import { ledgerStream, logStream, tilesStream } from './facts.ts'
 import { differenceFrom } from './heads.ts'
 import { parseKey } from './keys.ts'
 import { batchIn, completedIn } from './log.ts'
-import { type Held, isAmong, replayOf } from './replay.ts'
+import { type HeldCheckpoint, isAmong, replayOf } from './replay.ts'
 import { backwards, dataOf } from './stored.ts'
-import type { Completed } from './tiles.ts'
+import type { CompletedTile } from './tiles.ts'
 
 /** Something that is not as it was sealed, or as it was written. */
 export interface AuditProblem {
@@ -178,8 +178,8 @@ interface Anchored {
 async function* heldBy(
   anchors: readonly Anchor[],
   of: Anchored,
-): AsyncGenerator<AuditProblem, readonly Held[]> {
-  const all: Held[] = []
+): AsyncGenerator<AuditProblem, readonly HeldCheckpoint[]> {
+  const all: HeldCheckpoint[] = []
   for (const anchor of anchors) {
     const notes = await notesOf(anchor, of)
     if (E.isLeft(notes)) yield problem('anchor', notes.left.message)
@@ -233,7 +233,7 @@ const notesOf = async (
 async function* tileProblems(
   store: EventStore,
   number: number,
-  { index, rows }: Completed,
+  { index, rows }: CompletedTile,
 ): AsyncGenerator<AuditProblem, void> {
   const [event] = await orThrow(
     store.read({ stream: tilesStream(number), from: index, direction: 'forwards', limit: 1 }),

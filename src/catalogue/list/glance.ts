@@ -6,13 +6,13 @@ import { breath } from '../../store/breath.ts'
 import type { ReadError } from '../../store/errors.ts'
 import type { Link } from '../../projections/notes.ts'
 import { titleOf, titleWithin } from '../../projections/titles.ts'
-import { lineageFrom, type Stretch } from '../../conversation/reading/lineage.ts'
+import { lineageFrom, type StreamSegment } from '../../conversation/reading/lineage.ts'
 import { endsStream } from '../../store/pages.ts'
 import type { EventStore, RecordedEvent } from '../../store/port.ts'
 import { streamEndFrom, readStreamEnd, type StreamEnd } from '../../store/whole/whole-writes.ts'
 
 /** A conversation at a glance. */
-export interface Overview {
+export interface ConversationOverview {
   readonly id: string
   /**
    * The latest `title` note; without one the beginning of the first words of the user, empty if there are none near the start. On one
@@ -35,9 +35,9 @@ export interface Overview {
 
 /** An overview without notes, and whether it is true for as long as its stream is not written to. */
 export interface Glance {
-  readonly overview: Overview
+  readonly overview: ConversationOverview
   readonly isSettled: boolean
-  readonly lineage: readonly Stretch[]
+  readonly lineage: readonly StreamSegment[]
 }
 
 /** Undefined if there is no such conversation, or it is still being imported. */
@@ -84,7 +84,7 @@ const lastOf = (
 
 /** The streams that a conversation is made of, and its first events. */
 interface Opening {
-  readonly lineage: readonly Stretch[]
+  readonly lineage: readonly StreamSegment[]
   readonly events: readonly ConversationEvent[]
   /** What it was forked from. */
   readonly parent?: string
@@ -124,7 +124,7 @@ const covers = (beginning: readonly RecordedEvent[], last: number): boolean =>
 
 async function* messagesOf(
   store: EventStore,
-  lineage: readonly Stretch[],
+  lineage: readonly StreamSegment[],
   last: number,
 ): Steps<ReadError, number | undefined> {
   let messages = 0

@@ -18,13 +18,13 @@ export interface ListOptions {
 }
 
 /** A conversation's name. */
-export interface Listed {
+export interface ListedConversation {
   readonly id: string
   /** False if there is certainly nothing noted beside it. */
   readonly mayHaveNotes: boolean
 }
 
-type Pages = AsyncGenerator<readonly Listed[], void>
+type Pages = AsyncGenerator<readonly ListedConversation[], void>
 
 /** Names of the first page of a list: a screen of conversations, even if all have notes. */
 const firstPage = 100
@@ -55,7 +55,7 @@ async function* newestFirst(store: EventStore, beginning: string): Pages {
     const limit = last === undefined ? firstPage : maxPage
     const names = await orThrow(store.newest(prefixes, last, limit))
     if (names.length === 0) return
-    const page: Listed[] = []
+    const page: ListedConversation[] = []
     for (const name of names) {
       const id = conversationOf(name)
       if (id === undefined) noted.add(name)

@@ -11,8 +11,8 @@ import type { ReadError, StoreError } from '../../store/errors.ts'
 import { noNotes, type NoteIndex } from '../../conversation/beside/note-index.ts'
 import type { Link } from '../../projections/notes.ts'
 import { oneLine } from '../../projections/titles.ts'
-import { type Glance, glanceAt, type Overview } from './glance.ts'
-import { type Listed, listedPages, type ListOptions } from './listed.ts'
+import { type Glance, glanceAt, type ConversationOverview } from './glance.ts'
+import { type ListedConversation, listedPages, type ListOptions } from './listed.ts'
 import type { Checkpoint, EventStore, RecordedEvent } from '../../store/port.ts'
 
 type Result<A> = Promise<E.Either<ReadError, A>>
@@ -38,7 +38,7 @@ const maxKnown = 10_000
 export const overviewer = (
   store: EventStore,
   notes: NoteIndex,
-): ((options?: ListOptions) => AsyncGenerator<Overview, void>) => {
+): ((options?: ListOptions) => AsyncGenerator<ConversationOverview, void>) => {
   let known = remembered<Glance>(maxKnown)
   let since: Checkpoint | undefined
 
@@ -68,7 +68,10 @@ export const overviewer = (
       if (isKept) own.set(id, glance.right)
       return glance
     }
-    const lookWithNotes = async ({ id, mayHaveNotes }: Listed): Result<Overview | undefined> => {
+    const lookWithNotes = async ({
+      id,
+      mayHaveNotes,
+    }: ListedConversation): Result<ConversationOverview | undefined> => {
       const glance = await look(id)
       if (E.isLeft(glance) || !glance.right) return glance as E.Either<ReadError, undefined>
       const noted = await run(withNotes(notes, glance.right, mayHaveNotes))
@@ -93,7 +96,7 @@ const itsOwn: ReadonlySet<ReadError['_tag']> = new Set([
   'BlobDamaged',
 ])
 
-const problemOf = (id: string, { message }: ReadError): Overview => ({
+const problemOf = (id: string, { message }: ReadError): ConversationOverview => ({
   id,
   title: '',
   messages: 0,
@@ -107,7 +110,7 @@ async function* withNotes(
   notes: NoteIndex,
   { overview, lineage }: Glance,
   mayHaveNotes: boolean,
-): Steps<StoreError, Overview> {
+): Steps<StoreError, ConversationOverview> {
   if (overview.problem !== undefined) return overview
   const own = mayHaveNotes ? yield* notes.glance(overview.id) : noNotes
   const { links } = own

@@ -8,7 +8,7 @@ import { usage } from '../errors.ts'
 import { fileText } from '../options.ts'
 
 /** The anchors that were named, and what ends with them. */
-export interface Opened {
+export interface AnchorSet {
   readonly anchors: readonly Anchor[]
   readonly close: () => Promise<void>
 }
@@ -17,7 +17,7 @@ export interface Opened {
  * Opens anchors by what was typed: a file, a folder, `git:FOLDER`, the URL of a store, that of a witness with its key, or that of a
  * timestamp authority with the file of a certificate.
  */
-export const openAnchors = async (places: readonly string[] = []): Promise<Opened> => {
+export const openAnchors = async (places: readonly string[] = []): Promise<AnchorSet> => {
   const stores: EventStore[] = []
   const anchors: Anchor[] = []
   const close = async (): Promise<void> => {

@@ -4,7 +4,7 @@ import { cosignedAt, isSignedBy } from '../../audit/ledger/notes.ts'
 import { checkpointIn } from './checkpoint.ts'
 
 /** A witness that has signed the checkpoint of a bundle, and when, or undefined: it has not. */
-export interface Cosigned {
+export interface WitnessStatus {
   readonly witness: string
   /** ISO 8601, UTC. */
   readonly time: string | undefined
@@ -14,7 +14,7 @@ export interface Cosigned {
 export const cosignedBy = async (
   folder: string,
   witnesses: readonly VerifierKey[],
-): Promise<readonly Cosigned[]> => {
+): Promise<readonly WitnessStatus[]> => {
   if (witnesses.length === 0) return []
   const note = await checkpointIn(folder)
   return witnesses.map((key) => {

@@ -1,6 +1,6 @@
-import type { EvidenceVerified, ProvenEvents } from '../../audit/evidence/verify.ts'
+import type { EvidenceVerification, ProvenEvents } from '../../audit/evidence/verify.ts'
 import { visible } from '../../transfer/formats/visible.ts'
-import type { Surroundings } from '../shell.ts'
+import type { CommandContext } from '../shell.ts'
 import { knownKey, witnessKeys } from './known-key.ts'
 
 interface Options {
@@ -9,14 +9,14 @@ interface Options {
   readonly tsa?: readonly string[]
 }
 
-const judge = ({ verdict }: EvidenceVerified, fail: Surroundings['fail']): void => {
+const judge = ({ verdict }: EvidenceVerification, fail: CommandContext['fail']): void => {
   if (verdict === 'unchecked') fail(2)
   else if (verdict === 'broken' || verdict === 'unproven') fail()
 }
 
 /** Checks a bundle and prints what the ledger proves of it, as a transcript, before the verdict. */
 export const showFolder = async (
-  { out, isJson, fail }: Surroundings,
+  { out, isJson, fail }: CommandContext,
   folder: string,
   options: Pick<Options, 'key'>,
 ): Promise<void> => {
@@ -49,7 +49,7 @@ export const showFolder = async (
 
 /** Checks bundles and prints what was found. */
 export const verifyFolders = async (
-  { out, isJson, fail }: Surroundings,
+  { out, isJson, fail }: CommandContext,
   folders: readonly string[],
   options: Options,
 ): Promise<void> => {

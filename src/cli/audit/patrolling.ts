@@ -1,8 +1,8 @@
 import type { Store } from '../../index.ts'
 import { openAnchors } from './anchors.ts'
-import type { Beside } from './sealing.ts'
+import type { BackgroundTask } from './sealing.ts'
 
-export interface PatrolOptions {
+export interface PatrolFlags {
   readonly patrol?: true | undefined
   readonly anchor?: readonly string[] | undefined
 }
@@ -12,9 +12,9 @@ export const patrolOption = ['--patrol', 'also audit everything once a day, slow
 /** Ready to patrol, if that was asked for. Alarms, and what fails and is tried again, go to the log, a line of JSON each. */
 export const patrolBeside = async (
   store: Store,
-  { patrol, anchor }: PatrolOptions,
+  { patrol, anchor }: PatrolFlags,
   log: { readonly write: (text: string) => unknown } | undefined,
-): Promise<Beside | undefined> => {
+): Promise<BackgroundTask | undefined> => {
   if (!patrol) return undefined
   const { anchors, close } = await openAnchors(anchor)
   const told = (line: object): void => void log?.write(`${JSON.stringify(line)}\n`)

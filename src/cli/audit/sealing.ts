@@ -16,7 +16,7 @@ export const sealOption = [
 export const sealAnchorOption = ['--anchor <places...>', 'with --seal: where checkpoints are kept'] as const
 
 /** Seals or patrols beside other work. */
-export interface Beside {
+export interface BackgroundTask {
   /** Until the signal aborts; rejects with what another attempt would not change. */
   readonly run: (signal: AbortSignal) => Promise<void>
   readonly close: () => Promise<void>
@@ -27,7 +27,7 @@ export const sealingBeside = async (
   store: Store,
   { seal, anchor }: SealingOptions,
   log: { readonly write: (text: string) => unknown } | undefined,
-): Promise<Beside | undefined> => {
+): Promise<BackgroundTask | undefined> => {
   if (seal === undefined) return undefined
   const { keyFile } = await import('../../audit.ts')
   const signer = await keyFile(seal)

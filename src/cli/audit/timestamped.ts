@@ -7,7 +7,7 @@ import { fileText } from '../options.ts'
 import { checkpointIn } from './checkpoint.ts'
 
 /** The first timestamp of a checkpoint that certificates vouch for; or why there is none. */
-export interface Timestamped {
+export interface TimestampStatus {
   /** The file of the certificates. */
   readonly tsa: string
   readonly authority?: string
@@ -20,7 +20,7 @@ export interface Timestamped {
 export const timestampedBy = async (
   folder: string,
   trusts: readonly string[],
-): Promise<readonly Timestamped[]> => {
+): Promise<readonly TimestampStatus[]> => {
   if (trusts.length === 0) return []
   const parsed = await checkpointIn(folder)
   const note = E.isRight(parsed) ? parsed.right : { text: '', signatures: [] }
@@ -29,7 +29,7 @@ export const timestampedBy = async (
       const trusted = certificatesIn(await fileText(tsa))
       if (E.isLeft(trusted)) throw toError(usage(`--tsa ${tsa} must hold certificates in PEM`))
       let problem = 'the checkpoint has no timestamp'
-      let first: Timestamped | undefined
+      let first: TimestampStatus | undefined
       for (const { name, signature } of timestampLines(note)) {
         const checked = await checkTimestamp(signature, note.text, trusted.right)()
         if (E.isLeft(checked)) problem = `${name} ${checked.left}`

@@ -1,7 +1,7 @@
-import type { Anchor, AuditDone, AuditProblem, LedgerStatus, SealedNow } from '../../index.ts'
+import type { Anchor, AuditSummary, AuditProblem, LedgerStatus, SealedNow } from '../../index.ts'
 import { visible } from '../../transfer/formats/visible.ts'
 import type { Output } from '../output.ts'
-import { linesOf, type Part, plural, widthOf } from '../text.ts'
+import { linesOf, type TextSpan, plural, widthOf } from '../text.ts'
 import { writeFinding } from '../views/finding.ts'
 
 const labels: Readonly<Record<AuditProblem['kind'], string>> = {
@@ -28,7 +28,7 @@ export const writeProblem = (
 
 export const writeDone = async (
   out: Output,
-  { conversations, events, receipts, withoutReceipt, entries, problems, checkpoint }: AuditDone,
+  { conversations, events, receipts, withoutReceipt, entries, problems, checkpoint }: AuditSummary,
 ): Promise<void> => {
   await out.line([
     `${plural(problems, 'problem')}: ${plural(entries, 'entry', 'entries')} of the ledger, ${plural(conversations, 'conversation')}, ${plural(events, 'event')}, ${plural(receipts, 'request')}`,
@@ -92,7 +92,7 @@ export const writeStatus = async (out: Output, status: LedgerStatus): Promise<vo
 }
 
 /** After its label, a text in lines below each other. Nothing is cut. */
-const writeWrapped = async (out: Output, label: Part, text: string): Promise<void> => {
+const writeWrapped = async (out: Output, label: TextSpan, text: string): Promise<void> => {
   const indent = widthOf(label[0]) + 2
   const [first = '', ...rest] = linesOf(text, out.columns - indent)
   await out.line(label, ['  '], [first])

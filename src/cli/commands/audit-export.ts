@@ -4,7 +4,7 @@ import { type Evidence, isError, type WrittenDocument } from '../../index.ts'
 import { toError } from '../../result/typed.ts'
 import { usage } from '../errors.ts'
 import { actorIn } from '../host.ts'
-import { commandName, type Session, type Shell, shellWord } from '../shell.ts'
+import { commandName, type CommandSession, type Shell, shellWord } from '../shell.ts'
 import { plural, rangesText } from '../text.ts'
 
 const formats = ['bundle', 'vcon', 'prov'] as const
@@ -77,7 +77,7 @@ const extensions = { bundle: '', vcon: '.vcon.json', prov: '.jsonld' }
 const placeOf = (n: number, format: Options['format']): string => `${n + 1}${extensions[format]}`
 
 const written = async (
-  { store, host }: Session,
+  { store, host }: CommandSession,
   id: string,
   { out, format, calls: chosen, redact: withhold, by, reason, force }: Options,
 ): Promise<Written> => {

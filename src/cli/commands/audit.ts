@@ -4,7 +4,7 @@ import { showFolder, verifyFolders } from '../audit/folders.ts'
 import { openAnchors } from '../audit/anchors.ts'
 import { knownKey } from '../audit/known-key.ts'
 import { writeDone, writeProblem, writeSealed, writeStatus } from '../audit/written.ts'
-import { type AuditDone, type AuditProblem, isError } from '../../index.ts'
+import { type AuditSummary, type AuditProblem, isError } from '../../index.ts'
 import { visible } from '../../transfer/formats/visible.ts'
 import type { Signer } from '../../audit/ledger/keys.ts'
 import { toError } from '../../result/typed.ts'
@@ -217,7 +217,7 @@ const verifyAll = (shell: Shell) =>
     },
   )
 
-const jsonOf = ({ type: _type, ...counts }: AuditDone, problems: readonly AuditProblem[]): object => ({
+const jsonOf = ({ type: _type, ...counts }: AuditSummary, problems: readonly AuditProblem[]): object => ({
   ok: problems.length === 0,
   ...counts,
   problems,

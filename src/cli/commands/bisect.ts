@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Conversation } from '../../index.ts'
-import type { Bisected, BisectOptions, Judge, KeptVerdict, Verdict } from '../../investigate/index.ts'
+import type { BisectionState, BisectOptions, Judge, KeptVerdict, Verdict } from '../../investigate/index.ts'
 import { toError } from '../../result/typed.ts'
 import { usage } from '../errors.ts'
 import type { Host } from '../host.ts'
@@ -135,7 +135,7 @@ const writeVerdict = (out: Output, { position: at, verdict, isMeasure }: KeptVer
     [`  ${verdict}${isMeasure ? '  (an end)' : ''}`, verdict === 'bad' ? 'warning' : 'dim'],
   )
 
-const writeResult = async (out: Output, chat: Conversation, { result }: Bisected): Promise<void> => {
+const writeResult = async (out: Output, chat: Conversation, { result }: BisectionState): Promise<void> => {
   if (result.type === 'ask')
     return out.line([
       `look at ${result.position} (palimpsest show ${shellWord(chat.id)} --at ${result.position}), then answer with --mark good, bad or skip`,
@@ -150,7 +150,7 @@ const unclearText = ({
   first,
   last,
   why,
-}: Extract<Bisected['result'], { readonly type: 'unclear' }>): string => {
+}: Extract<BisectionState['result'], { readonly type: 'unclear' }>): string => {
   const from = first < 0 ? 'the beginning' : first
   switch (why) {
     case 'skipped':

@@ -1,6 +1,6 @@
 import { SingleBar } from 'cli-progress'
 import type { Command } from 'commander'
-import { type Copied, copyConversations } from '../../index.ts'
+import { type CopyResult, copyConversations } from '../../index.ts'
 import { failureOf } from '../errors.ts'
 import type { Host } from '../host.ts'
 import type { Output } from '../output.ts'
@@ -49,7 +49,7 @@ const copyAll = async (
   out: Output,
   host: Host,
   options: Options & { readonly ids?: readonly string[] },
-): Promise<readonly Copied[]> => {
+): Promise<readonly CopyResult[]> => {
   const bar = new SingleBar({
     format: 'copied  {bar}  {value}/{total} events',
     clearOnComplete: true,
@@ -72,12 +72,12 @@ const copyAll = async (
 
 const headings = ['conversation', 'events', 'added', 'outcome']
 
-const row = ({ id, events, added, error }: Copied): readonly string[] => [
+const row = ({ id, events, added, error }: CopyResult): readonly string[] => [
   id,
   String(events),
   String(added),
   error ? 'FAILED' : 'verified',
 ]
 
-const plain = ({ error, ...copied }: Copied): object =>
+const plain = ({ error, ...copied }: CopyResult): object =>
   error ? { ...copied, error: failureOf(error) } : copied

@@ -1,10 +1,10 @@
 import { type Command, Option } from 'commander'
-import type { Cost, Spent, ToolSpent } from '../../investigate/index.ts'
+import type { Cost, UsageTotals, ToolUsage } from '../../investigate/index.ts'
 import { visible } from '../../transfer/formats/visible.ts'
 import { toError } from '../../result/typed.ts'
 import { usage } from '../errors.ts'
 import { pricesIn } from '../options.ts'
-import type { Session, Shell } from '../shell.ts'
+import type { CommandSession, Shell } from '../shell.ts'
 import { plural } from '../text.ts'
 import { usdText } from '../views/money.ts'
 import { writeTable } from '../views/table.ts'
@@ -18,7 +18,7 @@ interface Options {
 
 export const addCost = (program: Command, shell: Shell): void => {
   const looking = shell.look<Options>((session, id, options) => print(session, id, options))
-  const all = shell.action('existing', (session: Session, options: Options) =>
+  const all = shell.action('existing', (session: CommandSession, options: Options) =>
     print(session, undefined, options),
   )
   program
@@ -57,7 +57,7 @@ Examples:
 }
 
 const print = async (
-  { store, out, isJson, host }: Session,
+  { store, out, isJson, host }: CommandSession,
   conversation: string | undefined,
   { by, prices: file }: Options,
 ): Promise<void> => {
@@ -93,7 +93,7 @@ const rowsOf = (found: Cost, by: By): readonly (readonly string[])[] => {
   }
 }
 
-const rowOf = (name: string, spent: Spent): readonly string[] => [
+const rowOf = (name: string, spent: UsageTotals): readonly string[] => [
   name,
   ...[spent.calls, spent.input, spent.cacheRead, spent.cacheWrite, spent.output].map(String),
   amountOf(spent),
@@ -101,10 +101,10 @@ const rowOf = (name: string, spent: Spent): readonly string[] => [
 
 const toolRow = (
   name: string,
-  { uses, input, cacheRead, cacheWrite, output, usd }: ToolSpent,
+  { uses, input, cacheRead, cacheWrite, output, usd }: ToolUsage,
 ): readonly string[] => [name, ...[uses, input, cacheRead, cacheWrite, output].map(String), usdText(usd)]
 
-const amountOf = ({ usd, unpriced, uncounted, understated }: Spent): string =>
+const amountOf = ({ usd, unpriced, uncounted, understated }: UsageTotals): string =>
   `${unpriced + uncounted + understated > 0 ? '≥ ' : ''}${usdText(usd)}`
 
 const ofModel = 'price of '

@@ -1,16 +1,24 @@
 import type { Command } from 'commander'
-import type { Approval, Awaited, Decided, Denial, Withdrawal } from '../../index.ts'
+import type { Approval, AwaitedCall, CallDecision, Denial, CallWithdrawal } from '../../index.ts'
 import { jsonText } from '../options.ts'
 import { actorIn } from '../host.ts'
 import type { Shell } from '../shell.ts'
 import { firstLine } from '../views/content.ts'
 import { labelPart, positionPart } from '../views/items.ts'
-import type { Part } from '../text.ts'
+import type { TextSpan } from '../text.ts'
 
 const byOption = ['--by <name>', 'who decides (default: $USER)'] as const
 
 /** A call that waits as a line: the position of its reply, its id, the tool, what it is given. */
-const awaitedParts = ({ reply, call, tool, input, why, until, started }: Awaited): readonly Part[] => [
+const awaitedParts = ({
+  reply,
+  call,
+  tool,
+  input,
+  why,
+  until,
+  started,
+}: AwaitedCall): readonly TextSpan[] => [
   positionPart(reply),
   labelPart(why === 'approval' ? 'approve?' : 'result?', 'marker'),
   [`${call}  `, 'assistant', 'whole'],
@@ -92,7 +100,7 @@ Examples:
   palimpsest withdraw task-42 toolu_1 --reason "wrong account"`,
     )
     .action(
-      deciding<Withdrawal>(shell, 'withdrew the approval of', (chat, call, withdrawal) =>
+      deciding<CallWithdrawal>(shell, 'withdrew the approval of', (chat, call, withdrawal) =>
         chat.withdraw(call, withdrawal),
       ),
     )
@@ -103,7 +111,7 @@ type Chat = ReturnType<Parameters<Parameters<Shell['action']>[1]>[0]['store']['c
 const deciding = <O extends { readonly by: string }>(
   shell: Shell,
   done: string,
-  decide: (chat: Chat, call: string, options: O) => Promise<Decided>,
+  decide: (chat: Chat, call: string, options: O) => Promise<CallDecision>,
 ) =>
   shell.action('existing', async ({ store, out, isJson, host }, id: string, call: string, given: O) => {
     const by = actorIn(host, given.by)

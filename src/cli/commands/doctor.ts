@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { toPromise } from '../../api/promises.ts'
-import type { Finding } from '../../store/diagnosis.ts'
+import type { DiagnosisFinding } from '../../store/diagnosis.ts'
 import { diagnose } from '../../api/schemes.ts'
 import type { Output } from '../output.ts'
 import { isError, openStore } from '../../index.ts'
@@ -52,7 +52,10 @@ Examples:
 }
 
 /** What is to be said of the ledger, if the store can be opened and has one. */
-const ledgerFindings = async (url: string, found: readonly Finding[]): Promise<readonly Finding[]> => {
+const ledgerFindings = async (
+  url: string,
+  found: readonly DiagnosisFinding[],
+): Promise<readonly DiagnosisFinding[]> => {
   if (url === 'memory:' || found.some(({ status }) => status === 'problem')) return []
   const store = await openStore(url, { create: false })
   try {
@@ -71,7 +74,7 @@ const ledgerFindings = async (url: string, found: readonly Finding[]): Promise<r
 }
 
 /** What is to be said of the index beside a store, if it has one. */
-const indexFindings = async (url: string): Promise<readonly Finding[]> => {
+const indexFindings = async (url: string): Promise<readonly DiagnosisFinding[]> => {
   const [{ placeOf }, { lookAtFile }] = await Promise.all([
     import('../../catalogue/place.ts'),
     import('../../catalogue/file.ts'),
@@ -85,13 +88,13 @@ const indexFindings = async (url: string): Promise<readonly Finding[]> => {
   return [{ check: 'index', status: file.isWhole ? 'ok' : 'warning', message }]
 }
 
-const paints: Readonly<Record<Finding['status'], Paint>> = {
+const paints: Readonly<Record<DiagnosisFinding['status'], Paint>> = {
   ok: 'user',
   warning: 'position',
   problem: 'warning',
 }
 
-const writeFinding = async (out: Output, { status, check, message }: Finding): Promise<void> => {
+const writeFinding = async (out: Output, { status, check, message }: DiagnosisFinding): Promise<void> => {
   await out.line([status.padEnd(messageIndent), paints[status]], [check, 'bold'])
   await writeMessage(out, message)
 }

@@ -9,7 +9,7 @@ import { logOf } from '../conversation.ts'
 import { usage } from '../errors.ts'
 import { pattern, position } from '../options.ts'
 import type { Output } from '../output.ts'
-import type { Session, Shell } from '../shell.ts'
+import type { CommandSession, Shell } from '../shell.ts'
 import { visibleJson, visibleLines } from '../../transfer/formats/visible.ts'
 
 interface Options {
@@ -18,7 +18,7 @@ interface Options {
   readonly calls?: boolean
   readonly redact?: RegExp
 }
-type Write = (session: Session, chat: Conversation, options: Options) => Promise<void>
+type Write = (session: CommandSession, chat: Conversation, options: Options) => Promise<void>
 
 export const addExport = (program: Command, shell: Shell): void => {
   program

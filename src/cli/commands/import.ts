@@ -5,15 +5,15 @@ import { visible, visibleLines } from '../../transfer/formats/visible.ts'
 import { fileUnreadable, type ImportError } from '../../transfer/formats/errors.ts'
 import { formats } from '../../transfer/formats/plan.ts'
 import { formatNames } from '../../transfer/formats/registry.ts'
-import type { Format, Imported, SessionStream } from '../../index.ts'
+import type { Format, ImportResult, SessionStream } from '../../index.ts'
 import { toError } from '../../result/typed.ts'
 import { collecting } from '../collect.ts'
-import { type Failure, failureOf, usage } from '../errors.ts'
+import { type CliError, failureOf, usage } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { checkId } from '../options.ts'
 import type { Output } from '../output.ts'
 import { folderProblem, isFolder, kindOf, sessionPaths, type SessionPath } from '../session-files.ts'
-import type { Session, Shell } from '../shell.ts'
+import type { CommandSession, Shell } from '../shell.ts'
 import { plural } from '../text.ts'
 
 interface Options {
@@ -54,8 +54,8 @@ export const addImport = (program: Command, shell: Shell): void => {
 
 /** The outcome of an import of several files. */
 interface Outcome {
-  readonly imported: (Imported & { readonly file: string })[]
-  readonly failed: (Failure & { readonly file: string })[]
+  readonly imported: (ImportResult & { readonly file: string })[]
+  readonly failed: (CliError & { readonly file: string })[]
   /** Empty files, and sessions in which nothing has been said yet. */
   readonly withoutMessages: string[]
   /** Files of a folder that are of no known format. */
@@ -64,7 +64,7 @@ interface Outcome {
 
 /** Imports one file after the other, whatever becomes of each; an error that is not about a file ends it. */
 const importAll = async (
-  session: Session,
+  session: CommandSession,
   paths: readonly SessionPath[],
   options: Options,
 ): Promise<void> => {
@@ -104,7 +104,7 @@ const fileErrors: ReadonlySet<string> = new Set<ImportError['_tag']>([
   'EventTooLarge',
 ])
 
-const aboutFile = (failure: Failure, file: string): Failure =>
+const aboutFile = (failure: CliError, file: string): CliError =>
   failure.message.startsWith(file) ? failure : { ...failure, message: `${file}: ${failure.message}` }
 
 const summaryOf = ({ imported, failed, withoutMessages, noSessions }: Outcome): string => {
@@ -144,10 +144,10 @@ const checkReadable = (file: string): void => {
 
 /** Imports with a progress bar, on a terminal and if it takes a while. */
 export const importFile = async (
-  { store, out, host }: Session,
+  { store, out, host }: CommandSession,
   file: string,
   options: Options,
-): Promise<Imported> => {
+): Promise<ImportResult> => {
   const problem = folderProblem(file)
   if (problem) throw toError(problem)
   const bar = new SingleBar({
@@ -181,7 +181,7 @@ const bytesOf = (file: string, { stdin }: Host): SessionStream['bytes'] => {
 const writeImported = async (
   out: Output,
   file: string,
-  { format, conversations, report }: Imported,
+  { format, conversations, report }: ImportResult,
 ): Promise<void> => {
   for (const { id, added, events, notes } of conversations) {
     const news = [

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import type { ListOptions, Overview } from '../../index.ts'
+import type { ListOptions, ConversationOverview } from '../../index.ts'
 import { several } from '../options.ts'
 import type { Shell } from '../shell.ts'
 import { writeTable } from '../views/table.ts'
@@ -47,7 +47,7 @@ Examples:
             host.stderr.write(
               'those begun last come first: not all is indexed yet, by which the last activity is known\n',
             )
-          const conversations: Overview[] = []
+          const conversations: ConversationOverview[] = []
           for await (const overview of store.conversations({ sort }))
             if (conversations.push(overview) >= limit) break
           if (isJson) return out.json({ conversations })
@@ -64,9 +64,9 @@ Examples:
 const headings = ['conversation', 'messages', 'last event', 'title']
 
 /** Each conversation under the one that it belongs to, if that is listed too. */
-const inTree = (conversations: readonly Overview[]): readonly Leaf[] => {
+const inTree = (conversations: readonly ConversationOverview[]): readonly Leaf[] => {
   const ids = new Set(conversations.map(({ id }) => id))
-  const isUnder = ({ id, parent }: Overview): boolean =>
+  const isUnder = ({ id, parent }: ConversationOverview): boolean =>
     parent !== undefined && parent !== id && ids.has(parent)
   const children = Map.groupBy(conversations.filter(isUnder), ({ parent }) => parent)
   const shown = new Set<string>()
@@ -87,7 +87,7 @@ const inTree = (conversations: readonly Overview[]): readonly Leaf[] => {
 }
 
 interface Leaf {
-  readonly overview: Overview
+  readonly overview: ConversationOverview
   readonly depth: number
 }
 
@@ -96,7 +96,14 @@ const shownRow = ({ overview, depth }: Leaf): readonly string[] => {
   return [`${'  '.repeat(depth)}${id}`, String(messages ?? ''), updated.slice(0, 10), problem ?? title]
 }
 
-const plainRow = ({ id, messages, events, updated, title, problem }: Overview): readonly string[] => [
+const plainRow = ({
+  id,
+  messages,
+  events,
+  updated,
+  title,
+  problem,
+}: ConversationOverview): readonly string[] => [
   id,
   String(messages ?? ''),
   String(events),

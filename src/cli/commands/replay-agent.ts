@@ -1,14 +1,14 @@
-import type { AgentReplayed } from '../../investigate/index.ts'
+import type { AgentReplayReport } from '../../investigate/index.ts'
 import { isTyped, toError } from '../../result/typed.ts'
 import { failureOf, usage } from '../errors.ts'
 import type { Output } from '../output.ts'
-import type { Session } from '../shell.ts'
+import type { CommandSession } from '../shell.ts'
 import { plural } from '../text.ts'
 import { loadAgent } from '../work/agent.ts'
 
 /** Holds an agent against a log. Exit code 1 if they differ, 2 if they cannot be compared. */
 export const printReplayedAgent = async (
-  { store, out, isJson, fail }: Session,
+  { store, out, isJson, fail }: CommandSession,
   id: string,
   file: string,
   from: number | undefined,
@@ -52,14 +52,14 @@ const asMisuse = async <A>(file: string, work: () => Promise<A>): Promise<A> => 
   }
 }
 
-const nothingToReplay = ({ conversation, unproven }: AgentReplayed, from: number | undefined) =>
+const nothingToReplay = ({ conversation, unproven }: AgentReplayReport, from: number | undefined) =>
   usage(
     unproven > 0
       ? `nothing to replay: the replies of ${conversation} have no receipts, as another program recorded them`
       : `nothing to replay: ${conversation} has no call ${from === undefined ? 'of a model' : `from ${from} on`}`,
   )
 
-const write = async (out: Output, found: AgentReplayed): Promise<void> => {
+const write = async (out: Output, found: AgentReplayReport): Promise<void> => {
   const { divergence, replies, markers, results, unknown, unproven } = found
   if (divergence) {
     const { event, call, kind, path, agent, log } = divergence

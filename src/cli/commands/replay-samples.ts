@@ -4,7 +4,7 @@ import { toError } from '../../result/typed.ts'
 import { usage } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { pricesIn } from '../options.ts'
-import type { Session } from '../shell.ts'
+import type { CommandSession } from '../shell.ts'
 import { plural, tokensText } from '../text.ts'
 import { usdText } from '../views/money.ts'
 import { writeTable } from '../views/table.ts'
@@ -22,7 +22,7 @@ interface Asked {
 
 /** Asks a model again what it was asked in a call. */
 export const printCounterfactual = async (
-  { store, out, isJson, host }: Session,
+  { store, out, isJson, host }: CommandSession,
   id: string,
   { agent, call, samples, free, runTools, yes, prices: file }: Asked,
 ): Promise<void> => {

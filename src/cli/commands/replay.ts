@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import * as E from 'fp-ts/lib/Either.js'
 import { invalidInput } from '../../events/errors.ts'
 import { isFields } from '../../events/json.ts'
-import type { Replayed, ReplayedCall, ReplayPolicy } from '../../investigate/index.ts'
+import type { ReplayReport, ReplayedCall, ReplayPolicy } from '../../investigate/index.ts'
 import { toError } from '../../result/typed.ts'
 import { usage } from '../errors.ts'
 import { exclusive, jsonFile, pricesIn, several } from '../options.ts'
@@ -110,7 +110,7 @@ Examples:
 }
 
 /** One file with the curves of all of them. Few need it. */
-const writePage = async (file: string, all: readonly Replayed[]): Promise<void> => {
+const writePage = async (file: string, all: readonly ReplayReport[]): Promise<void> => {
   const { comparisonPage } = await import('../../server/html/comparison/page.ts')
   try {
     await writeFile(file, comparisonPage(all))
@@ -170,7 +170,7 @@ const rowOf = (call: ReplayedCall): readonly string[] => [
   call.needed.map(({ term }) => term).join(', '),
 ]
 
-const totalRow = ({ policy, total }: Replayed): readonly string[] => [
+const totalRow = ({ policy, total }: ReplayReport): readonly string[] => [
   policy,
   String(total.tokens),
   String(total.read),

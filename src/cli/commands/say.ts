@@ -4,7 +4,7 @@ import type { CancelOptions, QueuedMessages, SayOptions } from '../../index.ts'
 import { checkId, givenText, withEnvelope } from '../options.ts'
 import { actorIn } from '../host.ts'
 import type { Shell } from '../shell.ts'
-import type { Part } from '../text.ts'
+import type { TextSpan } from '../text.ts'
 import { contentParts } from '../views/content.ts'
 
 const policies = ['enqueue', 'interrupt', 'rollback', 'reject'] as const
@@ -70,7 +70,7 @@ export const addQueued = (program: Command, shell: Shell): void => {
     )
 }
 
-const partsOf = (messages: QueuedMessages['messages']): readonly Part[] =>
+const partsOf = (messages: QueuedMessages['messages']): readonly TextSpan[] =>
   contentParts(messages.map(({ role, content }) => ({ role, content: blocksOf(content) })))
 
 export const addCancel = (program: Command, shell: Shell): void => {

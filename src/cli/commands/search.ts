@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 import { visibleLines } from '../../transfer/formats/visible.ts'
-import type { Hit, SearchPage, Store, TitleHit } from '../../index.ts'
+import type { MessageHit, SearchPage, Store, TitleHit } from '../../index.ts'
 import { several } from '../options.ts'
 import type { Shell } from '../shell.ts'
-import type { Part } from '../text.ts'
+import type { TextSpan } from '../text.ts'
 import { labelPart, positionPart } from '../views/items.ts'
 
 interface Options {
@@ -84,11 +84,11 @@ const kinds: Readonly<Record<string, string>> = {
 }
 
 /** Whether the model sees it now: `shown`, `hidden by 12`. */
-const stateText = ({ now }: Hit): string => ('by' in now ? `${now.state} by ${now.by}` : now.state)
+const stateText = ({ now }: MessageHit): string => ('by' in now ? `${now.state} by ${now.by}` : now.state)
 
 const lineOf = (text: string): string => text.replaceAll(/\s+/g, ' ')
 
-const shownParts = (hit: Hit): readonly Part[] => {
+const shownParts = (hit: MessageHit): readonly TextSpan[] => {
   const { conversation, position, kind, excerpt, now } = hit
   return [
     [`${conversation} `, 'bold', 'whole'],
@@ -102,14 +102,15 @@ const shownParts = (hit: Hit): readonly Part[] => {
   ]
 }
 
-const plainLine = (hit: Hit): string => {
+const plainLine = (hit: MessageHit): string => {
   const { conversation, position, kind, excerpt } = hit
   return [conversation, position, kinds[kind] ?? kind, stateText(hit), wholeOf(excerpt)].join('\t')
 }
 
-const wholeOf = ({ before, match, after }: Hit['excerpt']): string => lineOf(`${before}${match}${after}`)
+const wholeOf = ({ before, match, after }: MessageHit['excerpt']): string =>
+  lineOf(`${before}${match}${after}`)
 
-const titleParts = ({ conversation, excerpt }: TitleHit): readonly Part[] => [
+const titleParts = ({ conversation, excerpt }: TitleHit): readonly TextSpan[] => [
   [`${conversation} `, 'bold', 'whole'],
   labelPart('title', 'marker'),
   ...excerptParts(excerpt),
@@ -118,7 +119,7 @@ const titleParts = ({ conversation, excerpt }: TitleHit): readonly Part[] => [
 const plainTitle = ({ conversation, excerpt }: TitleHit): string =>
   [conversation, '', 'title', '', wholeOf(excerpt)].join('\t')
 
-const excerptParts = ({ before, match, after }: Hit['excerpt']): readonly Part[] => [
+const excerptParts = ({ before, match, after }: MessageHit['excerpt']): readonly TextSpan[] => [
   [lineOf(before.slice(-30))],
   [lineOf(match), 'warning'],
   [lineOf(after)],

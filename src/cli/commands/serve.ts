@@ -4,15 +4,15 @@ import type { Store } from '../../index.ts'
 import { toError } from '../../result/typed.ts'
 import { newRelay } from '../../server/relay.ts'
 import type { ServeOptions } from '../../server/serve.ts'
-import { patrolBeside, patrolOption, type PatrolOptions } from '../audit/patrolling.ts'
+import { patrolBeside, patrolOption, type PatrolFlags } from '../audit/patrolling.ts'
 import { usage } from '../errors.ts'
 import { sealingBeside, type SealingOptions, sealOption } from '../audit/sealing.ts'
 import { port, several } from '../options.ts'
-import type { Session, Shell } from '../shell.ts'
+import type { CommandSession, Shell } from '../shell.ts'
 import { workInside } from '../work/inside.ts'
 import { signalled } from '../work/signalled.ts'
 
-interface Options extends SealingOptions, PatrolOptions {
+interface Options extends SealingOptions, PatrolFlags {
   readonly port: number
   readonly host: string
   readonly allowHost?: readonly string[]
@@ -60,14 +60,17 @@ Examples:
       if (options.anchor && options.seal === undefined && !options.patrol)
         throw toError(usage('--anchor needs --seal or --patrol: who is to use it'))
       let isWhole = true
-      await shell.action('created', async ({ store, out, isJson, host: { stderr }, fail }: Session) => {
-        const all = { ...options, names, isReadOnly, log: stderr }
-        isWhole = await serveUntilEnded(store, all, async (url) => {
-          if (isJson) await out.json({ url }, false)
-          else await out.line([`${store.url} is served on ${url} (the API: ${url}/api/v1)`])
-        })
-        if (!isWhole) fail()
-      })()
+      await shell.action(
+        'created',
+        async ({ store, out, isJson, host: { stderr }, fail }: CommandSession) => {
+          const all = { ...options, names, isReadOnly, log: stderr }
+          isWhole = await serveUntilEnded(store, all, async (url) => {
+            if (isJson) await out.json({ url }, false)
+            else await out.line([`${store.url} is served on ${url} (the API: ${url}/api/v1)`])
+          })
+          if (!isWhole) fail()
+        },
+      )()
       if (options.work === undefined) return
       await flush()
       // The agent may have left something open that would keep the process alive.
@@ -75,7 +78,7 @@ Examples:
     })
 }
 
-interface Serving extends Omit<ServeOptions, 'store' | 'relay'>, SealingOptions, PatrolOptions {
+interface Serving extends Omit<ServeOptions, 'store' | 'relay'>, SealingOptions, PatrolFlags {
   readonly work?: string | undefined
   readonly slots?: number | undefined
 }

@@ -12,7 +12,7 @@ import { usage } from '../errors.ts'
 import type { Output } from '../output.ts'
 import { configuredStore, type Host } from '../host.ts'
 import { port } from '../options.ts'
-import { commandName, type GlobalOptions, type Session, type Shell, shellWord } from '../shell.ts'
+import { commandName, type GlobalOptions, type CommandSession, type Shell, shellWord } from '../shell.ts'
 import { padded, widthOf } from '../text.ts'
 import { packageFile } from '../package.ts'
 import { heading, tour, writeWhole } from '../views/tour.ts'
@@ -70,7 +70,11 @@ Examples:
 }
 
 /** Serves the page of a conversation until this process is told to end. */
-const showPage = async ({ store, out, isJson, fail }: Session, id: string, wanted: number): Promise<void> => {
+const showPage = async (
+  { store, out, isJson, fail }: CommandSession,
+  id: string,
+  wanted: number,
+): Promise<void> => {
   await buildPage()
   const isWhole = await serveUntilEnded(store, { port: wanted }, async (url) => {
     if (isJson) await out.json({ url, conversation: id }, false)

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { type Scope, scopes } from '../../server/route.ts'
+import { type AccessScope, scopes } from '../../server/route.ts'
 import type { Shell } from '../shell.ts'
 import { writeTable } from '../views/table.ts'
 
@@ -8,7 +8,7 @@ const fileOption = ['--file <file>', 'the token file', defaultFile] as const
 
 interface Options {
   readonly file: string
-  readonly scopes: readonly Scope[]
+  readonly scopes: readonly AccessScope[]
 }
 
 /** Tokens of the server: they are in a file, not in a store. */

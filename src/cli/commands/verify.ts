@@ -1,18 +1,18 @@
 import type { Command } from 'commander'
-import type { Conversation, ReceiptFinding, Store, Verified } from '../../index.ts'
+import type { Conversation, ReceiptFinding, Store, VerificationReport } from '../../index.ts'
 import { several } from '../../result/several.ts'
-import { type Failure, failureOf } from '../errors.ts'
-import type { Session, Shell } from '../shell.ts'
+import { type CliError, failureOf } from '../errors.ts'
+import type { CommandSession, Shell } from '../shell.ts'
 import { plural } from '../text.ts'
 import { type FindingParts, writeFinding } from '../views/finding.ts'
 
 /** What verifying a conversation found; `error` if it could not be read at all. */
-type Outcome = Verified & { readonly error?: Failure; readonly receipts?: Receipts }
+type Outcome = VerificationReport & { readonly error?: CliError; readonly receipts?: Receipts }
 /** How many requests match their receipts, and which do not; `error` if the check itself failed. */
 interface Receipts {
   readonly verified: number
   readonly findings: readonly ReceiptFinding[]
-  readonly error?: Failure
+  readonly error?: CliError
 }
 
 export const addVerify = (program: Command, shell: Shell): void => {
@@ -54,7 +54,7 @@ interface Options {
 }
 
 /** Checked once: damage to the file may affect any conversation. */
-const fileProblem = async (store: Store): Promise<Failure | undefined> => {
+const fileProblem = async (store: Store): Promise<CliError | undefined> => {
   try {
     await store.check()
     return undefined
@@ -81,7 +81,7 @@ const receiptsOf = async (chat: Conversation): Promise<Receipts> => {
 const isAsWritten = ({ discrepancy, error, receipts }: Outcome): boolean =>
   !discrepancy && !error && !receipts?.error && (receipts?.findings.length ?? 0) === 0
 
-const withoutStack = (thrown: unknown): Failure => {
+const withoutStack = (thrown: unknown): CliError => {
   const { stack: _stack, ...error } = failureOf(thrown)
   return error
 }
@@ -92,7 +92,7 @@ const unreadable =
   (thrown: unknown): Outcome => ({ conversation, events: 0, error: withoutStack(thrown) })
 
 /** By id. As the store tells them: without an order, the index is not asked. */
-const idsOf = async ({ store }: Session): Promise<readonly string[]> => {
+const idsOf = async ({ store }: CommandSession): Promise<readonly string[]> => {
   const ids: string[] = []
   for await (const { id } of store.conversations()) ids.push(id)
   return ids.toSorted()

@@ -10,8 +10,8 @@ import type { Output } from '../output.ts'
 import { serverUrl, several, workerName } from '../options.ts'
 import { packageFile } from '../package.ts'
 import type { GlobalOptions, Shell } from '../shell.ts'
-import type { Part } from '../text.ts'
-import { type Given, workHere } from '../work/child.ts'
+import type { TextSpan } from '../text.ts'
+import { type WorkerFlags, workHere } from '../work/child.ts'
 import type { News } from '../work/life.ts'
 import { nodeFlags } from '../work/node-flags.ts'
 import { relayTokenName } from '../work/relaying.ts'
@@ -164,7 +164,7 @@ const workerArgs = ({ slots, name, conversations, grace, answerAll, relay }: Opt
   ...(relay === undefined ? [] : ['--relay', relay]),
 ]
 
-const newsParts = (news: News): readonly Part[] => {
+const newsParts = (news: News): readonly TextSpan[] => {
   if (news.type === 'started') return [[`${news.worker} started, process ${news.pid}`, 'dim']]
   if (news.type === 'spare') return [[`${news.worker} stands by, process ${news.pid}`, 'dim']]
   if (news.type === 'step') {
@@ -189,7 +189,7 @@ const newsParts = (news: News): readonly Part[] => {
   ]
 }
 
-interface ChildOptions extends Given {
+interface ChildOptions extends WorkerFlags {
   readonly existing?: true
   readonly relay?: string
 }

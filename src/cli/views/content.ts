@@ -1,13 +1,13 @@
 import { type Block, isBlock, type KnownBlock } from '../../events/blocks.ts'
 import type { Message } from '../../events/events.ts'
-import { cut, type Part, plural } from '../text.ts'
+import { cut, type TextSpan, plural } from '../text.ts'
 
-const separator: Part = ['  ']
+const separator: TextSpan = ['  ']
 /** The columns given to a text that is followed by calls, so that they are visible too. */
 const besideCalls = 56
 
 /** Messages as parts of one line: the first line of text, the calls, the results. */
-export const contentParts = (messages: readonly Message[]): readonly Part[] => {
+export const contentParts = (messages: readonly Message[]): readonly TextSpan[] => {
   const blocks = messages.flatMap(({ content }) => content)
   const results = blocks.filter((block) => isBlock(block, 'tool_result')).length
   const hasCalls = blocks.some(({ type }) => type === 'tool_use')
@@ -20,7 +20,7 @@ export const contentParts = (messages: readonly Message[]): readonly Part[] => {
   return parts.flatMap((part, index) => (index === 0 ? [part] : [separator, part]))
 }
 
-const blockParts = (block: Block, isBrief: boolean, columns: number): readonly Part[] => {
+const blockParts = (block: Block, isBrief: boolean, columns: number): readonly TextSpan[] => {
   if (isBlock(block, 'text')) return block.text.trim() === '' ? [] : [[cut(firstLine(block.text), columns)]]
   if (isBlock(block, 'tool_use')) return [[`→ ${block.name}(${argumentsText(block.input)})`, 'call']]
   if (isBlock(block, 'tool_result')) return [resultPart(block, isBrief)]
@@ -28,7 +28,7 @@ const blockParts = (block: Block, isBrief: boolean, columns: number): readonly P
   return [[`[${block.type}]`, 'dim']]
 }
 
-const thinkingPart = (block: Block): readonly Part[] => {
+const thinkingPart = (block: Block): readonly TextSpan[] => {
   if (isBlock(block, 'thinking')) return [[`(thinking) ${firstLine(block.thinking)}`, 'dim']]
   return isBlock(block, 'redacted_thinking') ? [['(thinking, redacted)', 'dim']] : []
 }
@@ -62,7 +62,7 @@ const valueText = (value: unknown): string => {
 const resultPart = (
   { content = '', is_error: isError }: KnownBlock<'tool_result'>,
   isBrief: boolean,
-): Part => {
+): TextSpan => {
   const text = typeof content === 'string' ? content : content.map(partText).join('\n')
   const lines = text.trim() === '' ? 0 : text.trim().split('\n').length
   const amount = lines === 0 ? 'nothing' : plural(lines, 'line')

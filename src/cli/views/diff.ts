@@ -1,5 +1,5 @@
-import type { Change, Diff } from '../../projections/diff.ts'
-import { type Part, plural } from '../text.ts'
+import type { DiffChange, Diff } from '../../projections/diff.ts'
+import { type TextSpan, plural } from '../text.ts'
 import { itemParts, statusText } from './items.ts'
 
 /** How many unchanged items are shown next to a change; the others are only counted. */
@@ -9,8 +9,8 @@ const signs = { kept: '  ', appeared: '+ ', disappeared: '- ' } as const
 const paints = { kept: 'dim', appeared: 'user', disappeared: 'warning' } as const
 
 /** The difference as lines: `-` for what the model no longer sees, `+` for what it sees now. Long unchanged stretches are counted. */
-export const diffLines = ({ changes }: Diff): readonly (readonly Part[])[] => {
-  const lines: (readonly Part[])[] = []
+export const diffLines = ({ changes }: Diff): readonly (readonly TextSpan[])[] => {
+  const lines: (readonly TextSpan[])[] = []
   let skipped = 0
   const flush = (): void => {
     if (skipped > 0) lines.push([[`         ⋮ ${plural(skipped, 'item')} unchanged`, 'dim']])
@@ -28,13 +28,13 @@ export const diffLines = ({ changes }: Diff): readonly (readonly Part[])[] => {
   return lines
 }
 
-const isFar = (changes: readonly Change[], index: number): boolean =>
+const isFar = (changes: readonly DiffChange[], index: number): boolean =>
   changes.slice(Math.max(0, index - context), index + context + 1).every(({ change }) => change === 'kept')
 
-const changeParts = ({ change, entry }: Change): readonly Part[] => {
+const changeParts = ({ change, entry }: DiffChange): readonly TextSpan[] => {
   const paint = paints[change]
   const why = change === 'disappeared' && entry.status !== 'active' ? `${statusText(entry)}: ` : ''
   const [position = [''], label = [''], ...body] = itemParts(entry)
-  const told: readonly Part[] = [position, [signs[change], paint], label, [why, 'marker'], ...body]
-  return change === 'kept' ? told.map(([text]): Part => [text, 'dim']) : told
+  const told: readonly TextSpan[] = [position, [signs[change], paint], label, [why, 'marker'], ...body]
+  return change === 'kept' ? told.map(([text]): TextSpan => [text, 'dim']) : told
 }

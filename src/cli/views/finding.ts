@@ -1,13 +1,13 @@
 import type { Output } from '../output.ts'
 import { visible } from '../../transfer/formats/visible.ts'
-import { linesOf, type Part, widthOf } from '../text.ts'
+import { linesOf, type TextSpan, widthOf } from '../text.ts'
 
 /** What was found, what it is about, and the message. */
-export type FindingParts = readonly [label: Part, subject: Part, message: Part]
+export type FindingParts = readonly [label: TextSpan, subject: TextSpan, message: TextSpan]
 
 /** Writes a finding on one line if it fits, else with the message below. Nothing is cut. */
 export const writeFinding = async (out: Output, [label, subject, message]: FindingParts): Promise<void> => {
-  const whole: readonly Part[] = [label, ['  '], subject, ['  '], message]
+  const whole: readonly TextSpan[] = [label, ['  '], subject, ['  '], message]
   if (widthOf(whole.map(([text]) => visible(text)).join('')) <= out.columns) return out.parts(whole)
   await out.line(label, ['  '], subject)
   await writeMessage(out, message[0])

@@ -1,20 +1,20 @@
 import type { Message, Policy, Role } from '../../events/events.ts'
 import { type Item, messagesOf, type SummaryItem } from '../../projections/effective.ts'
-import type { Entry, Status } from '../../projections/full.ts'
-import { type Paint, type Part, padded, plural, thousands } from '../text.ts'
+import type { Entry, EntryStatus } from '../../projections/full.ts'
+import { type Paint, type TextSpan, padded, plural, thousands } from '../text.ts'
 import { contentParts } from './content.ts'
 
 /** The column of positions. */
-export const positionPart = (position: number): Part => [`${String(position).padStart(5)}  `, 'position']
+export const positionPart = (position: number): TextSpan => [`${String(position).padStart(5)}  `, 'position']
 
 const labelColumns = 11
-export const labelPart = (label: string, paint: Paint): Part => [padded(label, labelColumns), paint]
+export const labelPart = (label: string, paint: Paint): TextSpan => [padded(label, labelColumns), paint]
 
 const rolePaints: Readonly<Record<Role, Paint>> = { user: 'user', assistant: 'assistant', system: 'system' }
 const labels = { summary: 'summary', truncation: 'truncated' } as const
 
 /** One item of a history as a line: position, role, content. */
-export const itemParts = (item: Item): readonly Part[] => [
+export const itemParts = (item: Item): readonly TextSpan[] => [
   positionPart(item.position),
   item.kind === 'message'
     ? labelPart(item.role, rolePaints[item.role])
@@ -23,7 +23,7 @@ export const itemParts = (item: Item): readonly Part[] => [
 ]
 
 /** An item without its position and label. */
-export const bodyParts = (item: Item): readonly Part[] => {
+export const bodyParts = (item: Item): readonly TextSpan[] => {
   switch (item.kind) {
     case 'message':
       return contentParts(messagesOf(item))
@@ -41,25 +41,25 @@ interface Reasons {
   readonly reason?: string | undefined
 }
 
-export const summaryParts = (marker: Hiding & Reasons, messages: readonly Message[]): readonly Part[] => [
+export const summaryParts = (marker: Hiding & Reasons, messages: readonly Message[]): readonly TextSpan[] => [
   ...hidingParts(marker),
   ...policyParts(marker),
   ['  '],
   ...contentParts(messages),
 ]
 
-export const truncationParts = ({ reason, ...marker }: Hiding & Reasons): readonly Part[] => [
+export const truncationParts = ({ reason, ...marker }: Hiding & Reasons): readonly TextSpan[] => [
   ...hidingParts(marker),
   ...(reason === undefined ? [] : ([[`  ${reason}`]] as const)),
 ]
 
-const hidingParts = ({ messagesHidden, covers, tokens }: Hiding): readonly Part[] => [
+const hidingParts = ({ messagesHidden, covers, tokens }: Hiding): readonly TextSpan[] => [
   [`hides ${plural(messagesHidden, 'message')} (${covers.first}..${covers.last})`, 'marker'],
   [`  ${thousands(tokens.before)} → ${thousands(tokens.after)} tokens`, 'dim'],
 ]
 
 /** Why a turn wrote a summary on its own; for a truncation, its reason says so. */
-const policyParts = ({ policy }: Reasons): readonly Part[] => {
+const policyParts = ({ policy }: Reasons): readonly TextSpan[] => {
   if (!policy) return []
   const [used, allowed] = [thousands(policy.used), thousands(policy.allowed)]
   const unit = policy.of === 'context' ? 'tokens' : 'bytes'
@@ -67,7 +67,7 @@ const policyParts = ({ policy }: Reasons): readonly Part[] => {
 }
 
 const statusColumns = 18
-const statusPaints: Readonly<Record<Status, Paint>> = {
+const statusPaints: Readonly<Record<EntryStatus, Paint>> = {
   active: 'bold',
   condensed: 'marker',
   truncated: 'marker',
@@ -80,9 +80,9 @@ export const statusText = ({ status, by }: Entry): string =>
   by === undefined ? status : `${status} by ${by}`
 
 /** One entry of the full history as a line: position, role, status, content. */
-export const entryParts = (entry: Entry): readonly Part[] => {
+export const entryParts = (entry: Entry): readonly TextSpan[] => {
   const [position, label, ...body] = itemParts(entry)
-  const status: Part = [padded(statusText(entry), statusColumns), statusPaints[entry.status]]
-  const rest = entry.status === 'active' ? body : body.map(([text]): Part => [text, 'dim'])
+  const status: TextSpan = [padded(statusText(entry), statusColumns), statusPaints[entry.status]]
+  const rest = entry.status === 'active' ? body : body.map(([text]): TextSpan => [text, 'dim'])
   return [...(position ? [position] : []), ...(label ? [label] : []), status, ...rest]
 }

@@ -1,5 +1,5 @@
 import type { Entry, Link, Note, NoteEntry } from '../../index.ts'
-import { type Part } from '../text.ts'
+import { type TextSpan } from '../text.ts'
 import { firstLine } from './content.ts'
 import { labelPart, positionPart } from './items.ts'
 
@@ -8,26 +8,26 @@ export const isNote = (entry: Entry | NoteEntry): entry is NoteEntry =>
   entry.kind === 'note' || entry.kind === 'link'
 
 /** A note or link as a line: the position after which it was noted, what it is, what it says. */
-export const noteParts = (entry: NoteEntry): readonly Part[] => [
+export const noteParts = (entry: NoteEntry): readonly TextSpan[] => [
   positionPart(entry.position),
   labelPart(entry.kind, 'dim'),
   ...(entry.kind === 'note' ? saidBy(entry.note) : toldBy(entry.link)),
 ]
 
-const saidBy = ({ kind, data }: Note): readonly Part[] => [
+const saidBy = ({ kind, data }: Note): readonly TextSpan[] => [
   [kind, 'marker'],
   ...(data === undefined
     ? []
     : ([[`  ${firstLine(typeof data === 'string' ? data : JSON.stringify(data))}`]] as const)),
 ]
 
-const toldBy = ({ relation, conversation, ref, position, call }: Link): readonly Part[] => {
+const toldBy = ({ relation, conversation, ref, position, call }: Link): readonly TextSpan[] => {
   const other = conversation === undefined ? '' : ` ${conversation}`
   const where = [
     ...(position === undefined ? [] : [`at ${position}`]),
     ...(call === undefined ? [] : [`call ${call}`]),
     ...(ref === undefined ? [] : [`ref ${firstLine(ref)}`]),
   ]
-  const told: Part = [`${relation}${other}`, 'marker', 'whole']
+  const told: TextSpan = [`${relation}${other}`, 'marker', 'whole']
   return where.length > 0 ? [told, [`  ${where.join(', ')}`, 'dim', 'whole']] : [told]
 }

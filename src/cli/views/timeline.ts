@@ -1,7 +1,7 @@
 import { contentOf, type ConversationEvent, type Event, type EventType } from '../../events/events.ts'
 import type { NoteEntry } from '../../projections/notes.ts'
 import type { TimelineEntry } from '../../projections/timeline.ts'
-import { type Paint, type Part, plural, rangesText } from '../text.ts'
+import { type Paint, type TextSpan, plural, rangesText } from '../text.ts'
 import { contentParts, firstLine } from './content.ts'
 import { graphRows } from './graph.ts'
 import { labelPart, positionPart, summaryParts, truncationParts } from './items.ts'
@@ -31,7 +31,7 @@ interface TimelineView {
   readonly notes?: readonly NoteEntry[]
 }
 
-type Lines = readonly (readonly Part[])[]
+type Lines = readonly (readonly TextSpan[])[]
 
 const notesBy = (notes: readonly NoteEntry[]): ((position: number) => Lines) => {
   const found = Map.groupBy(notes, ({ position }) => position)
@@ -48,7 +48,7 @@ export const timelineLines = (
   return entries.flatMap((entry, index) => {
     const { left = '', node = '', right = '' } = rows[index] ?? {}
     const paint = entry.onPath ? paintOf(entry.event) : 'dim'
-    const line: readonly Part[] = [
+    const line: readonly TextSpan[] = [
       ...leading(entry.event, withTime),
       [left, 'dim'],
       [node, paint],
@@ -66,7 +66,7 @@ export const pathLines = (
   { withTime = false, notes = [] }: TimelineView = {},
 ): Lines => {
   const notesAt = notesBy(notes)
-  const lines: (readonly Part[])[] = []
+  const lines: (readonly TextSpan[])[] = []
   let left: number[] = []
   const flush = (): void => {
     if (left.length > 0) lines.push([[`       ⋮ ${rangesText(left)} rewound away`, 'dim']])
@@ -96,13 +96,13 @@ type Placed = Event & { readonly position: number }
 type Shown = Pick<TimelineEntry, 'parent' | 'onPath'> & { readonly event: Placed }
 
 /** One event as a line. */
-export const eventParts = (event: Placed): readonly Part[] => {
+export const eventParts = (event: Placed): readonly TextSpan[] => {
   const parent = event.type === 'Rewound' ? event.data.to : event.position - 1
   const entry = { event, parent, onPath: true }
   return [positionPart(event.position), [`${glyphOf(entry)}  `, paintOf(event)], ...words(entry)]
 }
 
-const leading = ({ position, metadata }: ConversationEvent, withTime: boolean): readonly Part[] =>
+const leading = ({ position, metadata }: ConversationEvent, withTime: boolean): readonly TextSpan[] =>
   withTime
     ? [positionPart(position), [`${metadata.time.slice(0, 19).replace('T', ' ')}  `, 'dim']]
     : [positionPart(position)]
@@ -114,14 +114,14 @@ const paintOf = (event: Event): Paint => {
   return event.type === 'Rewound' ? 'warning' : 'marker'
 }
 
-const words = ({ event, onPath, parent }: Shown): readonly Part[] => {
+const words = ({ event, onPath, parent }: Shown): readonly TextSpan[] => {
   const { type } = event
   const label = type === 'MessageAppended' ? event.data.role : type.toLowerCase()
   const parts = [labelPart(label, paintOf(event)), ...said(event, parent)]
-  return onPath || type === 'Rewound' ? parts : parts.map(([text]): Part => [text, 'dim'])
+  return onPath || type === 'Rewound' ? parts : parts.map(([text]): TextSpan => [text, 'dim'])
 }
 
-const said = (event: Event, parent: number): readonly Part[] => {
+const said = (event: Event, parent: number): readonly TextSpan[] => {
   switch (event.type) {
     case 'MessageAppended':
       return contentParts(contentOf(event))

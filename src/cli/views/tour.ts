@@ -3,7 +3,7 @@ import type { Entry } from '../../projections/full.ts'
 import type { TimelineEntry } from '../../projections/timeline.ts'
 import type { Output } from '../output.ts'
 import { visible } from '../../transfer/formats/visible.ts'
-import { type Part, plural, rangesText } from '../text.ts'
+import { type TextSpan, plural, rangesText } from '../text.ts'
 import { firstLine } from './content.ts'
 import { itemParts } from './items.ts'
 import { legend, timelineLines } from './timeline.ts'
@@ -48,7 +48,7 @@ const shownOfEnd = 15
 
 const writeEnds = async (
   out: Output,
-  lines: readonly (readonly Part[])[],
+  lines: readonly (readonly TextSpan[])[],
   command: string,
 ): Promise<void> => {
   const isWhole = lines.length <= longest
@@ -71,7 +71,7 @@ export const heading = async (out: Output, title: string, what: string): Promise
 const hiddenLines = (
   full: readonly Entry[],
   entries: readonly TimelineEntry[],
-): readonly (readonly Part[])[] => {
+): readonly (readonly TextSpan[])[] => {
   const groups = Map.groupBy(
     full.filter(({ kind, status, by }) => kind === 'message' && status !== 'active' && by !== undefined),
     ({ by }) => by ?? -1,

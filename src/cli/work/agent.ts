@@ -1,13 +1,13 @@
 import { isFields } from '../../events/json.ts'
 import type { Conversation, WorkerOptions } from '../../index.ts'
 import { toError } from '../../result/typed.ts'
-import type { Failure } from '../errors.ts'
+import type { CliError } from '../errors.ts'
 import { loadModule } from '../plug-ins.ts'
 
 /** What a module for `work` exports by default, as the options of a worker. */
 export type Agent = WorkerOptions<Conversation>
 
-const agentFailed = (file: string, why: string, place?: string): Failure => ({
+const agentFailed = (file: string, why: string, place?: string): CliError => ({
   _tag: 'AgentFailed',
   message: `the agent ${file} cannot be loaded: ${why}`,
   file,

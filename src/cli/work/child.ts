@@ -7,16 +7,16 @@ import { failureOf } from '../errors.ts'
 import { nameRule } from '../options.ts'
 import { type Agent, loadAgent } from './agent.ts'
 import { type RelayServer, relaying } from './relaying.ts'
-import { type Said, stepInWord, stopWord } from './said.ts'
+import { type ChildMessage, stepInWord, stopWord } from './said.ts'
 
 /** What the command line says of a worker; the agent may say it too. */
-export type Given = Partial<Pick<Agent, 'name' | 'slots' | 'conversations' | 'grace' | 'answerAll'>> & {
+export type WorkerFlags = Partial<Pick<Agent, 'name' | 'slots' | 'conversations' | 'grace' | 'answerAll'>> & {
   /** It stands by until it is told to step in. */
   readonly standby?: true
 }
 
 /** Tells the process that started this one; resolves when it is on its way. Nobody may be there any more. */
-const tell = (said: Said): Promise<void> =>
+const tell = (said: ChildMessage): Promise<void> =>
   new Promise((resolve) => {
     if (process.send) process.send(said, undefined, undefined, () => resolve())
     else resolve()
@@ -49,7 +49,7 @@ const extra = 2_000
 export const workHere = async (
   store: Store,
   file: string,
-  { standby, ...given }: Given,
+  { standby, ...given }: WorkerFlags,
   server?: RelayServer,
 ): Promise<void> => {
   const { ends: signal, stepsIn } = told()

@@ -1,14 +1,14 @@
 import { invalidInput } from '../../events/errors.ts'
 import { isConversationId } from '../../events/ids.ts'
-import type { Store, WorkerEnded } from '../../index.ts'
+import type { Store, WorkerExit } from '../../index.ts'
 import { toError } from '../../result/typed.ts'
-import { type Relay, relayBeat } from '../../server/relay.ts'
+import { type EventRelay, relayBeat } from '../../server/relay.ts'
 import { nameRule } from '../options.ts'
 import { loadAgent } from './agent.ts'
 
 /** A worker in this process, which tells what happens in its turns. */
 export interface Inside {
-  readonly run: (signal: AbortSignal) => Promise<WorkerEnded>
+  readonly run: (signal: AbortSignal) => Promise<WorkerExit>
 }
 
 /** A worker with the agent of a module. Throws `AgentFailed`, and `InvalidInput` if no worker can have its name. */
@@ -16,7 +16,7 @@ export const workInside = async (
   store: Store,
   file: string,
   slots: number | undefined,
-  relay: Relay,
+  relay: EventRelay,
 ): Promise<Inside> => {
   const agent = await loadAgent(file)
   const { onEvent } = agent

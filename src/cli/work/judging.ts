@@ -1,15 +1,15 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
-import type { Judge, Judged } from '../../investigate/index.ts'
+import type { Judge, JudgeResult } from '../../investigate/index.ts'
 import { timer } from '../../result/timers.ts'
 import { toError } from '../../result/typed.ts'
-import type { Failure } from '../errors.ts'
+import type { CliError } from '../errors.ts'
 
 /** Of what a command prints, so many characters are kept as evidence. */
 const mostKept = 4_000
 
-const runFailed = (command: string, why: string, stderr: string): Failure => ({
+const runFailed = (command: string, why: string, stderr: string): CliError => ({
   _tag: 'RunFailed',
   message: `${command} ${why}: the verdicts so far are kept, and the same command line continues`,
   command,
@@ -48,7 +48,7 @@ const beginningOf = async (stream: Readable): Promise<string> => {
  */
 export const commandJudge =
   (command: string, env: NodeJS.ProcessEnv, timeout = defaultTimeout): Judge =>
-  async (state): Promise<Judged> => {
+  async (state): Promise<JudgeResult> => {
     const { conversation, position } = state
     const child = spawn(command, {
       shell: true,

@@ -1,16 +1,16 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import type { StepTaken } from '../../index.ts'
+import type { AttemptReport } from '../../index.ts'
 import { timer } from '../../result/timers.ts'
-import type { Failure } from '../errors.ts'
-import { type Said, stepInWord, stopWord } from './said.ts'
+import type { CliError } from '../errors.ts'
+import { type ChildMessage, stepInWord, stopWord } from './said.ts'
 
 /** What happens to the processes. Times in milliseconds. */
 export type News =
   | { readonly type: 'started'; readonly worker: string; readonly pid: number | undefined }
   /** It stands by, until another ends whose place it takes: then it has started. */
   | { readonly type: 'spare'; readonly worker: string; readonly pid: number | undefined }
-  | ({ readonly type: 'step'; readonly worker: string } & StepTaken)
+  | ({ readonly type: 'step'; readonly worker: string } & AttemptReport)
   | {
       readonly type: 'ended'
       readonly worker?: string
@@ -21,7 +21,7 @@ export type News =
       readonly error?: string
     }
 
-export interface Watched {
+export interface ProcessControl {
   readonly onNews: (news: News) => void
   /** Is told at once of a worker that has died without saying so. */
   readonly onDeath: (worker: string, reason: string) => Promise<void>
@@ -36,22 +36,22 @@ const loading = 10_000
 /** A process that should have ended itself is ended after so long. */
 const deaf = 500
 
-export interface Ended {
+export interface ProcessExit {
   readonly worker?: string
   readonly by: number | NodeJS.Signals
-  readonly failure?: Failure
+  readonly failure?: CliError
 }
 
 export /** A process from its start to its end. */
 interface Life {
-  readonly ended: Promise<Ended>
+  readonly ended: Promise<ProcessExit>
   /** Of one that stands by: it takes the place of another. */
   readonly stepIn: () => void
   /** Resolves when it does. */
   readonly steppedIn: Promise<void>
 }
 
-interface Living extends Watched {
+interface Living extends ProcessControl {
   readonly child: ChildProcess
   /** It stands by. */
   readonly isSpare: boolean
@@ -73,7 +73,7 @@ export const live = ({
   onReplaced,
 }: Living): Life => {
   let worker: string | undefined
-  let failure: Failure | undefined
+  let failure: CliError | undefined
   let patience = loading
   let last: NodeJS.Timeout | undefined
   let isBy = isSpare
@@ -82,7 +82,7 @@ export const live = ({
     if (worker !== undefined) onNews({ type: isBy ? 'spare' : 'started', worker, pid: child.pid })
   }
   child.on('message', (message) => {
-    const said = message as Said
+    const said = message as ChildMessage
     if (said.type === 'failed') failure = said.failure
     else if (said.type === 'replaced') onReplaced()
     else if (said.type === 'step') onNews({ ...said.step, type: 'step', worker: worker ?? '' })
@@ -100,13 +100,13 @@ export const live = ({
   }
   drain.signal.addEventListener('abort', drainIt)
   end.signal.addEventListener('abort', endIt)
-  const ending = async (): Promise<Ended> => {
+  const ending = async (): Promise<ProcessExit> => {
     // What it has said is here once the channel is closed.
     const [[code, signal]] = await Promise.all([once(child, 'exit'), once(child, 'disconnect')])
     clearTimeout(last)
     drain.signal.removeEventListener('abort', drainIt)
     end.signal.removeEventListener('abort', endIt)
-    const by = (signal ?? code) as Ended['by']
+    const by = (signal ?? code) as ProcessExit['by']
     if (worker !== undefined && by !== 0) await onDeath(worker, typeof by === 'number' ? `exit ${by}` : by)
     return { by, ...(worker !== undefined && { worker }), ...(failure && { failure }) }
   }

@@ -17,7 +17,7 @@ export interface RelayServer {
 export const relayTokenName = 'PALIMPSEST_RELAY_TOKEN'
 
 /** Tells a server what happens in turns. Nothing waits for it, and what it cannot tell is lost: it is recorded as well. */
-export interface Relaying {
+export interface RelayClient {
   readonly begin: (worker: string) => void
   readonly tell: (served: ServedEvent) => void
   readonly end: () => void
@@ -28,7 +28,7 @@ const patience = 5_000
 /** While the server is slow, no more is kept than this many events: the oldest go. */
 const most = 2_000
 
-export const relaying = ({ url, token, says, pause = 30, rest = 1_000 }: RelayServer): Relaying => {
+export const relaying = ({ url, token, says, pause = 30, rest = 1_000 }: RelayServer): RelayClient => {
   const target = `${url.replace(/\/+$/, '').replace(/\/api\/v1$/, '')}/api/v1/relay`
   const headers = {
     'content-type': 'application/json',

@@ -1,12 +1,12 @@
-import type { StepTaken } from '../../index.ts'
-import type { Failure } from '../errors.ts'
+import type { AttemptReport } from '../../index.ts'
+import type { CliError } from '../errors.ts'
 
 /** What a worker's process says to the one that started it. */
-export type Said =
+export type ChildMessage =
   /** `patience`: how many milliseconds it may take to end once it is to. */
   | { readonly type: 'started'; readonly worker: string; readonly patience: number }
-  | { readonly type: 'step'; readonly step: StepTaken }
-  | { readonly type: 'failed'; readonly failure: Failure }
+  | { readonly type: 'step'; readonly step: AttemptReport }
+  | { readonly type: 'failed'; readonly failure: CliError }
   /** The file of the store is not the one that it opened. */
   | { readonly type: 'replaced' }
 

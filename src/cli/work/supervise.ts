@@ -2,8 +2,8 @@ import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { toError } from '../../result/typed.ts'
-import type { Failure } from '../errors.ts'
-import { type Ended, type Life, live, type Watched } from './life.ts'
+import type { CliError } from '../errors.ts'
+import { type ProcessExit, type Life, live, type ProcessControl } from './life.ts'
 
 interface Starting {
   /** Once the store's file was replaced, it is there or will be put back: no process may create another one in its place. */
@@ -12,7 +12,7 @@ interface Starting {
   readonly isSpare: boolean
 }
 
-export interface Supervised extends Watched {
+export interface SupervisorOptions extends ProcessControl {
   /** Where there are two or more, one more stands by. */
   readonly processes: number
   readonly start: (starting: Starting) => ChildProcess
@@ -27,11 +27,11 @@ export const restartDelay = (before: number | undefined, lived: number): number 
   before === undefined || lived >= healthy ? firstDelay : Math.min(before * 2, longestDelay)
 
 /** Keeps so many worker processes alive until all is drained. Throws what was wrong if the first one cannot begin to work. */
-export const supervise = async ({ processes, start, ...watched }: Supervised): Promise<void> => {
+export const supervise = async ({ processes, start, ...watched }: SupervisorOptions): Promise<void> => {
   const { onNews, drain } = watched
   let hasWorked = false
   let isReplaced = false
-  let refused: Failure | undefined
+  let refused: CliError | undefined
   let spare: Life | undefined
   const working = Promise.withResolvers<void>()
 
@@ -46,7 +46,7 @@ export const supervise = async ({ processes, start, ...watched }: Supervised): P
       },
     })
 
-  const tellEnded = ({ failure, ...ended }: Ended, restartIn?: number): void => {
+  const tellEnded = ({ failure, ...ended }: ProcessExit, restartIn?: number): void => {
     const error = failure && { error: failure.message }
     onNews({ ...ended, ...error, type: 'ended', ...(restartIn !== undefined && { restartIn }) })
   }

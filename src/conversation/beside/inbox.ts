@@ -11,10 +11,15 @@ import { importUnfinished, type StoreError } from '../../store/errors.ts'
 import type { EventStore, RecordedEvent } from '../../store/port.ts'
 import { readStreamEnd } from '../../store/whole/whole-writes.ts'
 import { despiteConflicts } from '../writing/conflicts.ts'
-import { completeEnvelope, type CompleteEnvelope, type Envelope, metadataOf } from '../writing/encode.ts'
+import {
+  completeEnvelope,
+  type CompleteEnvelope,
+  type CommandEnvelope,
+  metadataOf,
+} from '../writing/encode.ts'
 
 type Writes<A> = Steps<StoreError | InvalidInput | EventTooLarge, A>
-export type Queued = InboxEvent<'Queued'>
+export type QueuedMessage = InboxEvent<'Queued'>
 
 /** Holds what the user says while the model is busy. */
 export interface Inbox {
@@ -23,15 +28,19 @@ export interface Inbox {
    *
    * @param at by what was recorded while the conversation ended at this position or before it; default: by all
    */
-  readonly pending: (at?: number) => Steps<StoreError, readonly Queued[]>
+  readonly pending: (at?: number) => Steps<StoreError, readonly QueuedMessage[]>
   /** Whether `pending` has found nothing when the stream ended with that revision, or later. */
   readonly wasEmptyAt: (revision: number) => boolean
   /** What was queued under a command id, moved or not. */
-  readonly find: (commandId: string) => Steps<StoreError, Queued | undefined>
+  readonly find: (commandId: string) => Steps<StoreError, QueuedMessage | undefined>
   /** Whether a command of this id has written to the conversation itself. */
   readonly isSaid: (commandId: string) => Steps<StoreError, boolean>
   /** Queues messages. A repeat under the same `commandId` writes nothing. @param at the conversation's last position */
-  readonly queue: (messages: readonly NewMessage[], at: number, envelope: Envelope) => Writes<Queued>
+  readonly queue: (
+    messages: readonly NewMessage[],
+    at: number,
+    envelope: CommandEnvelope,
+  ) => Writes<QueuedMessage>
   /** Records that all through this revision is in the conversation, whose last position is `at`. */
   readonly take: (through: number, at: number) => Writes<void>
 }
@@ -47,8 +56,8 @@ export const inboxOf = (store: EventStore, actor: Actor, conversation: string): 
 
   const decoded = (event: RecordedEvent): E.Either<StoreError, InboxEvent> => inboxCodec.decode(event, event)
 
-  async function* pending(at = Infinity): Steps<StoreError, readonly Queued[]> {
-    const queued: Queued[] = []
+  async function* pending(at = Infinity): Steps<StoreError, readonly QueuedMessage[]> {
+    const queued: QueuedMessage[] = []
     let taken = -1
     let last = -1
     for (let from = Number.MAX_SAFE_INTEGER; from > taken;) {
@@ -68,13 +77,13 @@ export const inboxOf = (store: EventStore, actor: Actor, conversation: string): 
     return left
   }
 
-  async function* queuedAt(revision: number): Steps<StoreError, Queued> {
+  async function* queuedAt(revision: number): Steps<StoreError, QueuedMessage> {
     const [event] = yield* ok(store.read({ stream, from: revision, direction: 'forwards', limit: 1 }))
     const read = event && (yield* ok(decoded(event)))
     return read?.type === 'Queued' ? read : yield eventMissing(stream, revision)
   }
 
-  async function* find(commandId: string): Steps<StoreError, Queued | undefined> {
+  async function* find(commandId: string): Steps<StoreError, QueuedMessage | undefined> {
     const { revision } = yield* ok(store.find(stream, eventId(stream, commandId, 0)))
     return revision === undefined ? undefined : yield* queuedAt(revision)
   }
@@ -94,7 +103,7 @@ export const inboxOf = (store: EventStore, actor: Actor, conversation: string): 
   /** @param isDone whether it has been written or has become needless */
   async function* write(
     fact: InboxFact,
-    given: Envelope,
+    given: CommandEnvelope,
     isDone: () => Steps<StoreError, boolean>,
   ): Writes<number | undefined> {
     const envelope = completeEnvelope(given, actor)
@@ -112,9 +121,9 @@ export const inboxOf = (store: EventStore, actor: Actor, conversation: string): 
       const own = streamOf(conversation)
       return (yield* ok(store.find(own, eventId(own, commandId, 0)))).revision !== undefined
     },
-    queue: async function* (messages, at, envelope): Writes<Queued> {
+    queue: async function* (messages, at, envelope): Writes<QueuedMessage> {
       const { commandId } = envelope
-      let there: Queued | undefined
+      let there: QueuedMessage | undefined
       const fact: InboxFact = { type: 'Queued', data: { messages, at } }
       const revision = yield* write(fact, envelope, async function* (): Steps<StoreError, boolean> {
         there = commandId === undefined ? undefined : yield* find(commandId)

@@ -3,24 +3,29 @@ import { conversationNotFound } from '../../commands/rejections.ts'
 import { hashOf } from '../../events/codec.ts'
 import type { Actor } from '../../events/events.ts'
 import { eventId, notesStreamOf } from '../../events/ids.ts'
-import { type Fact, noteCodec, type NoteEvent } from '../../events/notes.ts'
+import { type NoteFact, noteCodec, type NoteEvent } from '../../events/notes.ts'
 import { ok, run, type Steps } from '../../result/steps.ts'
 import { eventMissing } from '../../store/dense.ts'
 import { importUnfinished, type NoteError } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
 import { readStreamEnd } from '../../store/whole/whole-writes.ts'
-import { completeEnvelope, type CompleteEnvelope, type Envelope, metadataOf } from '../writing/encode.ts'
+import {
+  completeEnvelope,
+  type CompleteEnvelope,
+  type CommandEnvelope,
+  metadataOf,
+} from '../writing/encode.ts'
 import { despiteConflicts } from '../writing/conflicts.ts'
 import { lastPosition, readConversationEnd } from '../reading/ends.ts'
 import { inOrder } from '../writing/in-order.ts'
 
 /** A fact whose place in the conversation is not known yet. */
-export type NewFact = (at: number) => Fact
+export type NewFact = (at: number) => NoteFact
 
 export type NoteWriter = (
   conversation: string,
   fact: NewFact,
-  envelope: Envelope,
+  envelope: CommandEnvelope,
 ) => Promise<E.Either<NoteError, NoteEvent>>
 
 /**

@@ -3,13 +3,13 @@ import { pipe } from 'fp-ts/lib/function.js'
 import type { InvalidInput } from '../../events/errors.ts'
 import type { Actor } from '../../events/events.ts'
 import type { NoteEvent, NoteType } from '../../events/notes.ts'
-import type { Envelope } from '../writing/encode.ts'
+import type { CommandEnvelope } from '../writing/encode.ts'
 import { type NoteIndex, noteIndex, type OnUnreadable } from './note-index.ts'
 import { type NotesOptions, readNotes, readOwnLinks } from './note-reader.ts'
 import { orNearest } from '../reading/nearest-conversation.ts'
 import { type NewFact, type NoteWriter, noteWriter } from './note-writer.ts'
 import { type Link, linkOf, type Note, noteOf } from '../../projections/notes.ts'
-import type { Answer, Way } from '../../result/answer.ts'
+import type { MethodResult, ResultStyle } from '../../result/answer.ts'
 import { ok, type Steps, task } from '../../result/steps.ts'
 import type { ReadError, NoteError } from '../../store/errors.ts'
 import { checkedOptions, kinds } from '../../store/options.ts'
@@ -18,7 +18,7 @@ import { objectOf, splitEnvelope } from '../writing/envelope.ts'
 import { newLink, type NewLink, newNote, type NewNote } from './new-notes.ts'
 
 /** Facts beside a conversation. They are no part of its history, take no position of it, and make no `after` stale. */
-export interface Noting<W extends Way = 'task'> {
+export interface NoteKeeper<W extends ResultStyle = 'task'> {
   /**
    * Notes something about the conversation, which must be there. A repeat under the same `commandId` writes nothing and answers with the
    * note of the first time. Errors: `ConversationNotFound`, `InvalidInput`, `EventTooLarge`, a `StoreError`.
@@ -27,7 +27,7 @@ export interface Noting<W extends Way = 'task'> {
    * await chat.note({ kind: 'title', data: 'Fix the parser' })
    * await chat.note({ kind: 'my-agent/progress', data: { step: 3, of: 9 } })
    */
-  readonly note: (note: NewNote, options?: Envelope) => Answer<W, NoteError, Note>
+  readonly note: (note: NewNote, options?: CommandEnvelope) => MethodResult<W, NoteError, Note>
   /**
    * Links the conversation to another one. A later link of the same relation and to the same end adds to the earlier one. Errors as for
    * `note`.
@@ -35,7 +35,7 @@ export interface Noting<W extends Way = 'task'> {
    * @example
    * await chat.link({ relation: 'subagent-of', conversation: 'task-42', position: 6, call: 'toolu_1' })
    */
-  readonly link: (link: NewLink, options?: Envelope) => Answer<W, NoteError, Link>
+  readonly link: (link: NewLink, options?: CommandEnvelope) => MethodResult<W, NoteError, Link>
   /**
    * The notes in the order in which they were recorded, rewinds or not. A fork has those of the conversation that it was forked from
    * too, as far as they were noted at or before the position of the fork. Default: all. Errors: a `ReadError`.
@@ -43,7 +43,7 @@ export interface Noting<W extends Way = 'task'> {
    * @example
    * const [title] = await chat.notes({ kind: 'title', last: 1 })
    */
-  readonly notes: (options?: NotesOptions) => Answer<W, ReadError, readonly Note[]>
+  readonly notes: (options?: NotesOptions) => MethodResult<W, ReadError, readonly Note[]>
   /**
    * The links of the conversation, each once, and after them those that other conversations of the store have to it (`from` says which).
    * A fork does not have the links of the conversation that it was forked from. The links of others whose notes cannot be read are missing:
@@ -52,7 +52,7 @@ export interface Noting<W extends Way = 'task'> {
    * @example
    * for (const { relation, conversation } of await chat.links()) console.log(relation, conversation)
    */
-  readonly links: (options?: LinksOptions) => Answer<W, ReadError, readonly Link[]>
+  readonly links: (options?: LinksOptions) => MethodResult<W, ReadError, readonly Link[]>
 }
 
 /** How links are looked for. */
@@ -87,13 +87,13 @@ export const noting = (
   { write, index }: NoteStore,
   id: string,
   checkedId: E.Either<InvalidInput, string>,
-): Noting => {
+): NoteKeeper => {
   const written =
     <T extends NoteType, A>(
       checked: () => E.Either<InvalidInput, NewFact>,
       options: unknown,
       answer: (event: NoteEvent<T>) => A,
-    ): Answer<'task', NoteError, A> =>
+    ): MethodResult<'task', NoteError, A> =>
     async () => {
       const given = pipe(
         E.Do,
@@ -101,7 +101,7 @@ export const noting = (
         E.bind('fact', checked),
         E.bind('options', () => objectOf(options)),
         E.chainFirst((all) =>
-          checkedOptions<Omit<Envelope, 'interrupts' | 'answer'>>(all.options, envelopeFields),
+          checkedOptions<Omit<CommandEnvelope, 'interrupts' | 'answer'>>(all.options, envelopeFields),
         ),
         E.bind('split', (all) => splitEnvelope(all.options)),
       )

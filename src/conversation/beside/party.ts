@@ -10,7 +10,7 @@ export interface Clock {
 }
 
 /** Who gives turns through a handle of a conversation. */
-export interface Party {
+export interface TurnClaimant {
   /** As the log names it: never used again. */
   readonly id: string
   /** A worker: what it gives turns to, it has claimed. A program claims within the turn. */

@@ -8,7 +8,7 @@ import { ok, orThrow, run, type Steps } from '../../result/steps.ts'
 import { conflict, type ReadError, type StoreError } from '../../store/errors.ts'
 import { pagesOf } from '../../store/pages.ts'
 import { type EventStore, type RecordedEvent, streamPage } from '../../store/port.ts'
-import { completeEnvelope, type Envelope, metadataOf } from '../writing/encode.ts'
+import { completeEnvelope, type CommandEnvelope, metadataOf } from '../writing/encode.ts'
 import { loadLineage } from '../reading/lineage.ts'
 
 /** Where the stream of a conversation's turns ends. */
@@ -52,7 +52,7 @@ export interface TurnLog {
   readonly append: (
     facts: readonly TurnFact[],
     after: number,
-    envelope?: Envelope,
+    envelope?: CommandEnvelope,
   ) => Steps<StoreError | InvalidInput | EventTooLarge, TurnsEnd>
 }
 
@@ -137,7 +137,7 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
   async function* append(
     facts: readonly TurnFact[],
     after: number,
-    envelope: Envelope = {},
+    envelope: CommandEnvelope = {},
   ): Steps<StoreError | InvalidInput | EventTooLarge, TurnsEnd> {
     const before = known?.revision === after ? known : after < 0 ? empty : yield* look()
     if (before.revision !== after) return yield conflict(stream, after, before.revision)

@@ -27,7 +27,7 @@ export interface StoredOptions extends Pick<EventsOptions, 'to'> {
 }
 
 /** What gives a conversation's events one by one. */
-export interface Following {
+export interface EventFollower {
   /**
    * The events as recorded, by position, `from` and `to` both included; with `follow` also those that come. Iteration throws a
    * `ReadError`.
@@ -55,7 +55,7 @@ export const following = (
   id: string,
   checkedId: E.Either<InvalidInput, string>,
   own: Own,
-): Following => {
+): EventFollower => {
   async function* events(options?: EventsOptions): AsyncGenerator<ConversationEvent, void> {
     const {
       from = 0,

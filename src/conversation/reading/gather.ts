@@ -1,7 +1,7 @@
 import type { Command, ConversationCommand } from '../../commands/command.ts'
 import {
   beginsTurn,
-  type Named,
+  type CommandTarget,
   type ShownState,
   type MoveState,
   type AppendState,
@@ -10,9 +10,9 @@ import { type ConversationEvent, type Covers, type EventType, START } from '../.
 import type { Slot } from '../../projections/outline.ts'
 import { caught, ok, type Steps } from '../../result/steps.ts'
 import type { StoreError } from '../../store/errors.ts'
-import type { Place } from './known.ts'
+import type { HeadState } from './known.ts'
 import { loadEffective } from './load.ts'
-import type { Moment } from './moments.ts'
+import type { HistoryState } from './moments.ts'
 import { eventAt, pages, type Reader, resolveAt, walkBack } from './reader.ts'
 
 /** What an append is decided on, read from a store. */
@@ -35,7 +35,7 @@ export async function* gatherMoveState(
   reading: Reader,
   tail: AppendState,
   command: Command<'rewind' | 'undo'>,
-  known: Place = {},
+  known: HeadState = {},
 ): Steps<StoreError, MoveState> {
   const { last } = tail
   const lastType = known.lastType ?? (yield* ok(eventAt(reading, last)))?.type
@@ -54,8 +54,8 @@ export async function* gatherShownState(
   tail: AppendState,
   command: Exclude<ConversationCommand, Command<'rewind' | 'undo'>>,
   from = tail.last,
-  momentAt?: (position: number) => Moment | undefined,
-): Steps<StoreError, ShownState & Moment> {
+  momentAt?: (position: number) => HistoryState | undefined,
+): Steps<StoreError, ShownState & HistoryState> {
   const loaded = yield* loadEffective(reading, from, true, momentAt)
   const effective = { ...loaded.effective, at: tail.last }
   const state = { ...tail, ...loaded, effective }
@@ -70,8 +70,8 @@ async function* pointedAt(
   reading: Reader,
   last: number,
   command: Command<'rewind' | 'undo'>,
-  { headBefore }: Place,
-): Steps<StoreError, Named> {
+  { headBefore }: HeadState,
+): Steps<StoreError, CommandTarget> {
   const headAt = (position: number) => ok(resolveAt(reading, position))
   if (command.type === 'undo') return { head: headBefore ?? (yield* headAt(Math.max(START, last - 1))) }
   const { to, before, turns } = command

@@ -3,7 +3,7 @@ import type { Event, EventType } from '../../events/events.ts'
 import { type ChainEnd, lastPosition } from './ends.ts'
 
 /** Where a conversation stands, as far as that is known without a look at the store. */
-export interface Place {
+export interface HeadState {
   /** The position that it stands at. */
   readonly head?: number | undefined
   /** The position that it stood at before the last event. */
@@ -13,7 +13,7 @@ export interface Place {
 }
 
 /** What is remembered of a conversation's end by who wrote or read it. */
-export interface Known extends ChainEnd, Place {}
+export interface StreamHead extends ChainEnd, HeadState {}
 
 /**
  * The end once these events have come after it.
@@ -21,11 +21,11 @@ export interface Known extends ChainEnd, Place {}
  * @param resolved the head that the last of them leads to, if that is a rewind and its head is known
  */
 export const knownAfter = (
-  known: Known,
+  known: StreamHead,
   events: readonly Event[],
   hash: string | null,
   resolved?: number,
-): Known => {
+): StreamHead => {
   const { lineage, revision } = known
   const last = lastPosition(known)
   let { head, headBefore, lastType } = known
@@ -40,7 +40,7 @@ export const knownAfter = (
 }
 
 /** What the last event alone tells. */
-export const knownFrom = (end: ChainEnd, type: string | undefined): Known =>
+export const knownFrom = (end: ChainEnd, type: string | undefined): StreamHead =>
   type !== undefined && isEventType(type)
     ? { ...end, lastType: type, head: type === 'Rewound' ? undefined : lastPosition(end) }
     : end

@@ -7,10 +7,10 @@ import { streamOf } from '../../events/ids.ts'
 import { ok, run, type Steps } from '../../result/steps.ts'
 import type { StoreError } from '../../store/errors.ts'
 import type { EventStore, RecordedEvent } from '../../store/port.ts'
-import type { Moment } from './moments.ts'
+import type { HistoryState } from './moments.ts'
 
 /** The streams whose events make up a conversation: its own, and for a fork those that it was forked from. */
-export interface Stretch {
+export interface StreamSegment {
   readonly conversation: string
   readonly stream: string
   /** Position of the stream's event of revision 0. */
@@ -23,14 +23,14 @@ export interface Stretch {
  * 1. The first stretch is the conversation's own; each further one is what the one before was forked from.
  * 2. The stretches follow one another without a gap: `offset` = `last` of the next + 1; the last stretch has offset 0.
  */
-export type Lineage = readonly Stretch[]
+export type Lineage = readonly StreamSegment[]
 
 /** What a handle of a conversation keeps of it. */
 export interface Own {
   /** Once it was read. */
   lineage?: Lineage
   /** Tells who writes through the handle with which event the conversation ends now, and what it shows there if that was loaded. */
-  readonly saw?: (lineage: Lineage, last: RecordedEvent, moment?: Moment) => void
+  readonly saw?: (lineage: Lineage, last: RecordedEvent, moment?: HistoryState) => void
 }
 
 /** The lineage of a conversation; undefined if there is no such conversation. Never changes once it is there. */
@@ -55,7 +55,7 @@ export async function* lineageFrom<Failed>(
   conversation: string,
   firstOf: (id: string, last: number) => Steps<Failed, RecordedEvent | undefined>,
 ): Steps<Failed | StoreError | ConversationNotFound, Lineage | undefined> {
-  const lineage: Stretch[] = []
+  const lineage: StreamSegment[] = []
   const seen = new Set<string>()
   let last = Infinity
   for (let id: string | undefined = conversation; id !== undefined;) {
@@ -98,5 +98,5 @@ export const missingParent = (conversation: string, parent: string): Conversatio
 })
 
 /** The stretch that holds a position. */
-export const stretchAt = (lineage: Lineage, position: number): Stretch | undefined =>
+export const stretchAt = (lineage: Lineage, position: number): StreamSegment | undefined =>
   lineage.find(({ offset }) => offset <= position)

@@ -3,7 +3,7 @@ import { type ConversationEvent, type Segment, START, type View } from '../../ev
 import { freeze } from '../../events/freeze.ts'
 import { type Effective, type Item, itemOf } from '../../projections/effective.ts'
 import {
-  type Draft,
+  type OutlineDraft,
   draftOf,
   emptyOutline,
   evolve,
@@ -16,11 +16,11 @@ import { inBreaths } from '../../store/breath.ts'
 import { ok, run, type Steps } from '../../result/steps.ts'
 import type { StoreError } from '../../store/errors.ts'
 import { maxPage } from '../../store/port.ts'
-import type { Moment } from './moments.ts'
+import type { HistoryState } from './moments.ts'
 import { eventThere, type Reader, walkBack } from './reader.ts'
 
 /** An effective history as loaded; `at` is the position that was asked for. */
-export type Loaded = Moment
+export type LoadedHistory = HistoryState
 
 type Events = Map<number, ConversationEvent>
 
@@ -36,12 +36,12 @@ export async function* loadEffective(
   reading: Reader,
   at: number,
   withConfiguration = true,
-  momentAt: (position: number) => Moment | undefined = () => undefined,
-): Steps<StoreError, Loaded> {
+  momentAt: (position: number) => HistoryState | undefined = () => undefined,
+): Steps<StoreError, LoadedHistory> {
   const now = momentAt(at)
   if (now) return now
   const passed: ConversationEvent[] = []
-  let base: Moment | undefined
+  let base: HistoryState | undefined
   let view: View | undefined
   // A restore without a view (of another program) needs what its marker hid: the walk continues to before that marker.
   let needed = Infinity
@@ -70,11 +70,11 @@ export async function* loadEffective(
 
 /** What is shown once the path's events have come to the draft, in slices. */
 function* showing(
-  draft: Draft,
+  draft: OutlineDraft,
   path: readonly ConversationEvent[],
   events: Events,
-  base: Moment | undefined,
-): Generator<void, Pick<Effective, 'items' | 'outline'> & Pick<Moment, 'replaced'>> {
+  base: HistoryState | undefined,
+): Generator<void, Pick<Effective, 'items' | 'outline'> & Pick<HistoryState, 'replaced'>> {
   const replaced = new Map(base?.replaced)
   const before = new Map(base?.effective.items.map((item) => [item.position, item]))
   for (const [index, event] of path.entries()) {
@@ -99,7 +99,7 @@ async function* draftFrom(
   view: View,
   events: Events,
   withConfiguration: boolean,
-): Steps<StoreError, Draft> {
+): Steps<StoreError, OutlineDraft> {
   const { items, configured, promptSince, restored = [] } = view
   const [configuration, ...segments] = await Promise.all([
     withConfiguration ? run(readConfiguration(reading, view)) : E.right({}),
@@ -128,7 +128,7 @@ async function* draftFrom(
 async function* readConfiguration(
   reading: Reader,
   { configured, promptSince = START, toolsFrom }: View,
-): Steps<StoreError, Pick<Draft, 'configuration' | 'toolsFrom' | 'formerTools'>> {
+): Steps<StoreError, Pick<OutlineDraft, 'configuration' | 'toolsFrom' | 'formerTools'>> {
   if (configured === undefined) return {}
   const [now, former] = await Promise.all([
     eventThere(reading, configured),

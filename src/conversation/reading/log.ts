@@ -11,7 +11,7 @@ import type { EventStore, RecordedEvent } from '../../store/port.ts'
 import { firstPage, pages, type Reader, reader } from './reader.ts'
 
 /** A conversation opened for reading, as of now. */
-export interface Opened {
+export interface OpenedConversation {
   readonly reading: Reader
   readonly lineage: Lineage
   readonly last: number
@@ -25,7 +25,7 @@ export const openAt = async (
   conversation: string,
   at?: number,
   own: Own = {},
-): Promise<E.Either<ReadError, Opened>> => {
+): Promise<E.Either<ReadError, OpenedConversation>> => {
   const end = await run(readConversationEnd(store, conversation, own.lineage))
   if (E.isLeft(end)) return end
   if (end.right.page.length > 0) own.lineage = end.right.lineage
@@ -38,7 +38,7 @@ export const openedAt = (
   conversation: string,
   { lineage, last: event }: ConversationEnd,
   at?: number,
-): E.Either<ReadError, Opened> => {
+): E.Either<ReadError, OpenedConversation> => {
   if (!event) return E.left(conversationNotFound(conversation))
   const last = lastPosition({ lineage, revision: event.revision })
   const outside = outsideOf(conversation, at, last)
@@ -46,7 +46,7 @@ export const openedAt = (
   return E.right({ reading: reader(store, lineage), lineage, last, at: at ?? last })
 }
 
-interface Shown extends Pick<Opened, 'reading' | 'at'> {
+interface Shown extends Pick<OpenedConversation, 'reading' | 'at'> {
   /** The event there, if it is the last one and was read. */
   readonly newest?: RecordedEvent | undefined
 }

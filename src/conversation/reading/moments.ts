@@ -2,13 +2,13 @@ import type { ConversationEvent } from '../../events/events.ts'
 import { memo } from '../../projections/memo.ts'
 import { type Effective, evolved } from '../../projections/effective.ts'
 import { type Slot, viewIn } from '../../projections/outline.ts'
-import type { Slices } from '../../projections/slices.ts'
+import type { SliceGenerator } from '../../projections/slices.ts'
 
 /**
  * What is shown where a conversation stands. What comes before a position never changes, so a moment stays true, whoever writes
  * after it.
  */
-export interface Moment {
+export interface HistoryState {
   /** `at` is its `head`. */
   readonly effective: Effective
   /** Events of the path after the last one that carries a view. */
@@ -19,9 +19,9 @@ export interface Moment {
 
 /** The moment once these events have come after it; undefined where that takes a look further back: a rewind, or a restore. */
 export const momentAfter = (
-  { effective, sinceView, replaced }: Moment,
+  { effective, sinceView, replaced }: HistoryState,
   events: readonly ConversationEvent[],
-): Moment | undefined => {
+): HistoryState | undefined => {
   const hidden = new Map(replaced)
   const after = evolved(effective, events, ({ position }, slots) => slots && hidden.set(position, slots))
   const viewed = events.findLastIndex((event) => viewIn(event) !== undefined)
@@ -37,13 +37,13 @@ export const momentAfter = (
 /** The moments of conversations that this process wrote to, the last few of each. */
 export interface Moments {
   /** The moment of a conversation that stands at `head`, if it is remembered. */
-  readonly at: (conversation: string, head: number) => Moment | undefined
+  readonly at: (conversation: string, head: number) => HistoryState | undefined
   /** Whether one of them tells what a marker replaced. */
   readonly tell: (conversation: string, marker: number) => boolean
   /** Keeps a moment, unless it is too large. */
-  readonly keep: (conversation: string, moment: Moment) => void
+  readonly keep: (conversation: string, moment: HistoryState) => void
   /** `keep`, in slices: measuring a large one takes long. */
-  readonly keeping: (conversation: string, moment: Moment) => Slices<void>
+  readonly keeping: (conversation: string, moment: HistoryState) => SliceGenerator<void>
   readonly forget: (conversation: string) => void
 }
 
@@ -55,7 +55,7 @@ const mostOfAll = 16 * 1024 * 1024
 const each = 1_000
 
 interface Kept {
-  readonly moments: readonly Moment[]
+  readonly moments: readonly HistoryState[]
   readonly size: number
 }
 
@@ -81,7 +81,7 @@ export const momentsOf = (most = mostOfAll): Moments => {
   let total = 0
 
   /** Items are shared by the moments that show them. */
-  const sizeOfAll = (moments: readonly Moment[]): number => {
+  const sizeOfAll = (moments: readonly HistoryState[]): number => {
     const held = new Set(
       moments.flatMap(({ effective: { items, outline } }) => [...items, outline.configuration ?? {}]),
     )

@@ -3,14 +3,14 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { conversationNotFound } from '../../commands/rejections.ts'
 import { conversationOf, streamOf } from '../../events/ids.ts'
 import { nearest } from '../../events/nearest.ts'
-import type { Typed } from '../../result/typed.ts'
+import type { TypedError } from '../../result/typed.ts'
 import type { EventStore } from '../../store/port.ts'
 
 /** How many conversations are looked through, the newest first: an error takes no longer in a large store. */
 const mostLooked = 500
 
 /** The same error; one that says that there is no such conversation also suggests the id that may have been meant. */
-export const withNearest = async <Failed extends Typed>(
+export const withNearest = async <Failed extends TypedError>(
   store: EventStore,
   error: Failed,
 ): Promise<Failed> => {
@@ -28,7 +28,7 @@ export const withNearest = async <Failed extends Typed>(
 
 /** As `withNearest`, of what the task fails with. */
 export const orNearest =
-  <Failed extends Typed, A>(store: EventStore, task: TaskEither<Failed, A>): TaskEither<Failed, A> =>
+  <Failed extends TypedError, A>(store: EventStore, task: TaskEither<Failed, A>): TaskEither<Failed, A> =>
   async () => {
     const answer = await task()
     return E.isLeft(answer) ? E.left(await withNearest(store, answer.left)) : answer

@@ -1,6 +1,6 @@
 import { type ConversationEvent, isMarker } from '../../events/events.ts'
 import { itemOf } from '../../projections/effective.ts'
-import { decideFates, type Entry, type Fate, leftAt } from '../../projections/full.ts'
+import { decideFates, type Entry, type EntryState, leftAt } from '../../projections/full.ts'
 import { newestFates } from '../../projections/newest.ts'
 import { draftOf, evolve, type Slot } from '../../projections/outline.ts'
 import { type Log, parent, resolve } from '../../projections/path.ts'
@@ -55,7 +55,7 @@ export async function* loadNewest(reading: Reader, asked: Newest): Steps<StoreEr
   }
 }
 
-const abandonedBy = (by: number): Fate => ({ status: 'abandoned', by })
+const abandonedBy = (by: number): EntryState => ({ status: 'abandoned', by })
 
 const isEntry = (event: ConversationEvent): boolean => event.type === 'MessageAppended' || isMarker(event)
 
@@ -111,7 +111,7 @@ async function* fatesFrom(
   reading: Reader,
   first: number,
   path: readonly ConversationEvent[],
-): Steps<StoreError, ReadonlyMap<number, Fate>> {
+): Steps<StoreError, ReadonlyMap<number, EntryState>> {
   const before = yield* loadEffective(reading, (path[0]?.position ?? first) - 1, false)
   const replaced = new Map<number, readonly Slot[]>()
   for (const event of path) {
@@ -122,7 +122,7 @@ async function* fatesFrom(
       replaced.set(position, yield* slotsUnder(reading, { position, covers: data.covers }))
     }
   }
-  const fates = new Map<number, Fate>()
+  const fates = new Map<number, EntryState>()
   const draft = draftOf(before.effective.outline)
   for (const event of path) {
     const slots = evolve(draft, event, (marker) => replaced.get(marker))

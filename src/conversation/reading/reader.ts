@@ -7,8 +7,14 @@ import { eventMissing } from '../../store/dense.ts'
 import { orThrow } from '../../result/steps.ts'
 import { toError } from '../../result/typed.ts'
 import type { StoreError } from '../../store/errors.ts'
-import { type Lineage, type Stretch, stretchAt } from './lineage.ts'
-import { type EventStore, maxPage, type Range, type RecordedEvent, streamPage } from '../../store/port.ts'
+import { type Lineage, type StreamSegment, stretchAt } from './lineage.ts'
+import {
+  type EventStore,
+  maxPage,
+  type StreamRange,
+  type RecordedEvent,
+  streamPage,
+} from '../../store/port.ts'
 
 /** Reads the events of one conversation by position, across the streams of its lineage. */
 export interface Reader {
@@ -94,7 +100,7 @@ export const reader = (
 /** Where a read backwards does not begin with the event asked for: nothing, if the stream ends before it. */
 const missingOrNone = async (
   store: EventStore,
-  { stream, from }: Range,
+  { stream, from }: StreamRange,
 ): Promise<E.Either<StoreError, readonly never[]>> => {
   const read = await store.read({ stream, from, direction: 'forwards', limit: 1 })()
   if (E.isLeft(read)) return read
@@ -104,7 +110,7 @@ const missingOrNone = async (
 
 export const decodeAll = async (
   recorded: readonly RecordedEvent[],
-  { stream, offset }: Stretch,
+  { stream, offset }: StreamSegment,
   decoder = decode,
 ): Promise<E.Either<StoreError, readonly ConversationEvent[]>> => {
   const events: ConversationEvent[] = []

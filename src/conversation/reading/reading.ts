@@ -1,17 +1,17 @@
-import type { Verified } from '../verify.ts'
+import type { VerificationReport } from '../verify.ts'
 import type { Diff } from '../../projections/diff.ts'
 import type { Effective, Item } from '../../projections/effective.ts'
 import type { Entry, FullOptions } from '../../projections/full.ts'
 import type { NoteEntry } from '../../projections/notes.ts'
-import type { Rendered, RenderOptions } from '../../projections/render/renderer.ts'
+import type { RenderResult, RenderOptions } from '../../projections/render/renderer.ts'
 import type { TimelineEntry } from '../../projections/timeline.ts'
-import type { Answer, Way } from '../../result/answer.ts'
+import type { MethodResult, ResultStyle } from '../../result/answer.ts'
 import type { ReadError } from '../../store/errors.ts'
 
-type Read<W extends Way, A> = Answer<W, ReadError, A>
+type Read<W extends ResultStyle, A> = MethodResult<W, ReadError, A>
 
 /** A moment to look from: a position, -1 for before the first event; the last position by default. */
-export interface At {
+export interface PositionOption {
   readonly at?: number | undefined
 }
 
@@ -19,7 +19,7 @@ export interface At {
  * What reads a conversation as of now. One that has not begun has nothing that waits and no turn to end (`waiting`, `queued`, `cancel`);
  * it has no history either, so what would show one fails with `ConversationNotFound`, whose message names the nearest id.
  */
-export interface Reading<W extends Way = 'task'> {
+export interface ConversationReader<W extends ResultStyle = 'task'> {
   /**
    * Tells if the conversation has begun: the first append, import or fork does that. Errors: `ConversationNotFound` only
    * of what a fork was made of.
@@ -42,7 +42,7 @@ export interface Reading<W extends Way = 'task'> {
    * @example
    * const { position, hash } = await chat.end()
    */
-  readonly end: () => Read<W, End>
+  readonly end: () => Read<W, StreamTip>
   /**
    * The effective history: the messages, summaries and truncations that the model sees, in the order in which it sees them. Reads what
    * it shows, however long the log is. Errors: `OutOfRange`, `ConversationNotFound`.
@@ -50,7 +50,7 @@ export interface Reading<W extends Way = 'task'> {
    * @example
    * for (const item of await chat.effective({ at: 3 })) console.log(item.position, item.kind)
    */
-  readonly effective: (options?: At) => Read<W, readonly Item[]>
+  readonly effective: (options?: PositionOption) => Read<W, readonly Item[]>
   /**
    * The context: the effective history with all else that a request is made of. What `render`, `countTokens` and `manageContext` of
    * `palimpsest/core` and `palimpsest/fp` take. Errors: `OutOfRange`, `ConversationNotFound`.
@@ -59,7 +59,7 @@ export interface Reading<W extends Way = 'task'> {
    * const { at, items, outline } = await chat.context()
    * console.log(at, items.length, outline.configuration?.model)
    */
-  readonly context: (options?: At) => Read<W, Effective>
+  readonly context: (options?: PositionOption) => Read<W, Effective>
   /**
    * Every message and marker of the path, by position, each with what became of it; with `abandoned` (default false) also those of
    * abandoned branches, and with `notes` (default false) the notes and links, each after what has the position at which it was noted, or a
@@ -77,7 +77,7 @@ export interface Reading<W extends Way = 'task'> {
    * @example
    * const { system, messages, awaits, repairs } = await chat.render({ cache: '1h' })
    */
-  readonly render: (options?: At & RenderOptions) => Read<W, Rendered>
+  readonly render: (options?: PositionOption & RenderOptions) => Read<W, RenderResult>
   /**
    * How what the model sees at `to` (default: the last position) differs from what it saw at `from`; either may be the later one.
    * Reads the whole log. Errors: `OutOfRange`, `ConversationNotFound`.
@@ -93,7 +93,7 @@ export interface Reading<W extends Way = 'task'> {
    * @example
    * for (const { event, branch, onPath } of await chat.timeline()) console.log(event.position, branch, onPath)
    */
-  readonly timeline: (options?: At) => Read<W, readonly TimelineEntry[]>
+  readonly timeline: (options?: PositionOption) => Read<W, readonly TimelineEntry[]>
   /**
    * Recomputes the hash chain and every view, and looks at the database's file as a whole. A difference in the conversation is an
    * answer; a damaged file is the error `StoreCorrupt`, as nobody knows then what a read leaves out. Errors: `ConversationNotFound`.
@@ -102,11 +102,11 @@ export interface Reading<W extends Way = 'task'> {
    * const { events, discrepancy } = await chat.verify()
    * console.log(discrepancy ?? `${events} events are as they were written`)
    */
-  readonly verify: (options?: VerifyOptions) => Read<W, Verified>
+  readonly verify: (options?: VerifyOptions) => Read<W, VerificationReport>
 }
 
 /** Where a conversation ends. */
-export interface End {
+export interface StreamTip {
   /** The last position. */
   readonly position: number
   /** SHA-256 of the event there as it is stored, in hex: `prev` of the next one. */
@@ -122,11 +122,11 @@ export interface FullWithoutNotes extends FullOptions {
   readonly notes?: false | undefined
 }
 export type { Entry }
-export type Entries = readonly (Entry | NoteEntry)[]
+export type FullEntries = readonly (Entry | NoteEntry)[]
 /** Reads the full history; `notes`: with the notes and links, each after what has the position at which it was noted, or a lower one. */
-export interface FullReader<W extends Way = 'task'> {
+export interface FullReader<W extends ResultStyle = 'task'> {
   (options?: FullWithoutNotes): Read<W, readonly Entry[]>
-  (options: FullWithNotes): Read<W, Entries>
+  (options: FullWithNotes): Read<W, FullEntries>
 }
 
 /** Two positions to compare. */

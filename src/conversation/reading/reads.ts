@@ -12,21 +12,29 @@ import { loadNewest } from './newest.ts'
 import { readNoteEntries } from '../beside/note-reader.ts'
 import { orNearest } from './nearest-conversation.ts'
 import { reader } from './reader.ts'
-import { type Verified, verify } from '../verify.ts'
+import { type VerificationReport, verify } from '../verify.ts'
 import type { Diff } from '../../projections/diff.ts'
 import type { Effective, Item } from '../../projections/effective.ts'
 import { type Entry, fulling, type FullOptions } from '../../projections/full.ts'
 import { type NoteEntry, woven } from '../../projections/notes.ts'
 import type { Log } from '../../projections/path.ts'
-import { type Rendered, rendering } from '../../projections/render/renderer.ts'
+import { type RenderResult, rendering } from '../../projections/render/renderer.ts'
 import { timing } from '../../projections/timeline.ts'
 import { ok, run, type Steps, task } from '../../result/steps.ts'
 import { inBreaths } from '../../store/breath.ts'
 import type { Own } from './lineage.ts'
 import type { ReadError } from '../../store/errors.ts'
-import { checkedOptions, type Fields, kinds, oneOf } from '../../store/options.ts'
+import { checkedOptions, type OptionKinds, kinds, oneOf } from '../../store/options.ts'
 import type { EventStore } from '../../store/port.ts'
-import type { At, DiffOptions, End, Entries, FullReader, FullWithNotes, Reading } from './reading.ts'
+import type {
+  PositionOption,
+  DiffOptions,
+  StreamTip,
+  FullEntries,
+  FullReader,
+  FullWithNotes,
+  ConversationReader,
+} from './reading.ts'
 
 type Read<A> = TaskEither<ReadError, A>
 type Reads<A> = Steps<ReadError, A>
@@ -49,9 +57,9 @@ const renderFields = {
 const diffFields = { from: kinds.position, to: kinds.position }
 
 /** What reads a conversation, also for those to whom one that has not begun is no error. */
-export interface OwnReading extends Reading {
+export interface OwnReading extends ConversationReader {
   /** As `context`; undefined if the conversation has not begun. */
-  readonly begun: (options?: At) => Reads<Effective | undefined>
+  readonly begun: (options?: PositionOption) => Reads<Effective | undefined>
 }
 
 /** Whether a read has failed because the conversation itself, not one that it was forked from, is not there. */
@@ -68,7 +76,7 @@ export const reading = (
   /** What was asked for is checked at once, whatever the caller does with the options from here on. */
   const look = <O extends object, A>(
     options: O | undefined,
-    fields: Fields<O>,
+    fields: OptionKinds<O>,
     read: (options: Partial<O>) => Reads<A>,
   ): Read<A> => {
     const given = checkedOptions(options, fields)
@@ -129,7 +137,7 @@ export const reading = (
         return last
       }),
     end: () =>
-      look({}, {}, async function* (): Reads<End> {
+      look({}, {}, async function* (): Reads<StreamTip> {
         const { lineage, last } = yield* readConversationEnd(store, id, own.lineage)
         if (!last) return yield conversationNotFound(id)
         return { position: lastPosition({ lineage, revision: last.revision }), hash: hashOf(last) }
@@ -141,10 +149,10 @@ export const reading = (
       }),
     context: (options) => look(options, atFields, ({ at }) => loaded(at, true)),
     full: ((options) =>
-      look<FullWithNotes, Entries>(
+      look<FullWithNotes, FullEntries>(
         options,
         fullFields,
-        async function* ({ notes: withNotes = false, ...given }): Reads<Entries> {
+        async function* ({ notes: withNotes = false, ...given }): Reads<FullEntries> {
           const entries =
             given.last === undefined
               ? yield* projected([given.at], (log) => fulling(log, given))
@@ -154,7 +162,7 @@ export const reading = (
         },
       )) as FullReader,
     render: (options) =>
-      look(options, renderFields, async function* ({ at, ...given }): Reads<Rendered> {
+      look(options, renderFields, async function* ({ at, ...given }): Reads<RenderResult> {
         return await inBreaths(rendering(yield* loaded(at, true), given))
       }),
     diff: (options) =>
@@ -169,7 +177,7 @@ export const reading = (
       }),
     timeline: (options) => look(options, atFields, ({ at }) => projected([at], (log) => timing(log), decode)),
     verify: (options) =>
-      look(options, { file: kinds.flag }, async function* ({ file = true }): Reads<Verified> {
+      look(options, { file: kinds.flag }, async function* ({ file = true }): Reads<VerificationReport> {
         const verified = yield* verify(store, id)
         if (!verified.discrepancy && file && store.integrity) yield* ok(store.integrity())
         return verified

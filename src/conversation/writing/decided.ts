@@ -8,15 +8,15 @@ import { inBreaths } from '../../store/breath.ts'
 import type { WriteError } from '../../store/errors.ts'
 import { lastPosition } from '../reading/ends.ts'
 import { gatherAppendState, gatherMoveState, gatherShownState } from '../reading/gather.ts'
-import type { Known } from '../reading/known.ts'
-import type { Moment, Moments } from '../reading/moments.ts'
+import type { StreamHead } from '../reading/known.ts'
+import type { HistoryState, Moments } from '../reading/moments.ts'
 import type { Reader } from '../reading/reader.ts'
 
 /** What a command comes to. */
-export interface Decided {
+export interface CommandDecision {
   readonly events: readonly Event[]
   /** What was shown before them, if it was looked at. */
-  readonly moment?: Moment
+  readonly moment?: HistoryState
   /** Where the conversation stood before them, if that was looked at. */
   readonly from?: number
   /** Where a rewind leads. */
@@ -34,9 +34,9 @@ export const isBlind = (command: ConversationCommand): command is Command<'appen
 /** Decides what asks nothing of the store. */
 export const decideBlind = (
   conversation: string,
-  known: Known,
+  known: StreamHead,
   command: Command<'append'>,
-): E.Either<WriteError, Decided> => {
+): E.Either<WriteError, CommandDecision> => {
   const decision = decideAppend(command, { conversation, last: lastPosition(known), since: [] })
   return E.isLeft(decision) ? decision : E.right({ events: decision.right })
 }
@@ -44,16 +44,20 @@ export const decideBlind = (
 /** Decides any other command, on what is remembered, and what is read where that is not enough. */
 export async function* decideOn(
   conversation: string,
-  { reading, known, moments }: { readonly reading: Reader; readonly known: Known; readonly moments: Moments },
+  {
+    reading,
+    known,
+    moments,
+  }: { readonly reading: Reader; readonly known: StreamHead; readonly moments: Moments },
   command: ConversationCommand,
-): Steps<WriteError, Decided> {
+): Steps<WriteError, CommandDecision> {
   const end = yield* gatherAppendState(reading, conversation, lastPosition(known), command)
   if (isAppend(command)) return { events: yield* ok(decideAppend(command, end)) }
   if (isMove(command)) {
     const state = yield* gatherMoveState(reading, end, command, known)
     return { from: state.head, to: state.named.head, events: yield* ok(decideMove(command, state)) }
   }
-  const momentAt = (position: number): Moment | undefined => moments.at(conversation, position)
+  const momentAt = (position: number): HistoryState | undefined => moments.at(conversation, position)
   const state = yield* gatherShownState(reading, end, command, known.head, momentAt)
   const { effective, sinceView, replaced } = state
   const { head: from } = effective

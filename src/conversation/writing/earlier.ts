@@ -4,18 +4,18 @@ import { eventId, streamOf } from '../../events/ids.ts'
 import { ok, type Steps } from '../../result/steps.ts'
 import type { StoreError } from '../../store/errors.ts'
 import { pagesOf } from '../../store/pages.ts'
-import type { EventStore, Found, RecordedEvent } from '../../store/port.ts'
-import { type CompleteEnvelope, type Written, writtenAt } from './encode.ts'
+import type { EventStore, FindResult, RecordedEvent } from '../../store/port.ts'
+import { type CompleteEnvelope, type WriteResult, writtenAt } from './encode.ts'
 import { type ChainEnd, lastPosition } from '../reading/ends.ts'
 
-const nothing: Found = { revision: undefined, through: Infinity }
+const nothing: FindResult = { revision: undefined, through: Infinity }
 
 /** Looks for what a named command has written; finds nothing of one that cannot have been repeated. */
 export const findEarlier = (
   store: EventStore,
   conversation: string,
   { commandId, isNamed }: CompleteEnvelope,
-): TaskEither<StoreError, Found> => {
+): TaskEither<StoreError, FindResult> => {
   const stream = streamOf(conversation)
   return isNamed ? store.find(stream, eventId(stream, commandId, 0)) : async () => E.right(nothing)
 }
@@ -26,8 +26,8 @@ export async function* earlier(
   conversation: string,
   envelope: CompleteEnvelope,
   end: ChainEnd,
-  looked: Found,
-): Steps<StoreError, Written | undefined> {
+  looked: FindResult,
+): Steps<StoreError, WriteResult | undefined> {
   const stream = streamOf(conversation)
   // What came between the look and the end may be the command's.
   const isSure = looked.revision !== undefined || looked.through >= end.revision

@@ -1,12 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { encode, hashOf, type StoredEvent } from '../../events/codec.ts'
 import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
-import type { Actor, Asked, Event, EventData, EventType, Metadata } from '../../events/events.ts'
+import type { Actor, AnswerFlag, Event, EventData, EventType, Metadata } from '../../events/events.ts'
 import { eventId, newCommandId, streamOf } from '../../events/ids.ts'
 import { isoTimeOf } from './time.ts'
 
 /** Who runs a command, when, and as part of what. */
-export interface Envelope {
+export interface CommandEnvelope {
   /** Names the command: repeated under the same id it writes nothing and answers as the first time. Default: a new UUID. */
   readonly commandId?: string | undefined
   /** Default: what the store was opened with. */
@@ -18,10 +18,10 @@ export interface Envelope {
   /** A turn that is running drops the reply that the model is giving (of which `keepPartial` keeps what is whole), and continues from here. */
   readonly interrupts?: true | undefined
   /** A worker (`store.worker`) is to answer this: `true`, or for which tenant and how soon. Default: nobody is asked. */
-  readonly answer?: Asked | undefined
+  readonly answer?: AnswerFlag | undefined
 }
 /** An envelope in which nothing is left to default. */
-export interface CompleteEnvelope extends Envelope {
+export interface CompleteEnvelope extends CommandEnvelope {
   readonly commandId: string
   readonly actor: Actor
   /** Whether the caller named the command, and so may repeat it. */
@@ -29,7 +29,7 @@ export interface CompleteEnvelope extends Envelope {
 }
 
 /** Fills in what the envelope leaves open. */
-export const completeEnvelope = (envelope: Envelope, actor: Actor): CompleteEnvelope => ({
+export const completeEnvelope = (envelope: CommandEnvelope, actor: Actor): CompleteEnvelope => ({
   ...envelope,
   actor: envelope.actor ?? actor,
   commandId: envelope.commandId ?? newCommandId(),
@@ -37,7 +37,7 @@ export const completeEnvelope = (envelope: Envelope, actor: Actor): CompleteEnve
 })
 
 /** What a command wrote. */
-export interface Written {
+export interface WriteResult {
   readonly conversation: string
   /** The position of the last event written; where nothing had to be written, the conversation's last position. */
   readonly position: number
@@ -66,7 +66,7 @@ export const writtenAt = (
   first: number,
   events: readonly StoredEvent[],
   decided: readonly Event[] = [],
-): Written => ({
+): WriteResult => ({
   conversation,
   position: first + events.length - 1,
   events: events.map(({ id, type }, index) => {

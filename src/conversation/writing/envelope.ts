@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { check, checkJson } from '../../events/check.ts'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { askedSchema, metadataSchema } from '../../events/events.ts'
-import type { Envelope } from './encode.ts'
+import type { CommandEnvelope } from './encode.ts'
 
 /** A subclass may answer anything: the time itself is asked. */
 const isTime = (value: unknown): boolean => isDate(value) && !Number.isNaN(Date.prototype.getTime.call(value))
@@ -31,9 +31,9 @@ export const splitEnvelope = ({
   interrupts,
   answer,
   ...input
-}: Envelope & Record<string, unknown>): E.Either<
+}: CommandEnvelope & Record<string, unknown>): E.Either<
   InvalidInput,
-  { readonly envelope: Envelope; readonly input: Readonly<Record<string, unknown>> }
+  { readonly envelope: CommandEnvelope; readonly input: Readonly<Record<string, unknown>> }
 > =>
   pipe(
     check(envelopeSchema, { commandId, now, correlationId, causationId, interrupts, answer }),
@@ -44,7 +44,7 @@ export const splitEnvelope = ({
         Object.entries({ ...named, now: named.now && new Date(named.now), ...who }).filter(
           ([, value]) => value !== undefined,
         ),
-      ) as Envelope,
+      ) as CommandEnvelope,
       input,
     })),
   )

@@ -6,10 +6,10 @@ import { hashOf } from '../../events/codec.ts'
 import { streamOf } from '../../events/ids.ts'
 import { ok, run, type Steps } from '../../result/steps.ts'
 import type { ForkError } from '../../store/errors.ts'
-import type { Remembered } from '../../store/lru.ts'
+import type { LruCache } from '../../store/lru.ts'
 import type { EventStore } from '../../store/port.ts'
 import { earlier, findEarlier } from './earlier.ts'
-import { type CompleteEnvelope, encodeChain, type Written, writtenAt } from './encode.ts'
+import { type CompleteEnvelope, encodeChain, type WriteResult, writtenAt } from './encode.ts'
 import {
   type ChainEnd,
   chainEndAt,
@@ -17,19 +17,23 @@ import {
   readChainEnd,
   readConversationEnd,
 } from '../reading/ends.ts'
-import { type Known, knownAfter } from '../reading/known.ts'
+import { type StreamHead, knownAfter } from '../reading/known.ts'
 import type { Lineage } from '../reading/lineage.ts'
 import { recordedAt } from '../reading/reader.ts'
 
 type Result<A> = Promise<E.Either<ForkError, A>>
-type Forks = (conversation: string, command: Command<'fork'>, envelope: CompleteEnvelope) => Result<Written>
+type Forks = (
+  conversation: string,
+  command: Command<'fork'>,
+  envelope: CompleteEnvelope,
+) => Result<WriteResult>
 
 /**
  * Forks a conversation. Whether there is one of the new name already, the append finds out: only if it does, that one is read.
  *
  * @param ends what is remembered of conversations' ends
  */
-export const forks = (store: EventStore, ends: Remembered<Known>): Forks => {
+export const forks = (store: EventStore, ends: LruCache<StreamHead>): Forks => {
   /** The end of the parent as of now; as remembered, where the fork begins before it: that stays. */
   async function* endOfParent(conversation: string, at: number | undefined): Steps<ForkError, ChainEnd> {
     const known = ends.get(conversation)
@@ -50,7 +54,7 @@ export const forks = (store: EventStore, ends: Remembered<Known>): Forks => {
     command: Command<'fork'>,
     envelope: CompleteEnvelope,
     target: ChainEnd,
-  ): Steps<ForkError, Written> {
+  ): Steps<ForkError, WriteResult> {
     const [ending, looked] = await Promise.all([
       run(endOfParent(conversation, command.at)),
       findEarlier(store, command.id, envelope)(),

@@ -3,26 +3,26 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { Command, ConversationCommand } from '../../commands/command.ts'
 import type { Actor } from '../../events/events.ts'
 import { streamOf } from '../../events/ids.ts'
-import type { Rejection } from '../../commands/rejections.ts'
+import type { CommandRejection } from '../../commands/rejections.ts'
 import { ok, run, type Steps } from '../../result/steps.ts'
 import type { ForkError, StoreError, WriteError } from '../../store/errors.ts'
 import { remembered } from '../../store/lru.ts'
 import { type EventStore, maxPage, type RecordedEvent } from '../../store/port.ts'
-import { decideBlind, type Decided, decideOn, isAppend, isBlind } from './decided.ts'
+import { decideBlind, type CommandDecision, decideOn, isAppend, isBlind } from './decided.ts'
 import { earlier, findEarlier } from './earlier.ts'
 import {
   type Chain,
   type CompleteEnvelope,
   completeEnvelope,
   encodeChain,
-  type Envelope,
-  type Written,
+  type CommandEnvelope,
+  type WriteResult,
   writtenAt,
 } from './encode.ts'
 import { chainEndAt, chainEndOf, lastPosition, readConversationEnd } from '../reading/ends.ts'
 import { forks } from './fork.ts'
 import { inOrder } from './in-order.ts'
-import { continues, type Known, knownAfter, knownFrom } from '../reading/known.ts'
+import { continues, type StreamHead, knownAfter, knownFrom } from '../reading/known.ts'
 import { momentAfter, momentsOf, sizeOf } from '../reading/moments.ts'
 import { placed } from './placed.ts'
 import type { Own } from '../reading/lineage.ts'
@@ -31,26 +31,30 @@ import { firstPage, reader } from '../reading/reader.ts'
 
 type Result<A> = Promise<E.Either<WriteError, A>>
 
-type Handle = (conversation: string, command: ConversationCommand, envelope: Envelope) => Result<Written>
+type Handle = (
+  conversation: string,
+  command: ConversationCommand,
+  envelope: CommandEnvelope,
+) => Result<WriteResult>
 
 export interface Handler {
   readonly handle: <T extends ConversationCommand['type']>(
     conversation: string,
     command: Command<T>,
-    envelope: Envelope,
-  ) => Promise<E.Either<StoreError | Rejection<T>, Written>>
+    envelope: CommandEnvelope,
+  ) => Promise<E.Either<StoreError | CommandRejection<T>, WriteResult>>
   readonly fork: (
     conversation: string,
     command: Command<'fork'>,
-    envelope: Envelope,
-  ) => Promise<E.Either<ForkError, Written>>
+    envelope: CommandEnvelope,
+  ) => Promise<E.Either<ForkError, WriteResult>>
   /** Somebody has read with which event a conversation ends, and maybe what it shows there: the next command is decided on that. */
   readonly saw: (conversation: string, ...read: Parameters<NonNullable<Own['saw']>>) => void
 }
 
 /** A conversation's end, and the newest of its events, newest first, if they were just read. */
 interface Seen {
-  readonly known: Known
+  readonly known: StreamHead
   readonly page?: readonly RecordedEvent[]
 }
 
@@ -66,7 +70,7 @@ const mostSeen = 4 * 1024 * 1024
  * conversation run in the order in which they were given.
  */
 export const handler = (store: EventStore, defaultActor: Actor): Handler => {
-  const ends = remembered<Known>(maxEnds)
+  const ends = remembered<StreamHead>(maxEnds)
   const moments = momentsOf()
   const queue = inOrder()
 
@@ -93,8 +97,8 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     conversation: string,
     command: ConversationCommand,
     envelope: CompleteEnvelope,
-    remembers: Known | undefined,
-  ): Steps<WriteError, Seen | Written> {
+    remembers: StreamHead | undefined,
+  ): Steps<WriteError, Seen | WriteResult> {
     const [looked, found] = await Promise.all([
       remembers ? E.right({ known: remembers }) : run(look(conversation, command)),
       findEarlier(store, conversation, envelope)(),
@@ -105,7 +109,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
 
   const append = (
     conversation: string,
-    { revision: expected }: Known,
+    { revision: expected }: StreamHead,
     { events }: Chain,
     findable: boolean,
   ) =>
@@ -119,7 +123,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     })()
 
   /** Remembers what was written, for the next command. */
-  const note = (conversation: string, known: Known, decided: Decided, chain: Chain): void => {
+  const note = (conversation: string, known: StreamHead, decided: CommandDecision, chain: Chain): void => {
     const { events, moment, from = known.head, to } = decided
     ends.set(conversation, knownAfter({ ...known, head: from }, events, chain.hash, to))
     const read = moment && placed(conversation, known, chain)
@@ -134,7 +138,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     command: ConversationCommand,
     envelope: CompleteEnvelope,
     done: () => void,
-  ): Result<Written> => {
+  ): Result<WriteResult> => {
     try {
       for (let tries = 1; ; tries++) {
         const remembers = tries === 1 ? ends.get(conversation) : undefined

@@ -1,6 +1,6 @@
 import type { BlockInput } from '../../events/block-types.ts'
 import type { Covers, Event, EventData, Origin, Policy, Role } from '../../events/events.ts'
-import type { Envelope } from './encode.ts'
+import type { CommandEnvelope } from './encode.ts'
 
 // What the methods of a conversation take. Closed, and of alternatives exactly one, so that the compiler names what a method would
 // refuse at run time; the schemas of commands/command.ts check the same for those who write JavaScript.
@@ -28,7 +28,7 @@ interface MessageFields {
 }
 
 /** What every writer takes besides what it asks for. */
-export interface WriteOptions extends Envelope {
+export interface WriteOptions extends CommandEnvelope {
   /** Refuse (`StaleContext`) unless the conversation's last event is still the one at this position. */
   readonly after?: number | undefined
   /** `markers`: markers and restores that came after `after` are no reason to refuse. */

@@ -3,7 +3,7 @@ import { commandSchemas } from '../../commands/command.ts'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { orNearest } from '../reading/nearest-conversation.ts'
 import { type Preview, previewOf } from './preview.ts'
-import type { Answer, Way } from '../../result/answer.ts'
+import type { MethodResult, ResultStyle } from '../../result/answer.ts'
 import { ok, type Steps, task } from '../../result/steps.ts'
 import type { WriteError } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
@@ -35,7 +35,7 @@ export type CommandInput =
   | Tagged<'undo', UndoInput>
 
 /** What tells what a command would do. */
-export interface Previewing<W extends Way = 'task'> {
+export interface CommandPreviewer<W extends ResultStyle = 'task'> {
   /**
    * What a command would do if it were carried out now: the events, and what the model sees before and after them. Writes nothing. Errors:
    * those of the command.
@@ -44,7 +44,7 @@ export interface Previewing<W extends Way = 'task'> {
    * const { events, before, after } = await chat.preview({ type: 'rewind', turns: 1 })
    * console.log(events[0]?.type, before.items.length, '→', after.items.length)
    */
-  readonly preview: (command: CommandInput) => Answer<W, WriteError, Preview>
+  readonly preview: (command: CommandInput) => MethodResult<W, WriteError, Preview>
 }
 
 type Type = CommandInput['type']
@@ -55,7 +55,7 @@ export const previewing = (
   store: EventStore,
   id: string,
   checkedId: E.Either<InvalidInput, string>,
-): Previewing => ({
+): CommandPreviewer => ({
   preview: (input) => {
     const given = E.flatMap(typed)(objectOf(input))
     const work = task(async function* (): Steps<WriteError, Preview> {

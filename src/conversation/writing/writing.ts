@@ -2,14 +2,14 @@ import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import { areAccepted } from '../../commands/append.ts'
 import { type Command, type CommandType, commandSchemas } from '../../commands/command.ts'
-import type { Rejection } from '../../commands/rejections.ts'
+import type { CommandRejection } from '../../commands/rejections.ts'
 import { checkJson } from '../../events/check.ts'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { copyJson, isFields, type Json } from '../../events/json.ts'
-import type { Envelope, Written } from './encode.ts'
+import type { CommandEnvelope, WriteResult } from './encode.ts'
 import type { Handler } from './handle.ts'
 import { oversized } from '../../projections/pictures.ts'
-import type { Answer, Way } from '../../result/answer.ts'
+import type { MethodResult, ResultStyle } from '../../result/answer.ts'
 import type {
   AppendError,
   ConfigureError,
@@ -32,7 +32,7 @@ import type {
 } from './inputs.ts'
 
 /** What writes to a conversation. */
-export interface Writing<W extends Way = 'task'> {
+export interface ConversationWriter<W extends ResultStyle = 'task'> {
   /**
    * Appends a message, or several, in order, of which all are written or none. Appends that are not waited for are written in the order
    * in which they were asked for. Errors: with `branchAt` and `rewindTo`, `OutOfRange` and `ConversationNotFound`.
@@ -44,7 +44,7 @@ export interface Writing<W extends Way = 'task'> {
   readonly append: (
     message: MessageInput | readonly MessageInput[],
     options?: AppendOptions,
-  ) => Answer<W, AppendError, Written>
+  ) => MethodResult<W, AppendError, WriteResult>
   /**
    * Records what requests hold besides messages, from here on. What is left out stays as it is; null removes it. What changes nothing
    * writes nothing. It has no errors besides those of every writer.
@@ -52,7 +52,7 @@ export interface Writing<W extends Way = 'task'> {
    * @example
    * await chat.configure({ system: 'Answer in one sentence.', model: 'claude-opus-5-5', tools: null })
    */
-  readonly configure: (input: ConfigureInput) => Answer<W, ConfigureError, Written>
+  readonly configure: (input: ConfigureInput) => MethodResult<W, ConfigureError, WriteResult>
   /**
    * Shows a slice of the effective history as a summary from now on; nothing is deleted. By default all but the first message and the
    * last three. Errors: `NothingToHide`; of `covers`, `NotShown` and `UnsafeCut`; `ConversationNotFound`.
@@ -60,14 +60,14 @@ export interface Writing<W extends Way = 'task'> {
    * @example
    * await chat.condense({ summary: 'Three strings were not closed.', keepLast: 1 })
    */
-  readonly condense: (input: CondenseInput) => Answer<W, HideError, Written>
+  readonly condense: (input: CondenseInput) => MethodResult<W, HideError, WriteResult>
   /**
    * Shows a slice of the effective history no longer; nothing is deleted. Which slice, and errors: as `condense`.
    *
    * @example
    * await chat.truncate({ fraction: 0.5, reason: 'the first strings are closed' })
    */
-  readonly truncate: (input: TruncateInput) => Answer<W, HideError, Written>
+  readonly truncate: (input: TruncateInput) => MethodResult<W, HideError, WriteResult>
   /**
    * Shows again, in its place, what a marker hid; later messages stay. Errors: `NotShown` where no such marker is shown (one that is
    * hidden itself is restored from the outside in), `ConversationNotFound`.
@@ -76,7 +76,7 @@ export interface Writing<W extends Way = 'task'> {
    * const { position: marker } = await chat.truncate({ covers: { first: 1, last: 2 } })
    * await chat.restore({ marker })
    */
-  readonly restore: (input: RestoreInput) => Answer<W, RestoreError, Written>
+  readonly restore: (input: RestoreInput) => MethodResult<W, RestoreError, WriteResult>
   /**
    * Makes the conversation what it was at an earlier moment. Nothing is lost: a rewind can be undone, and any position can be gone to,
    * also one on an abandoned branch. Errors: `OutOfRange`, `NothingToRewind`, `ConversationNotFound`.
@@ -84,7 +84,7 @@ export interface Writing<W extends Way = 'task'> {
    * @example
    * await chat.rewind({ turns: 1, reason: 'asked too early' })
    */
-  readonly rewind: (input: RewindInput) => Answer<W, RewindError, Written>
+  readonly rewind: (input: RewindInput) => MethodResult<W, RewindError, WriteResult>
   /**
    * Takes back the last event, if it is a rewind, condense, truncate or restore. An undo is a rewind: undone, it is a redo. Errors:
    * `NothingToUndo`, `ConversationNotFound`.
@@ -93,15 +93,15 @@ export interface Writing<W extends Way = 'task'> {
    * await chat.rewind({ to: 3 })
    * await chat.undo()
    */
-  readonly undo: (input?: UndoInput) => Answer<W, UndoError, Written>
+  readonly undo: (input?: UndoInput) => MethodResult<W, UndoError, WriteResult>
 }
 
 /** Divides a writer's options into the command and who sends it, each checked. `own`: as in `checkJson`. */
 export const split = <T extends CommandType>(
   type: T,
-  options: Envelope & Record<string, unknown>,
+  options: CommandEnvelope & Record<string, unknown>,
   own?: object,
-): E.Either<InvalidInput, { readonly command: Command<T>; readonly envelope: Envelope }> =>
+): E.Either<InvalidInput, { readonly command: Command<T>; readonly envelope: CommandEnvelope }> =>
   pipe(
     splitEnvelope(options),
     E.flatMap(({ envelope, input }) =>
@@ -129,9 +129,9 @@ export const snapshotOf = (messages: readonly unknown[]): E.Either<InvalidInput,
   )
 
 /** The writes of the library itself. */
-export interface OwnWriting {
+export interface InternalWriter {
   /** `append`, for what is recorded whatever it holds: replies, the results of tools, and what was checked when it was said. */
-  readonly record: Writing['append']
+  readonly record: ConversationWriter['append']
 }
 
 /** Refuses pictures that the API takes in no request: the model would be shown a text in their place. */
@@ -163,14 +163,14 @@ export const writing = (
   handler: Handler,
   id: string,
   checkedId: E.Either<InvalidInput, string>,
-): Writing & OwnWriting => {
+): ConversationWriter & InternalWriter => {
   /** What was asked for is checked at once: commands come to the handler in the order in which they were given. */
   const run =
     <T extends Exclude<CommandType, 'fork'>>(
       type: T,
       input: unknown,
       own?: object,
-    ): Answer<'task', StoreError | Rejection<T>, Written> =>
+    ): MethodResult<'task', StoreError | CommandRejection<T>, WriteResult> =>
     () => {
       const given = pipe(
         checkedId,
@@ -183,7 +183,7 @@ export const writing = (
     }
 
   const appending =
-    (checked: (messages: Json) => E.Either<InvalidInput, Json>): Writing['append'] =>
+    (checked: (messages: Json) => E.Either<InvalidInput, Json>): ConversationWriter['append'] =>
     (message, options) =>
     () => {
       const messages = E.flatMap(checked)(snapshotOf(Array.isArray(message) ? message : [message]))

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { type Circumstances, manageContext, type Plan } from '../../agent/context/policy/policy.ts'
+import { type PolicyConditions, manageContext, type ContextPlan } from '../../agent/context/policy/policy.ts'
 import type { ConversationEvent, Covers } from '../../events/events.ts'
 import type { Effective } from '../../projections/effective.ts'
 import { isPolicyMarker } from '../replay.ts'
@@ -33,7 +33,7 @@ export const contextOfMarkers = (
 ): Pick<Divergence, 'agent' | 'log'> | undefined => {
   const [first] = markers
   const { options, failed } = (first?.data.policy ?? {}) as {
-    options?: Partial<Circumstances>
+    options?: Partial<PolicyConditions>
     failed?: string
   }
   const hasNone = options?.canCondense === false && failed !== undefined
@@ -57,7 +57,7 @@ const sent = 'asked the model'
 const planOf = (
   now: Effective,
   { settled }: StepAt,
-  { canCondense, refused }: Circumstances,
+  { canCondense, refused }: PolicyConditions,
 ): string | undefined => {
   const planned = manageContext(now, settled.context, {
     canCondense: canCondense && settled.summarizer !== undefined,
@@ -67,7 +67,7 @@ const planOf = (
   return planned.right.type === 'nothing' ? sent : words(planned.right.type, coversIn(planned.right))
 }
 
-const coversIn = (plan: Exclude<Plan, { type: 'nothing' }>): readonly Covers[] =>
+const coversIn = (plan: Exclude<ContextPlan, { type: 'nothing' }>): readonly Covers[] =>
   plan.type === 'condense'
     ? [plan.covers]
     : plan.type === 'truncate'

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { isFields } from '../../events/json.ts'
 import type { Configuration } from '../../events/events.ts'
-import type { Sent } from '../../agent/receipts/canonical.ts'
+import type { SentRequest } from '../../agent/receipts/canonical.ts'
 import { partsOf } from '../../agent/receipts/fingerprints.ts'
 import { canonicalText } from '../canonical.ts'
 
@@ -27,7 +27,7 @@ export interface Divergence {
 }
 
 /** A place where two requests differ. */
-export type Differing = Pick<Divergence, 'agent' | 'log'> & { readonly path: string }
+export type RequestMismatch = Pick<Divergence, 'agent' | 'log'> & { readonly path: string }
 
 const excerpt = 80
 /** How much of what is the same comes before a difference. */
@@ -61,7 +61,7 @@ const whereTextsDiffer = (agent: unknown, log: unknown): Pick<Divergence, 'agent
 }
 
 /** The first block in which two requests differ, in the order that a model sees them. */
-export const firstBlock = (agent: Sent, log: Sent): Differing | undefined => {
+export const firstBlock = (agent: SentRequest, log: SentRequest): RequestMismatch | undefined => {
   const [own, recorded] = [partsOf(agent), partsOf(log)]
   const most = Math.max(own.length, recorded.length)
   for (let index = 0; index < most; index++) {
@@ -86,7 +86,7 @@ export const firstField = (
   agent: Configuration,
   log: Configuration,
   fields: readonly ('model' | 'parameters')[],
-): Differing | undefined => {
+): RequestMismatch | undefined => {
   for (const field of fields) {
     const [own, recorded] = [agent[field], log[field]]
     if (isSame(own, recorded)) continue

@@ -5,7 +5,7 @@ import type { RecordedTurnFact } from '../../events/turn-events.ts'
 import { orThrow } from '../../result/steps.ts'
 import { logOf } from '../log.ts'
 import { waitsIn } from './recorded.ts'
-import { type AgentReplayed, replayedLog } from './replay-agent.ts'
+import { type AgentReplayReport, replayedLog } from './replay-agent.ts'
 import { agentSchema, type ReplayedAgent } from './replayed-agent.ts'
 
 /** What to replay. */
@@ -34,7 +34,7 @@ const optionsSchema = z.strictObject({ agent: agentSchema, from: z.int().min(1).
 export const replayAgent = async (
   chat: Conversation,
   options: ReplayAgentOptions,
-): Promise<AgentReplayed> => {
+): Promise<AgentReplayReport> => {
   await orThrow(check(optionsSchema, options))
   const log = await logOf(chat)
   const facts: RecordedTurnFact[] = []

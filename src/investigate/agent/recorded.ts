@@ -5,7 +5,7 @@ import type { Effective } from '../../projections/effective.ts'
 import { type Log, parent, resolve } from '../../projections/path.ts'
 
 /** What is recorded of a conversation. */
-export interface Recorded {
+export interface RecordedHistory {
   readonly log: Log
   /** Cheap where positions ascend. */
   readonly historyAt: (at: number) => Effective

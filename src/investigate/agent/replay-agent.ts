@@ -10,14 +10,14 @@ import type { Divergence } from './divergence.ts'
 import { historiesOf } from '../histories.ts'
 import type { Log } from '../../projections/path.ts'
 import type { ReplayedAgent } from './replayed-agent.ts'
-import type { Recorded, Waits } from './recorded.ts'
+import type { RecordedHistory, Waits } from './recorded.ts'
 import { requestDiffers } from './request.ts'
 import { answeredBy, resultsChecked } from './results.ts'
 import { type StepAt, stepsOf } from './steps.ts'
 import { summaryDiffers } from './summary.ts'
 
 /** What an agent would have made of a recorded conversation. */
-export interface AgentReplayed {
+export interface AgentReplayReport {
   readonly conversation: string
   /** Whether something was compared, and nothing differs. */
   readonly isSame: boolean
@@ -39,8 +39,8 @@ export const replayedLog = async (
   waits: Waits,
   agent: ReplayedAgent,
   from = 1,
-): Promise<AgentReplayed> => {
-  const recorded: Recorded = { log, waits, historyAt: historiesOf(log) }
+): Promise<AgentReplayReport> => {
+  const recorded: RecordedHistory = { log, waits, historyAt: historiesOf(log) }
   const settingsAt = stepsOf(chat, agent, recorded)
   const look = lookingAt(recorded, settingsAt)
   const numbered = numberedCalls()
@@ -69,7 +69,7 @@ export const replayedLog = async (
 
 type Count = { -readonly [Name in 'replies' | 'markers' | 'results' | 'unknown']: number }
 
-const lookingAt = (recorded: Recorded, settingsAt: (at: number) => Promise<StepAt>) => {
+const lookingAt = (recorded: RecordedHistory, settingsAt: (at: number) => Promise<StepAt>) => {
   const { log, historyAt } = recorded
   const plans = plansIn(log)
   const prints = new Map<number, string>()
@@ -129,7 +129,7 @@ const lookingAt = (recorded: Recorded, settingsAt: (at: number) => Promise<StepA
 
 /** Whether an agent would not have asked the model again after the last reply's calls. */
 const wouldHaveEnded = async (
-  { historyAt }: Recorded,
+  { historyAt }: RecordedHistory,
   { settled: { stopWhen }, since, account }: StepAt,
   at: number,
 ): Promise<boolean> => {

@@ -4,7 +4,7 @@ import { modelOf } from '../../agent/context/tokens/count.ts'
 import type { Model, ModelError, ModelRequest, Reply } from '../../agent/models/model.ts'
 import type { Conversation } from '../../api/promises.ts'
 import { toError } from '../../result/typed.ts'
-import type { Settled, TurnOptions } from '../../agent/turn/options.ts'
+import type { ResolvedTurnOptions, TurnOptions } from '../../agent/turn/options.ts'
 import { settle } from '../../agent/turn/settle.ts'
 
 /** The options of a turn. The client is only asked for its form and its beta features, and may be left out. */
@@ -24,19 +24,19 @@ export const agentSchema = z.custom<ReplayedAgent>(isAgent, {
 })
 
 /** Answers a request in place of a model. */
-export type Answering = (request: ModelRequest) => E.Either<ModelError, Reply>
+export type ReplayResponder = (request: ModelRequest) => E.Either<ModelError, Reply>
 
 /** The settings of an agent for one turn. */
 export interface AgentSettings {
   readonly options: AgentOptions
-  readonly settled: Settled
+  readonly settled: ResolvedTurnOptions
   /** Lets something answer the requests of the agent's summarizer meanwhile; nothing else is ever asked. */
-  readonly answering: <A>(answer: Answering, work: () => Promise<A>) => Promise<A>
+  readonly answering: <A>(answer: ReplayResponder, work: () => Promise<A>) => Promise<A>
 }
 
 /** Settles what an agent gave for a turn, with nobody to call. Throws `InvalidInput` and what else a turn refuses. */
 export const agentSettings = (options: AgentOptions): AgentSettings => {
-  let answer: Answering = () => E.left(nobody)
+  let answer: ReplayResponder = () => E.left(nobody)
   const { betas, form } = options?.client === undefined ? {} : modelOf(options.client)
   const client: Model = {
     ...(betas && { betas }),

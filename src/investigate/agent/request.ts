@@ -11,7 +11,7 @@ import { requestOf } from '../../agent/receipts/request.ts'
 import { requestOptionsOf } from '../../agent/turn/calling.ts'
 import { isConfigured } from '../../agent/turn/prepare.ts'
 import { canonicalText } from '../canonical.ts'
-import { type Differing, excerpts, firstBlock, firstField } from './divergence.ts'
+import { type RequestMismatch, excerpts, firstBlock, firstField } from './divergence.ts'
 import type { AgentSettings } from './replayed-agent.ts'
 
 /** How the request that an agent would make of a history differs from the one that a call was made with. */
@@ -21,7 +21,7 @@ export const requestDiffers = (
   call: ModelCall,
   { options, settled }: AgentSettings,
   prints: string | undefined,
-): Differing | undefined => {
+): RequestMismatch | undefined => {
   const { wanted } = settled
   const inForce = configurationOf(now)
   const isSame = isConfigured(now, wanted)
@@ -62,7 +62,7 @@ export const requestDiffers = (
 const betasDiffer = (
   own: readonly string[] | undefined,
   recorded: readonly string[] | undefined,
-): Differing | undefined => {
+): RequestMismatch | undefined => {
   if (own === undefined || canonicalText(own) === canonicalText(recorded ?? [])) return undefined
   return { path: 'betas', ...excerpts(canonicalText(own), canonicalText(recorded ?? [])) }
 }
@@ -71,7 +71,7 @@ const betasDiffer = (
  * A system prompt or tools that the first turn of the log has configured, and that the agent does not give: in a conversation of its own it
  * would have none. What people configure is theirs.
  */
-const fieldUnsaid = (log: Log, now: Effective, wanted: Configuration): Differing | undefined => {
+const fieldUnsaid = (log: Log, now: Effective, wanted: Configuration): RequestMismatch | undefined => {
   const inForce = configurationOf(now)
   const silent = (['system', 'tools'] as const).filter(
     (field) => wanted[field] === undefined && inForce[field] !== undefined,

@@ -4,24 +4,27 @@ import { limitResults, restFor } from '../../agent/context/policy/result-limit.t
 import { configurationOf, isReply } from '../../projections/effective.ts'
 import { parent } from '../../projections/path.ts'
 import { applying, taskFor } from '../../agent/turn/calls/calls.ts'
-import type { Task } from '../../agent/turn/calls/calls.ts'
+import type { CallTask } from '../../agent/turn/calls/calls.ts'
 import { isCall } from '../../agent/turn/calls/open-calls.ts'
 import { toolNames } from '../../agent/turn/results/tool-own-blocks.ts'
 import type { ToolUse } from '../../agent/turn/results/tools.ts'
 import { canonicalText } from '../canonical.ts'
 import { type Divergence, excerpts } from './divergence.ts'
-import type { Recorded } from './recorded.ts'
+import type { RecordedHistory } from './recorded.ts'
 import type { StepAt } from './steps.ts'
 
 /** The calls that a recorded message has results for, by an event that can be checked. */
-export interface Answered {
+export interface AnsweredCalls {
   readonly at: number
   readonly reply: number
   readonly calls: readonly { readonly call: ToolUse; readonly result: string }[]
 }
 
 /** The reply whose calls a message answers, if it holds results. */
-export const answeredBy = ({ historyAt, log }: Recorded, event: ConversationEvent): Answered | undefined => {
+export const answeredBy = (
+  { historyAt, log }: RecordedHistory,
+  event: ConversationEvent,
+): AnsweredCalls | undefined => {
   if (event.type !== 'MessageAppended' || event.data.role !== 'user') return undefined
   const results = new Map(
     event.data.content.flatMap((block) =>
@@ -40,7 +43,7 @@ export const answeredBy = ({ historyAt, log }: Recorded, event: ConversationEven
 }
 
 /** What is known of the answers to calls: a difference, and the calls that this store cannot tell about. */
-export interface ResultsChecked {
+export interface ResultCheck {
   readonly found?: Pick<Divergence, 'kind' | 'path' | 'agent' | 'log'>
   readonly unknown: readonly string[]
 }
@@ -50,11 +53,11 @@ export interface ResultsChecked {
  * `approve` is asked.
  */
 export const resultsChecked = async (
-  { historyAt, log, waits }: Recorded,
-  { at, reply, calls }: Answered,
+  { historyAt, log, waits }: RecordedHistory,
+  { at, reply, calls }: AnsweredCalls,
   event: ConversationEvent,
   { settled }: StepAt,
-): Promise<ResultsChecked> => {
+): Promise<ResultCheck> => {
   const names = toolNames(configurationOf(historyAt(at)).tools)
   const unknown: string[] = []
   const { signal } = new AbortController()
@@ -95,7 +98,7 @@ const startsOf = (event: ConversationEvent | undefined): string | undefined =>
 
 /** @param was what the log of turns says of the call; undefined if it says nothing */
 const differs = (
-  task: Task,
+  task: CallTask,
   call: ToolUse,
   result: string,
   was: 'run' | 'approval' | 'handed-back' | undefined,

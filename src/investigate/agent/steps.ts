@@ -1,18 +1,18 @@
 import { freeze } from '../../events/freeze.ts'
 import type { Conversation } from '../../api/promises.ts'
-import { type Account, emptyAccount, entriesOf, withEntry } from '../../agent/turn/spending/account.ts'
+import { type TurnTotals, emptyAccount, entriesOf, withEntry } from '../../agent/turn/spending/account.ts'
 import { orThrow } from '../../result/steps.ts'
 import type { ConversationEvent } from '../../events/events.ts'
 import type { StepSettings } from '../../agent/turn/turn-step.ts'
 import { type AgentOptions, type AgentSettings, agentSettings, type ReplayedAgent } from './replayed-agent.ts'
 import { chatAt } from './moment-chat.ts'
-import { type Recorded, type Since, sinceUserIn } from './recorded.ts'
+import { type RecordedHistory, type Since, sinceUserIn } from './recorded.ts'
 
 /** The settings of an agent for one call of the model. */
 export interface StepAt extends AgentSettings {
   readonly since: Since
   /** What had come of the turn. */
-  readonly account: Account
+  readonly account: TurnTotals
 }
 
 /**
@@ -22,7 +22,7 @@ export interface StepAt extends AgentSettings {
 export const stepsOf = (
   chat: Conversation,
   agent: ReplayedAgent,
-  { log, historyAt }: Recorded,
+  { log, historyAt }: RecordedHistory,
 ): ((at: number) => Promise<StepAt>) => {
   let turn: { readonly began: number; readonly settings: AgentSettings } | undefined
   let step: { readonly key: string; readonly settings: AgentSettings } | undefined

@@ -12,8 +12,8 @@ import {
   summaryOptionsSchema,
 } from '../../agent/receipts/summary-request.ts'
 import type { PolicyMarker } from '../replay-fit.ts'
-import { type Differing, excerpts, firstBlock, firstField } from './divergence.ts'
-import type { AgentSettings, Answering } from './replayed-agent.ts'
+import { type RequestMismatch, excerpts, firstBlock, firstField } from './divergence.ts'
+import type { AgentSettings, ReplayResponder } from './replayed-agent.ts'
 
 /**
  * How the requests differ that an agent's summarizer would make from those that a recorded summary took. It is answered with the recorded
@@ -23,7 +23,7 @@ export const summaryDiffers = async (
   now: Effective,
   { data }: PolicyMarker,
   { options, settled, answering }: AgentSettings,
-): Promise<Differing | undefined> => {
+): Promise<RequestMismatch | undefined> => {
   if (!('method' in data) || data.method !== 'model') return undefined
   const { origin, covers } = data
   const isOwn = typeof options.summarizer === 'function'
@@ -40,8 +40,8 @@ export const summaryDiffers = async (
   // What the API refused as too long was asked for again, with less in it.
   let refusals = failedIn(origin).filter(({ error }) => error === 'ContextExceeded').length
   let part = 0
-  let differing: Differing | undefined
-  const answer: Answering = ({ model, parameters, ...sent }) => {
+  let differing: RequestMismatch | undefined
+  const answer: ReplayResponder = ({ model, parameters, ...sent }) => {
     const expected = recorded[part]
     if (!expected || differing) return E.left(ended)
     const { chat: _, ...request } = requestOfSummary(now, expected.asked)

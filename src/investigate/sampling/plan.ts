@@ -5,7 +5,7 @@ import { configurationOf, configured, type Effective } from '../../projections/e
 import { costOf, priceOf, type Prices } from '../../agent/turn/spending/prices.ts'
 import { countsIn, inputOf, noUsage } from '../../agent/turn/spending/usage.ts'
 import type { ModelCall } from '../../agent/receipts/calls.ts'
-import type { Settled } from '../../agent/turn/options.ts'
+import type { ResolvedTurnOptions } from '../../agent/turn/options.ts'
 
 /** What sampling would send. */
 export interface SamplePlan {
@@ -23,7 +23,7 @@ export interface SamplePlan {
 export const planOf = (
   now: Effective,
   { origin }: ModelCall,
-  settled: Settled,
+  settled: ResolvedTurnOptions,
   { samples, free, prices }: { readonly samples: number; readonly free: boolean; readonly prices: Prices },
 ): SamplePlan => {
   const counts = countsIn(origin.usage)

@@ -9,7 +9,7 @@ import type { TurnOptions } from '../../agent/turn/options.ts'
 import type { Prices } from '../../agent/turn/spending/prices.ts'
 import { canonicalText } from '../canonical.ts'
 import { paidCallsIn } from '../paid.ts'
-import { type Spent, spentOn, sumSpent } from '../spent.ts'
+import { type UsageTotals, spentOn, sumSpent } from '../spent.ts'
 
 /** How a sample was made: by the agent, by the recorded request sent again, or by the agent running on. */
 export type SampleKind = 'agent' | 'control' | 'free'
@@ -32,7 +32,7 @@ export interface Sample {
   /** Replies of a free run, and the calls that it stopped at, as the log has no results for them. */
   readonly replies: number
   readonly waiting: readonly WaitingCall[]
-  readonly spent: Spent
+  readonly spent: UsageTotals
 }
 
 export const counterfactualKind = 'palimpsest/counterfactual'

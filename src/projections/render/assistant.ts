@@ -2,16 +2,16 @@ import { type Block, isBlock, type KnownBlock } from '../../events/blocks.ts'
 import { isCompaction, isThinking } from './clean.ts'
 import { leaveOut } from './drafts.ts'
 import { dropUses, leaveHeld, silence } from './omitting.ts'
-import { add, fillers, insert, type Page, reportDropped } from './page.ts'
+import { add, fillers, insert, type RequestDraft, reportDropped } from './page.ts'
 import type { Report } from './repairs.ts'
 import { answerOpen, settleLate } from './rounds.ts'
-import { callersIn, type Paired, pairServerTools } from './server-tools.ts'
+import { callersIn, type PairedContent, pairServerTools } from './server-tools.ts'
 import { thinkingProblem } from './thinking.ts'
 import type { Utterance } from './utterances.ts'
-import type { Call, Waiting } from './waiting.ts'
+import type { PendingToolCall, PendingServerUse } from './waiting.ts'
 
 /** What is shown of a message of the assistant, and what that means for what comes before it. */
-interface Part extends Pick<Paired, 'served' | 'opened'> {
+interface Part extends Pick<PairedContent, 'served' | 'opened'> {
   readonly shown: readonly Block[]
   /** Whether it is joined to the last message. */
   readonly isJoined: boolean
@@ -19,18 +19,18 @@ interface Part extends Pick<Paired, 'served' | 'opened'> {
   readonly isApart: boolean
   readonly isMuted: boolean
   /** Server tool uses whose results cannot come any more. */
-  readonly lost: readonly Waiting[]
+  readonly lost: readonly PendingServerUse[]
   /** Why its thinking is left out, if it is. */
   readonly problem: string | undefined
 }
 
 /** Writes a message of the assistant, with the parts of its reply that were held back. */
-export const writeAssistant = (page: Page, said: Utterance, cleaned: readonly Block[]): void => {
+export const writeAssistant = (page: RequestDraft, said: Utterance, cleaned: readonly Block[]): void => {
   const { position } = said
   const part = partOf(page, said, cleaned)
   if (part.shown.length === 0) return reportDropped(page.report, position)
   endBefore(page, said, part)
-  const made: Call[] = []
+  const made: PendingToolCall[] = []
   const content = part.shown.map((block) =>
     isBlock(block, 'tool_use') ? callOf(page, block, position, made) : block,
   )
@@ -41,7 +41,7 @@ export const writeAssistant = (page: Page, said: Utterance, cleaned: readonly Bl
   page.reply = said
 }
 
-const partOf = (page: Page, said: Utterance, cleaned: readonly Block[]): Part => {
+const partOf = (page: RequestDraft, said: Utterance, cleaned: readonly Block[]): Part => {
   const { messages, open, waiting, ids, held, reply, report } = page
   const { position } = said
   const isJoined =
@@ -69,7 +69,7 @@ const partOf = (page: Page, said: Utterance, cleaned: readonly Block[]): Part =>
 
 /** Brings what comes before a message to its end. */
 const endBefore = (
-  page: Page,
+  page: RequestDraft,
   said: Utterance,
   { shown, isJoined, isApart, isMuted, lost, problem }: Part,
 ): void => {
@@ -95,7 +95,7 @@ const endBefore = (
 }
 
 const noteServerTools = (
-  { ids, waiting }: Page,
+  { ids, waiting }: RequestDraft,
   { served, opened }: Part,
   position: number,
   message: number,
@@ -111,14 +111,14 @@ const noteServerTools = (
   }
 }
 
-const isPart = ({ reply }: Page, { reply: name }: Utterance): boolean =>
+const isPart = ({ reply }: RequestDraft, { reply: name }: Utterance): boolean =>
   name !== undefined && name === reply?.reply
 
 /**
  * Whether a message of the assistant continues the last one although calls are open. Calls in a row are made side by side, and recorded
  * one by one; a message without a call may be the answer to the errors of `ended`, and one whose receipt says so is.
  */
-const isBeside = (page: Page, said: Utterance, content: readonly Block[]): boolean => {
+const isBeside = (page: RequestDraft, said: Utterance, content: readonly Block[]): boolean => {
   if (isPart(page, said)) return true
   const { late, open } = page
   return !late.wereSent(said) && !open.wereSent(said) && content.some((block) => isBlock(block, 'tool_use'))
@@ -126,10 +126,10 @@ const isBeside = (page: Page, said: Utterance, content: readonly Block[]): boole
 
 /** A call as it is sent; adds it to `made`. */
 const callOf = (
-  { ids, count, report }: Page,
+  { ids, count, report }: RequestDraft,
   block: KnownBlock<'tool_use'>,
   position: number,
-  made: Call[],
+  made: PendingToolCall[],
 ): Block => {
   const id = ids.freeFor(block.id)
   ids.take(id)

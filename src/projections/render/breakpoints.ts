@@ -8,7 +8,7 @@ type Part = { readonly [field: string]: unknown }
 /** Parts of a request in the order of the cache: tools, system blocks, each message's blocks. */
 type Parts = readonly { readonly position: number; readonly content: readonly Part[] }[]
 /** A place: the index of a part's content among the parts, and the part's index in it. */
-export type Place = readonly [content: number, part: number]
+export type PartPosition = readonly [content: number, part: number]
 
 const ttlOf = (part: Part): string | undefined => {
   const control = part['cache_control']
@@ -74,7 +74,7 @@ export const limitBreakpoints = (
 /** As `limitBreakpoints`, with these breakpoints, which live that long, instead of the stored ones; an index past the end means the end. */
 export const placeBreakpoints = (
   parts: Parts,
-  places: readonly Place[],
+  places: readonly PartPosition[],
   ttl: '5m' | '1h',
   report: Report,
 ): readonly (readonly Part[])[] => {

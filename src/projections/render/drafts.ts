@@ -4,7 +4,7 @@ import { isThinking } from './clean.ts'
 import type { Report } from './repairs.ts'
 
 /** A message of the request while it is written. Content is added to it only while it is the last one; later it is replaced. */
-export interface Draft {
+export interface MessageDraft {
   readonly role: Role
   readonly position: number
   content: Block[]
@@ -18,12 +18,12 @@ export interface Draft {
 
 /** Adds to the last message and returns it, if it has that role; else adds a message. */
 export const addTo = (
-  drafts: Draft[],
+  drafts: MessageDraft[],
   role: Role,
   position: number,
   content: readonly Block[],
   nth: number,
-): Draft | undefined => {
+): MessageDraft | undefined => {
   const last = drafts.at(-1)
   const thinks = content.some(isThinking)
   if (last?.role !== role) {
@@ -38,7 +38,7 @@ export const addTo = (
 }
 
 /** Index of the assistant's message that got this number, or of the one that it was joined to; from there on `joined` took its answers, too. */
-export const indexOf = (drafts: readonly Draft[], nth: number): number => {
+export const indexOf = (drafts: readonly MessageDraft[], nth: number): number => {
   let [from, to] = [0, drafts.length]
   while (from < to) {
     const middle = (from + to) >> 1
@@ -49,14 +49,14 @@ export const indexOf = (drafts: readonly Draft[], nth: number): number => {
 }
 
 /** A copy that can be changed. */
-export const copyOf = (draft: Draft): Draft => ({ ...draft, content: [...draft.content] })
+export const copyOf = (draft: MessageDraft): MessageDraft => ({ ...draft, content: [...draft.content] })
 
 /**
  * Leaves these blocks out of messages, and all of their thinking: a message that is not whole has no thinking.
  *
  * @returns the thinking
  */
-export const leaveOut = (drafts: readonly Draft[], blocks: ReadonlySet<Block>): readonly Block[] => {
+export const leaveOut = (drafts: readonly MessageDraft[], blocks: ReadonlySet<Block>): readonly Block[] => {
   const thinking: Block[] = []
   for (const draft of drafts) {
     if (!draft.thinks && blocks.size === 0) continue
@@ -74,10 +74,10 @@ export const leaveOut = (drafts: readonly Draft[], blocks: ReadonlySet<Block>): 
  * which come last in their messages. Adds to the first messages, as many rounds may be joined one by one to a long one.
  */
 export const joined = (
-  drafts: readonly Draft[],
+  drafts: readonly MessageDraft[],
   without: ReadonlySet<Block>,
   report: Report,
-): readonly Draft[] =>
+): readonly MessageDraft[] =>
   (['assistant', 'user'] as const).flatMap((role) => {
     const all = drafts.filter((draft) => draft.role === role)
     for (const { content } of all)
@@ -95,10 +95,11 @@ export const joined = (
   })
 
 /** What `roles-merged` says of the message that another one was joined to. */
-export const joinedTo = ({ role, position }: Draft): string => `joined to the ${role} message of ${position}`
+export const joinedTo = ({ role, position }: MessageDraft): string =>
+  `joined to the ${role} message of ${position}`
 
 /** If rounds are answered from the last one on, each joins one that is long already: that is kept, not built again block by block. */
-const appendTo = (draft: Draft, blocks: Block[]): void => {
+const appendTo = (draft: MessageDraft, blocks: Block[]): void => {
   const { content } = draft
   if (blocks.length <= content.length) for (const block of blocks) content.push(block)
   else if (content.length > few) draft.content = content.concat(blocks)

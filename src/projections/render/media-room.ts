@@ -3,7 +3,7 @@ import { type Fields, isFields } from '../../events/json.ts'
 import { mapped, memo } from '../memo.ts'
 import { pictureIn } from '../pictures.ts'
 import { isThinking } from './clean.ts'
-import type { Draft } from './drafts.ts'
+import type { MessageDraft } from './drafts.ts'
 import { inPlaceOf, isMedium, maxData } from './media.ts'
 import type { Report } from './repairs.ts'
 
@@ -123,7 +123,7 @@ const weightsOf = (content: readonly Block[]): readonly Weight[] =>
  * @param isKnown whether all thinking in a message is known to have been produced under these rules
  */
 export const limitMedia = <
-  D extends Pick<Draft, 'position' | 'role'> & { readonly content: readonly Block[] },
+  D extends Pick<MessageDraft, 'position' | 'role'> & { readonly content: readonly Block[] },
 >(
   drafts: readonly D[],
   isKnown: (draft: D) => boolean,

@@ -1,20 +1,20 @@
 import type { Block } from '../../events/blocks.ts'
 import { START } from '../../events/events.ts'
 import { copyOf, indexOf, leaveOut } from './drafts.ts'
-import { type Page, reportDropped } from './page.ts'
+import { type RequestDraft, reportDropped } from './page.ts'
 import type { Report } from './repairs.ts'
 import { thinkingProblem } from './thinking.ts'
-import { blocksOf, reportUse, type Waiting } from './waiting.ts'
+import { blocksOf, reportUse, type PendingServerUse } from './waiting.ts'
 
 /** Reports thinking that was left out; the rest of the reply is shown without thinking too. */
-export const silence = (page: Page, thinking: readonly Block[]): void => {
+export const silence = (page: RequestDraft, thinking: readonly Block[]): void => {
   for (const position of new Set(thinking.map((block) => page.thoughts.get(block) ?? START)))
     page.report('thinking-dropped', position, 'its message is not what it was when it was produced')
   if (thinking.length > 0) page.isMuted = true
 }
 
 /** Leaves out server tool uses whose results cannot come any more, and all thinking that was produced with them. */
-export const dropUses = (page: Page, uses: readonly Waiting[]): void => {
+export const dropUses = (page: RequestDraft, uses: readonly PendingServerUse[]): void => {
   if (uses.length === 0) return
   const { messages, report } = page
   for (const use of uses) {
@@ -33,11 +33,11 @@ export const dropUses = (page: Page, uses: readonly Waiting[]): void => {
 }
 
 /** Index of the message with the first of these uses. */
-export const firstOf = ({ messages }: Page, [first]: readonly Waiting[]): number =>
+export const firstOf = ({ messages }: RequestDraft, [first]: readonly PendingServerUse[]): number =>
   first ? indexOf(messages, first.message) : messages.length
 
 /** Reports the parts of a reply that are held back as left out. */
-export const leaveHeld = ({ held }: Page, report: Report, problem?: string): void => {
+export const leaveHeld = ({ held }: RequestDraft, report: Report, problem?: string): void => {
   for (const { said, content } of held) {
     const { position, unchanged } = said
     report('thinking-dropped', position, problem ?? thinkingProblem(content, said.content, unchanged) ?? '')

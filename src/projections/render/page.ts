@@ -8,16 +8,16 @@ import {
   type SettledCalls,
   settledCalls,
 } from '../waiting-calls.ts'
-import { addTo, type Draft, joinedTo } from './drafts.ts'
+import { addTo, type MessageDraft, joinedTo } from './drafts.ts'
 import { idsOfRequest, type RequestIds } from './ids.ts'
 import type { Report } from './repairs.ts'
 import type { Utterance } from './utterances.ts'
-import type { Call, Late, Waiting } from './waiting.ts'
+import type { PendingToolCall, Late, PendingServerUse } from './waiting.ts'
 
 /** The request so far, and all that decides how the next message is written. Changed in place. */
-export interface Page {
+export interface RequestDraft {
   readonly report: Report
-  readonly messages: Draft[]
+  readonly messages: MessageDraft[]
   /** How many messages and calls there were ever. */
   readonly count: { messages: number; calls: number }
   /** This many of the messages may have been given to callers as they are. */
@@ -25,25 +25,25 @@ export interface Page {
   /** Whether anything but notes was said. */
   isSpoken: boolean
   readonly ids: RequestIds
-  readonly open: OpenCalls<Call>
+  readonly open: OpenCalls<PendingToolCall>
   readonly late: LateCalls<Late>
-  readonly settled: SettledCalls<Call>
+  readonly settled: SettledCalls<PendingToolCall>
   /** Late results of settled calls, which are told with the next thing that is said to the model while no call is open. */
   readonly told: Pick<Utterance, 'position' | 'content'>[]
   /** Server tool uses without a result so far, in the order of the uses. */
-  readonly waiting: Map<string, Waiting>
+  readonly waiting: Map<string, PendingServerUse>
   /** The last thing that the assistant said. */
   reply: Utterance | undefined
   /** Whether the thinking of that reply is left out. */
   isMuted: boolean
   /** No message ends with thinking: these parts of a reply are shown together with the part that follows, if one does. */
-  held: Held[]
+  held: ThinkingPart[]
   /** The positions of the turn's thinking, which may have to be left out later. */
   readonly thoughts: Map<Block, number>
 }
 
 /** A part of a reply that is only thinking, as it was said and cleaned. */
-export interface Held {
+export interface ThinkingPart {
   readonly said: Utterance
   readonly content: readonly Block[]
 }
@@ -59,7 +59,7 @@ export const fillers = {
 export const lateResult = (id: string, isError: boolean, isEmpty: boolean): string =>
   `[${isError ? 'Error' : 'Result'} of tool call ${id}, which came late${isEmpty ? ', without content.' : ':'}]`
 
-export const emptyPage = (report: Report): Page => ({
+export const emptyPage = (report: Report): RequestDraft => ({
   report,
   messages: [],
   count: { messages: 0, calls: 0 },
@@ -79,18 +79,18 @@ export const emptyPage = (report: Report): Page => ({
 
 /** Adds to the last message if it has that role, else a message. */
 export const add = (
-  page: Page,
+  page: RequestDraft,
   { role, position, content }: Pick<Utterance, 'role' | 'position' | 'content'>,
   isNote = true,
-): Draft => {
+): MessageDraft => {
   const { messages, count, report } = page
   const last = addTo(messages, role, position, content, ++count.messages)
   if (!isNote) page.isSpoken = true
   if (last && !isNote) report('roles-merged', position, joinedTo(last))
-  return messages.at(-1) as Draft
+  return messages.at(-1) as MessageDraft
 }
 
-export const insert = (page: Page, role: Role, position: number, text: string): void => {
+export const insert = (page: RequestDraft, role: Role, position: number, text: string): void => {
   page.report('message-inserted', position, `${role}: ${text}`)
   add(page, { role, position, content: [textBlock(text)] })
 }

@@ -2,12 +2,12 @@ import { type Configuration, START } from '../../events/events.ts'
 import { freeze } from '../../events/freeze.ts'
 import { configurationOf, type Effective, isReply, type Item, type MessageItem } from '../effective.ts'
 import { atOnce, sliceLength } from '../slices.ts'
-import { limitBreakpoints, type Place, placeBreakpoints } from './breakpoints.ts'
+import { limitBreakpoints, type PartPosition, placeBreakpoints } from './breakpoints.ts'
 import { clean, wellFormed } from './clean.ts'
 import { limitMedia } from './media-room.ts'
 import type { Repair, Report } from './repairs.ts'
 import { scriptOf, written } from './script.ts'
-import { isAnyCall, toolsOf, type ToolsSent } from './tools.ts'
+import { isAnyCall, toolsOf, type RequestToolset } from './tools.ts'
 import type { RequestBlock, RequestMessage, RequestText, RequestTool } from './request-types.ts'
 import type { RenderedMessage } from './utterances.ts'
 
@@ -15,7 +15,7 @@ import type { RenderedMessage } from './utterances.ts'
  * A request for the Messages API, and how it departs from what is stored. The SDK takes `system`, `tools`, `tool_choice` and `messages` as
  * they are.
  */
-export interface Rendered {
+export interface RenderResult {
   readonly system?: string | RequestText[]
   readonly tools?: RequestTool[]
   /** Sent with tools that are no longer in force, so that none of them is called. */
@@ -56,11 +56,11 @@ const maxMessages = 100_000
  * Total, and deterministic: the same history and options always give the same bytes. What it derives from a history is remembered.
  * The rules and their repairs: docs/render.md.
  */
-export const render = (effective: Effective, options: RenderOptions = {}): Rendered =>
+export const render = (effective: Effective, options: RenderOptions = {}): RenderResult =>
   atOnce(finishing(effective, options))
 
 /** Writes what is not written yet, then what depends on the whole; a pass over all messages is a slice. */
-function* finishing(effective: Effective, options: RenderOptions): Generator<void, Rendered> {
+function* finishing(effective: Effective, options: RenderOptions): Generator<void, RenderResult> {
   const repairs: Repair[] = []
   const report: Report = (kind, position, detail) => repairs.push({ kind, position, detail })
   const { systemMessages = false, prefill = false, truncationNotes = true, cache } = options
@@ -107,7 +107,7 @@ export function* rendering(
   effective: Effective,
   options: RenderOptions,
   length = sliceLength,
-): Generator<void, Rendered> {
+): Generator<void, RenderResult> {
   const { systemMessages = false, truncationNotes = true } = options
   for (let end = length; end < effective.items.length; end += length) {
     written(effective, systemMessages, truncationNotes, end)
@@ -120,12 +120,16 @@ export function* rendering(
  * The most useful places for breakpoints in the parts of a request: the ends of system prompt or tools, of the newest summary, of the
  * previous request, and of this one.
  */
-const placesIn = (messages: Messages, summary: Place | undefined, hasSystem: boolean): readonly Place[] => {
+const placesIn = (
+  messages: Messages,
+  summary: PartPosition | undefined,
+  hasSystem: boolean,
+): readonly PartPosition[] => {
   const reply = messages.findLastIndex(({ role }) => role === 'assistant')
   const ends = [reply - 1, ...(reply < messages.length - 1 ? [messages.length - 1] : [])]
-  const places = [...(summary ? [summary] : []), ...ends.map((index): Place => [index, Infinity])]
+  const places = [...(summary ? [summary] : []), ...ends.map((index): PartPosition => [index, Infinity])]
   // Tools and system prompt come before the messages.
-  const inMessages = places.flatMap(([index, at]): Place[] => (index < 0 ? [] : [[index + 2, at]]))
+  const inMessages = places.flatMap(([index, at]): PartPosition[] => (index < 0 ? [] : [[index + 2, at]]))
   return [[hasSystem ? 1 : 0, Infinity], ...inMessages]
 }
 
@@ -133,7 +137,7 @@ const renderConfiguration = (
   effective: Effective,
   report: Report,
   asBlocks: boolean,
-): Pick<Configuration, 'system'> & ToolsSent => {
+): Pick<Configuration, 'system'> & RequestToolset => {
   const { system } = configurationOf(effective)
   const { tools, isFormer } = toolsOf(effective)
   const { configured: position = 0, toolsFrom = START } = effective.outline
@@ -178,7 +182,7 @@ const reportUnknownTools = ({ outline }: Effective, messages: Messages, report: 
 
 type Messages = readonly (RenderedMessage & { readonly position: number; readonly until: number })[]
 
-const awaited = ({ items }: Effective, messages: Messages, prefill: boolean): Rendered['awaits'] => {
+const awaited = ({ items }: Effective, messages: Messages, prefill: boolean): RenderResult['awaits'] => {
   const last = messages.at(-1)
   if (!last) return 'beginning'
   if (last.role !== 'assistant' || prefill) return 'model'
@@ -201,7 +205,7 @@ const trimEnd = (messages: Messages, report: Report): Messages => {
 }
 
 /** The last part of a history that is too long for one request, from a user message without tool results. */
-const renderEnd = (effective: Effective, options: RenderOptions): Rendered => {
+const renderEnd = (effective: Effective, options: RenderOptions): RenderResult => {
   const { items } = effective
   const isStart = (item: Item): boolean =>
     item.kind === 'message' &&

@@ -1,14 +1,14 @@
 import { type Block, type KnownBlock, textBlock } from '../../events/blocks.ts'
 import { clean } from './clean.ts'
-import { addTo, copyOf, type Draft, indexOf, joined, leaveOut } from './drafts.ts'
+import { addTo, copyOf, type MessageDraft, indexOf, joined, leaveOut } from './drafts.ts'
 import { dropUses, silence } from './omitting.ts'
-import { add, fillers, insert, lateResult, type Page } from './page.ts'
+import { add, fillers, insert, lateResult, type RequestDraft } from './page.ts'
 import type { Report } from './repairs.ts'
 import type { Utterance } from './utterances.ts'
-import { type Call, type Late, reportAnswer } from './waiting.ts'
+import { type PendingToolCall, type Late, reportAnswer } from './waiting.ts'
 
 /** Answers the open calls with errors; their real results may still come, until the turn ends. */
-export const answerOpen = ({ messages, count, open, late }: Page): void => {
+export const answerOpen = ({ messages, count, open, late }: RequestDraft): void => {
   const message = messages.findLast(({ role }) => role === 'assistant')?.nth ?? 0
   for (const made of open.list())
     late.add({ ...made, message, answer: addError(messages, made, ++count.messages) })
@@ -16,14 +16,14 @@ export const answerOpen = ({ messages, count, open, late }: Page): void => {
 }
 
 /** Adds an error result for a call. */
-export const addError = (messages: Draft[], { id, position }: Call, nth: number): Block => {
+export const addError = (messages: MessageDraft[], { id, position }: PendingToolCall, nth: number): Block => {
   const answer: Block = { type: 'tool_result', tool_use_id: id, is_error: true, content: fillers.noResult }
   addTo(messages, 'user', position, [answer], nth)
   return answer
 }
 
 /** The error results stay: no real ones can come any more. */
-export const settleLate = ({ late, settled, report }: Page): void => {
+export const settleLate = ({ late, settled, report }: RequestDraft): void => {
   for (const made of late.list()) {
     reportAnswer(made, report)
     settled.add(made)
@@ -32,7 +32,7 @@ export const settleLate = ({ late, settled, report }: Page): void => {
 }
 
 /** Somebody else than the model and its tools speaks. */
-export const endTurn = (page: Page): void => {
+export const endTurn = (page: RequestDraft): void => {
   answerOpen(page)
   settleLate(page)
   dropUses(page, [...page.waiting.values()])
@@ -40,7 +40,11 @@ export const endTurn = (page: Page): void => {
 }
 
 /** Somebody else speaks: results that came too late for their calls are told first, then this. */
-export const speak = (page: Page, said: Pick<Utterance, 'position' | 'content'>, isNote: boolean): void => {
+export const speak = (
+  page: RequestDraft,
+  said: Pick<Utterance, 'position' | 'content'>,
+  isNote: boolean,
+): void => {
   endTurn(page)
   if (page.messages.at(-1)?.role === 'system')
     insert(page, 'assistant', page.told[0]?.position ?? said.position, fillers.noReply)
@@ -51,7 +55,7 @@ export const speak = (page: Page, said: Pick<Utterance, 'position' | 'content'>,
 
 /** A result as it is sent; empty if no call waits for it. If its call has an error result, it is told as text later. */
 export const answered = (
-  page: Page,
+  page: RequestDraft,
   result: KnownBlock<'tool_result'>,
   position: number,
 ): readonly Block[] => {
@@ -90,7 +94,7 @@ const asText = (
 }
 
 /** Takes back the error results of a call and of those after it: what was said since was said beside it. */
-const rejoin = (page: Page, { message }: Late): void => {
+const rejoin = (page: RequestDraft, { message }: Late): void => {
   const { messages, given, late, open, report } = page
   const from = indexOf(messages, message)
   const parts = messages.splice(from).map((draft, index) => (from + index < given ? copyOf(draft) : draft))

@@ -3,7 +3,7 @@ import { freeze } from '../../events/freeze.ts'
 import { beginnings } from '../memo.ts'
 import type { Effective, Item } from '../effective.ts'
 import type { Outline } from '../outline.ts'
-import type { Place } from './breakpoints.ts'
+import type { PartPosition } from './breakpoints.ts'
 import type { Repair } from './repairs.ts'
 import { prefixUnchanged } from './thinking.ts'
 import { type Transcript, transcript } from './transcript.ts'
@@ -14,7 +14,7 @@ export interface Script {
   readonly script: Transcript
   readonly repairs: readonly Repair[]
   /** The end of the newest summary, if it is shown. */
-  readonly summary: Place | undefined
+  readonly summary: PartPosition | undefined
 }
 
 interface Begun {
@@ -30,7 +30,7 @@ interface Begun {
 }
 /** The place and the last block of the newest summary, if it is shown. */
 interface End {
-  readonly place: Place
+  readonly place: PartPosition
   readonly block: Block | undefined
 }
 

@@ -5,7 +5,7 @@ import type { Report } from './repairs.ts'
 type Ids = Pick<ReadonlySet<string>, 'has'>
 
 /** What comes before a message that matters for its server tools. */
-export interface Before {
+export interface ServerToolContext {
   /** Ids of the server tool uses without a result so far. */
   readonly waiting: Ids
   /** Whether nothing is between them and the message: if so, their results may come anywhere in it, else they come first. */
@@ -13,7 +13,7 @@ export interface Before {
   /** Ids that the request holds already. */
   readonly used: Ids
 }
-export interface Paired {
+export interface PairedContent {
   readonly content: readonly Block[]
   /** The uses whose result has come, including those before the message; and the uses in it that wait from now on. */
   readonly served: ReadonlySet<string>
@@ -28,10 +28,10 @@ export interface Paired {
 export const pairServerTools = (
   content: readonly Block[],
   stored: readonly Block[],
-  { waiting, isSameMessage, used }: Before,
+  { waiting, isSameMessage, used }: ServerToolContext,
   position: number,
   report: Report,
-): Paired => {
+): PairedContent => {
   if (!content.some(isServer)) return { content, served: new Set(), opened: [] }
   const served = new Set<string>()
   const opened = new Map<string, Block>()

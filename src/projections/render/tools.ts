@@ -6,13 +6,13 @@ import { isCompaction, isServerUse, isThinking } from './clean.ts'
 import type { Block } from '../../events/blocks.ts'
 
 /** The tools of a request. `isFormer`: they are no longer in force, and are sent because calls of them are shown. */
-export interface ToolsSent {
+export interface RequestToolset {
   readonly tools?: Configuration['tools']
   readonly isFormer: boolean
 }
 
 /** The tools in force; if there are none, the former ones, if calls are shown that were made with them. */
-export const toolsOf = (effective: Effective): ToolsSent => {
+export const toolsOf = (effective: Effective): RequestToolset => {
   const { tools } = configurationOf(effective)
   const { formerTools } = effective.outline
   return formerTools && !toolsIn(configurationOf(effective)) && wereCalled(effective)

@@ -1,9 +1,9 @@
 import { type Block, isBlock } from '../../events/blocks.ts'
 import { writeAssistant } from './assistant.ts'
 import { clean, isCompaction, isThinking } from './clean.ts'
-import { copyOf, type Draft, leaveOut } from './drafts.ts'
+import { copyOf, type MessageDraft, leaveOut } from './drafts.ts'
 import { firstOf, leaveHeld } from './omitting.ts'
-import { add, emptyPage, type Page, reportDropped } from './page.ts'
+import { add, emptyPage, type RequestDraft, reportDropped } from './page.ts'
 import type { Report } from './repairs.ts'
 import { addError, answered, endTurn, speak } from './rounds.ts'
 import type { Utterance } from './utterances.ts'
@@ -21,8 +21,8 @@ export interface Transcript {
    *
    * @param isPrefill the last message is a prefill and was not paused: no server tool use in it may wait
    */
-  readonly ended: (report: Report, isPrefill: boolean) => readonly Draft[]
-  readonly messages: readonly Draft[]
+  readonly ended: (report: Report, isPrefill: boolean) => readonly MessageDraft[]
+  readonly messages: readonly MessageDraft[]
 }
 
 export const transcript = (systemMessages: boolean, report: Report): Transcript => {
@@ -34,7 +34,7 @@ export const transcript = (systemMessages: boolean, report: Report): Transcript 
   }
 }
 
-const say = (page: Page, said: Utterance, systemMessages: boolean): void => {
+const say = (page: RequestDraft, said: Utterance, systemMessages: boolean): void => {
   const { report } = page
   const { role, position } = said
   const content = compacted(page, said, clean(said.content, role, position, report))
@@ -52,7 +52,7 @@ const say = (page: Page, said: Utterance, systemMessages: boolean): void => {
 }
 
 /** A compaction block comes first in the request or is left out; in a summary it removes everything before it. */
-const compacted = (page: Page, said: Utterance, content: readonly Block[]): readonly Block[] => {
+const compacted = (page: RequestDraft, said: Utterance, content: readonly Block[]): readonly Block[] => {
   const { messages, report } = page
   const { position } = said
   const at = content.findLastIndex(isCompaction)
@@ -71,7 +71,7 @@ const compacted = (page: Page, said: Utterance, content: readonly Block[]): read
   })
 }
 
-const writeUser = (page: Page, said: Utterance, content: readonly Block[]): void => {
+const writeUser = (page: RequestDraft, said: Utterance, content: readonly Block[]): void => {
   const { report } = page
   const { position } = said
   const results = content.filter((block) => isBlock(block, 'tool_result'))
@@ -92,7 +92,7 @@ const writeUser = (page: Page, said: Utterance, content: readonly Block[]): void
 const isResult = (block: Block): boolean => block.type === 'tool_result'
 
 const writeSystem = (
-  page: Page,
+  page: RequestDraft,
   said: Utterance,
   content: readonly Block[],
   systemMessages: boolean,
@@ -109,7 +109,7 @@ const writeSystem = (
   }
 }
 
-const ended = (page: Page, report: Report, isPrefill: boolean): readonly Draft[] => {
+const ended = (page: RequestDraft, report: Report, isPrefill: boolean): readonly MessageDraft[] => {
   const { messages, count, open, late, waiting, reply } = page
   leaveHeld(page, report)
   if (!page.isSpoken) return []

@@ -1,21 +1,21 @@
 import type { Block } from '../../events/blocks.ts'
-import type { WaitingCall } from '../waiting-calls.ts'
+import type { UnansweredCall } from '../waiting-calls.ts'
 import type { Report } from './repairs.ts'
 
 // What waits for a result in a request while it is written.
 
 /** A call in the request that has no result yet. */
-export interface Call extends WaitingCall {
+export interface PendingToolCall extends UnansweredCall {
   readonly id: string
 }
 /** A call with an error result, since the model continued without one: a real result before anybody else speaks takes its place. */
-export interface Late extends Call {
+export interface Late extends PendingToolCall {
   readonly answer: Block
   /** `nth` of the message that the call was in then. */
   readonly message: number
 }
 /** A server tool use without a result so far. */
-export interface Waiting {
+export interface PendingServerUse {
   readonly id: string
   readonly block: Block
   readonly position: number
@@ -23,11 +23,11 @@ export interface Waiting {
   readonly message: number
 }
 
-export const blocksOf = (uses: readonly Waiting[]): ReadonlySet<Block> =>
+export const blocksOf = (uses: readonly PendingServerUse[]): ReadonlySet<Block> =>
   new Set(uses.map(({ block }) => block))
 
-export const reportAnswer = ({ id, position }: Call, report: Report): void =>
+export const reportAnswer = ({ id, position }: PendingToolCall, report: Report): void =>
   report('call-answered', position, `tool_use ${id} has no result; an error result stands for it`)
 
-export const reportUse = ({ id, block, position }: Waiting, report: Report): void =>
+export const reportUse = ({ id, block, position }: PendingServerUse, report: Report): void =>
   report('server-tool-dropped', position, `${block.type} ${id} stands alone`)

@@ -1,4 +1,4 @@
-import type { DiffOptions, MessageInput, Written } from '../../index.ts'
+import type { DiffOptions, MessageInput, WriteResult } from '../../index.ts'
 import type { BodyOf } from './api.ts'
 import { investigating } from './investigating.ts'
 import { reading } from './reading.ts'
@@ -26,7 +26,7 @@ export const conversation = (server: Transport, id: string): ConversationClient 
     before = mine.catch(() => {})
     return mine
   }
-  const write = (type: Command['type'], given: object = {}): Promise<Written> => {
+  const write = (type: Command['type'], given: object = {}): Promise<WriteResult> => {
     try {
       const command = sendable(() => structuredClone(withId({ ...given, type })) as Command)
       return inOrder(() => post('/conversations/{id}/commands', of, command))

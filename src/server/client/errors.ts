@@ -2,13 +2,13 @@ import type { PalimpsestError } from '../../index.ts'
 import type { RequestTag } from '../problem.ts'
 
 /** What only a request to a server can be refused for. */
-export interface RequestRefused<T extends RequestTag = RequestTag> {
+export interface RequestRefusal<T extends RequestTag = RequestTag> {
   readonly _tag: T
   readonly message: string
 }
 
 /** Every typed error of a client: those of the library, and what only a request can be refused for. */
-export type ClientError = PalimpsestError | { readonly [T in RequestTag]: RequestRefused<T> }[RequestTag]
+export type ClientError = PalimpsestError | { readonly [T in RequestTag]: RequestRefusal<T> }[RequestTag]
 
 type Tagged<T> = Extract<ClientError, { readonly _tag: T }>
 

@@ -3,7 +3,7 @@ import type {
   FollowedEvent,
   ListOptions,
   OpenStepInfo,
-  Overview,
+  ConversationOverview,
   Roster,
   RosterOptions,
   StreamedEvent,
@@ -31,7 +31,7 @@ export const openClient = (url: string, options: ClientOptions = {}): Client => 
   const { get } = server
 
   async function* conversations({ sort, beginning }: Omit<ListOptions, 'ids'> = {}): AsyncGenerator<
-    Overview,
+    ConversationOverview,
     void
   > {
     for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
@@ -39,7 +39,7 @@ export const openClient = (url: string, options: ClientOptions = {}): Client => 
         readonly next?: string
         readonly isComplete: boolean
         readonly problem?: string
-        readonly items: readonly Overview[]
+        readonly items: readonly ConversationOverview[]
       }
       const query = { order: sort ?? 'begun', beginning, limit: 200, cursor }
       const ask = (): Promise<Page> => get('/conversations', {}, query)
@@ -88,12 +88,12 @@ export const openClient = (url: string, options: ClientOptions = {}): Client => 
   }
 }
 
-export type { BisectionListed, Checked, InvestigatingClient, Standing } from './investigating.ts'
+export type { BisectionSummary, IntegrityReport, InvestigatingClient, LedgerReport } from './investigating.ts'
 export { isError } from './errors.ts'
-export type { ClientError, RequestRefused } from './errors.ts'
+export type { ClientError, RequestRefusal } from './errors.ts'
 export type { ClientOptions } from './transport.ts'
 export type {
-  Approval,
+  ApprovalInput,
   AskOptions,
   Client,
   ConversationClient,
@@ -103,7 +103,7 @@ export type {
   EventsQuery,
   EventsReader,
   FindOptions,
-  FollowOptions,
+  StreamOptions,
   FullDiff,
   RequestDiff,
   SearchHit,

@@ -1,22 +1,28 @@
-import type { LedgerProof, LedgerStanding, LedgerStatus, ReceiptFinding, Verified } from '../../index.ts'
-import type { BisectionView, Said } from '../../investigate/by-hand.ts'
-import type { CacheReport, CallName, Cost, Replayed, ReplayPolicy, Why } from '../../investigate/index.ts'
+import type {
+  LedgerProof,
+  SealStatus,
+  LedgerStatus,
+  ReceiptFinding,
+  VerificationReport,
+} from '../../index.ts'
+import type { BisectionView, VerdictInput } from '../../investigate/by-hand.ts'
+import type { CacheReport, CallName, Cost, ReplayReport, ReplayPolicy, Why } from '../../investigate/index.ts'
 import type { BodyOf } from './api.ts'
 import { textOf, type Transport } from './transport.ts'
 
 /** What the ledger has of a conversation. */
-export interface Standing {
+export interface LedgerReport {
   readonly conversation: string
   /** The last position of the conversation. */
   readonly last: number
   /** Absent if the store has no ledger; `proof` if nothing of the conversation is sealed. */
-  readonly ledger?: LedgerStanding & { readonly proof?: LedgerProof }
+  readonly ledger?: SealStatus & { readonly proof?: LedgerProof }
   /** Why the ledger itself cannot be believed. */
   readonly problem?: string
 }
 
 /** What computing every hash and every request again has shown. */
-export interface Checked extends Pick<Verified, 'conversation' | 'events' | 'discrepancy'> {
+export interface IntegrityReport extends Pick<VerificationReport, 'conversation' | 'events' | 'discrepancy'> {
   /** The last position of the conversation. */
   readonly last: number
   /** Calls by what their receipts prove; absent if the events cannot be read. */
@@ -30,7 +36,7 @@ export interface Checked extends Pick<Verified, 'conversation' | 'events' | 'dis
 }
 
 /** A bisection in a list. */
-export interface BisectionListed extends Omit<
+export interface BisectionSummary extends Omit<
   BisectionView,
   'candidates' | 'probabilities' | 'suspects' | 'verdicts'
 > {
@@ -41,9 +47,9 @@ export interface BisectionListed extends Omit<
 /** What a server finds out about a conversation: of 100,000 events at most, `cache` of 10,000, `replay` of 5,000 (`TooLong`). Rejects with `ConversationNotFound`, `Overloaded`. */
 export interface InvestigatingClient {
   /** What the ledger has of it, and whether that is still so. Needs the scope `audit`. */
-  readonly standing: () => Promise<Standing>
+  readonly standing: () => Promise<LedgerReport>
   /** Computes every hash, and every request that has a receipt, again. Needs the scope `audit`. */
-  readonly verification: () => Promise<Checked>
+  readonly verification: () => Promise<IntegrityReport>
   /** A ZIP archive of what `palimpsest audit export` writes. Needs the scope `audit`. */
   readonly evidence: (options?: BodyOf<'/conversations/{id}/evidence'>) => Promise<Blob>
   /** Which calls could not read what was in the prompt cache. */
@@ -53,13 +59,13 @@ export interface InvestigatingClient {
   /** What the model was shown in a call and what not; a reply without a receipt is `p` and its position. Rejects with `CallOutOfRange`. */
   readonly why: (call: CallName) => Promise<Why>
   /** What another policy would have sent; without one, the recorded one. Rejects with `InvalidInput`. */
-  readonly replay: (policy?: ReplayPolicy) => Promise<Replayed>
-  readonly bisections: () => Promise<readonly BisectionListed[]>
+  readonly replay: (policy?: ReplayPolicy) => Promise<ReplayReport>
+  readonly bisections: () => Promise<readonly BisectionSummary[]>
   readonly bisection: (id: string) => Promise<BisectionView>
   /** Begins a bisection by hand, or continues the newest one that asks the same. Rejects with `InvalidInput`. */
   readonly bisect: (asked: BodyOf<'/conversations/{id}/bisections'>) => Promise<BisectionView>
   /** Answers the position that it asks for. Rejects with `NotAsked`. */
-  readonly verdict: (bisection: string, said: Said) => Promise<BisectionView>
+  readonly verdict: (bisection: string, said: VerdictInput) => Promise<BisectionView>
 }
 
 /** Of the store. */
@@ -87,7 +93,7 @@ export const investigating = ({ get, post, open, place }: Transport, id: string)
     why: (call) => get('/conversations/{id}/calls/{call}/why', { id, call }),
     replay: (policy) => post('/conversations/{id}/replay', of, policy === undefined ? {} : { policy }),
     bisections: async () => {
-      type Page = { readonly items: readonly BisectionListed[] }
+      type Page = { readonly items: readonly BisectionSummary[] }
       return (await get<Page, '/conversations/{id}/bisections'>('/conversations/{id}/bisections', of)).items
     },
     bisection: (name) => get('/conversations/{id}/bisections/{bisection}', { id, bisection: name }),

@@ -3,7 +3,7 @@ import type { QueryOf } from './api.ts'
 import { isError } from './errors.ts'
 import { resumed } from './streams.ts'
 import type { Transport } from './transport.ts'
-import type { ConversationClient, EventsQuery, FollowOptions } from './types.ts'
+import type { ConversationClient, EventsQuery, StreamOptions } from './types.ts'
 
 /** The largest page. */
 const most = 1_000
@@ -103,7 +103,7 @@ export const reading = (
     for await (const { event, data } of resumed(server, { method: 'GET', path, signal }))
       if (event !== 'caught-up') yield data as ConversationEvent
   }
-  async function* follow({ after, signal }: FollowOptions = {}): AsyncGenerator<ConversationEvent, void> {
+  async function* follow({ after, signal }: StreamOptions = {}): AsyncGenerator<ConversationEvent, void> {
     yield* followed(after ?? (await position()), { signal })
   }
 

@@ -1,8 +1,8 @@
 import { errorOf } from './errors.ts'
-import { type Asking, isPassing, type Transport, wait } from './transport.ts'
+import { type SseRequest, isPassing, type Transport, wait } from './transport.ts'
 
 /** A message of an event stream (HTML living standard, section 9.2). */
-export interface Message {
+export interface ParsedSseMessage {
   readonly id: string | undefined
   readonly event: string
   /** The JSON that it has; undefined if it only has an id. */
@@ -10,7 +10,7 @@ export interface Message {
 }
 
 /** The messages of a stream as they come, until it ends. */
-async function* messagesIn(body: ReadableStream<Uint8Array>): AsyncGenerator<Message, void> {
+async function* messagesIn(body: ReadableStream<Uint8Array>): AsyncGenerator<ParsedSseMessage, void> {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader()
   let text = ''
   try {
@@ -29,7 +29,7 @@ async function* messagesIn(body: ReadableStream<Uint8Array>): AsyncGenerator<Mes
   }
 }
 
-const messageIn = (block: string): Message | undefined => {
+const messageIn = (block: string): ParsedSseMessage | undefined => {
   const fields = new Map(
     block.split('\n').map((line) => {
       const colon = line.indexOf(':')
@@ -47,8 +47,8 @@ const messageIn = (block: string): Message | undefined => {
  */
 export async function* resumed(
   { open, url, retries }: Transport,
-  asking: Omit<Asking, 'lastId'>,
-): AsyncGenerator<Message, void> {
+  asking: Omit<SseRequest, 'lastId'>,
+): AsyncGenerator<ParsedSseMessage, void> {
   const { signal } = asking
   let lastId: string | undefined
   for (let tries = 0; !signal?.aborted; tries++) {

@@ -15,7 +15,7 @@ export interface ClientOptions {
 export type Params = Readonly<Record<string, string | number>>
 
 /** A stream to read. */
-export interface Asking {
+export interface SseRequest {
   readonly method: 'GET' | 'POST'
   readonly path: string
   readonly body?: string | undefined
@@ -41,7 +41,7 @@ export interface Transport {
     query?: Readonly<Record<string, string>>,
   ) => Promise<A>
   /** Asks once, for a stream. */
-  readonly open: (asking: Asking) => Promise<Response>
+  readonly open: (asking: SseRequest) => Promise<Response>
   /** A path with its parameters and query. */
   readonly place: (path: string, params?: Params, query?: object) => string
 }

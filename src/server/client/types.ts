@@ -1,6 +1,6 @@
 import type { z } from 'zod'
 import type {
-  At,
+  PositionOption,
   Conversation,
   ConversationEvent,
   Diff,
@@ -12,12 +12,12 @@ import type {
   FollowedEvent,
   FullOptions,
   HiddenByMarker,
-  Hit,
+  MessageHit,
   LedgerStatus,
   ListOptions,
   MessageInput,
   OpenStepInfo,
-  Overview,
+  ConversationOverview,
   ReplyRecordedEvent,
   Roster,
   RosterOptions,
@@ -25,22 +25,22 @@ import type {
   TitleHit,
   TurnEvent,
 } from '../../index.ts'
-import type { Asking } from '../../events/events.ts'
+import type { AnswerTerms } from '../../events/events.ts'
 import type { fullDiffShape, requestDiffShape } from '../shapes/diffs.ts'
 import type { previewShape } from '../shapes/written.ts'
 import type { Cost } from '../../investigate/index.ts'
 import type { InvestigatingClient } from './investigating.ts'
-import type { AskedMessage, ClaimedMessage, Outcome, ReleasedMessage } from '../turn-messages.ts'
+import type { AskedMessage, ClaimedMessage, OutcomeMessage, ReleasedMessage } from '../turn-messages.ts'
 
 /** Which part of a stream to read. */
-export interface FollowOptions {
+export interface StreamOptions {
   /** Events after this position; -1: all. Default: what comes from now on. */
   readonly after?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 /** How a turn is asked for. */
-export interface AskOptions extends Asking {
+export interface AskOptions extends AnswerTerms {
   /** Refuse (`StaleContext`) unless this is still the last position. */
   readonly after?: number | undefined
   /** The turn is asked for once under it. Default: a new UUID. */
@@ -56,7 +56,7 @@ export type TurnMessage =
   | ({ readonly type: 'released' } & ReleasedMessage)
   | Exclude<TurnEvent, DoneEvent | ReplyRecordedEvent>
   | { readonly type: 'event'; readonly event: ConversationEvent }
-  | ({ readonly type: 'outcome' } & Outcome)
+  | ({ readonly type: 'outcome' } & OutcomeMessage)
 
 /** What a command would write: the answer of a dry run. */
 export interface DryRun extends z.output<typeof previewShape> {}
@@ -74,7 +74,7 @@ export interface DiffReader {
 }
 
 /** What a search finds: a place, or, without a position, a conversation by its title. */
-export type SearchHit = Hit | TitleHit
+export type SearchHit = MessageHit | TitleHit
 
 /** How to search. */
 export interface FindOptions {
@@ -142,14 +142,14 @@ export interface ConversationClient extends Pick<Conversation, Same>, Investigat
   readonly events: EventsReader
   readonly fork: (
     id: string,
-    options?: At & { readonly commandId?: string | undefined },
+    options?: PositionOption & { readonly commandId?: string | undefined },
   ) => Promise<ConversationClient>
   /** What a command would write, and how many items and tokens the model would see before and after. Rejects as the command. */
   readonly preview: (...args: Parameters<Conversation['preview']>) => Promise<DryRun>
   /** Ends the turn that is being given, in whichever process. Errors: those of the library. */
   readonly cancel: (options?: { readonly reason?: string | undefined }) => Promise<void>
   /** Lets a call run that waits. Errors: `AlreadyDecided`, `NotWaiting`. */
-  readonly approve: (call: string, options?: Approval) => Promise<void>
+  readonly approve: (call: string, options?: ApprovalInput) => Promise<void>
   /** The call is not run, and the model is told why. Errors as for `approve`. */
   readonly deny: (call: string, options?: { readonly reason?: string | undefined }) => Promise<void>
   /** Withdraws an approval: the call waits again. Errors: `NotWithdrawn`, once the tool has started. */
@@ -161,9 +161,9 @@ export interface ConversationClient extends Pick<Conversation, Same>, Investigat
   /** Errors: `ConversationNotFound`. */
   readonly resume: (options?: { readonly reason?: string | undefined }) => Promise<void>
   /** Asks workers to answer what is there. Errors: `ConversationNotFound`. */
-  readonly request: (options?: Asking) => Promise<void>
+  readonly request: (options?: AnswerTerms) => Promise<void>
   /** New events as they are recorded, until the signal aborts. Continues by itself after a broken connection. Throws `ConversationNotFound`. */
-  readonly follow: (options?: FollowOptions) => AsyncIterable<ConversationEvent>
+  readonly follow: (options?: StreamOptions) => AsyncIterable<ConversationEvent>
   /**
    * Asks the workers for a turn and gives what comes of it, to the outcome. Without messages, what is there is to be answered. Continues by
    * itself after a broken connection; to leave the loop cancels nothing. Throws `StaleContext`, `ConversationNotFound`.
@@ -184,7 +184,7 @@ export interface ConversationClient extends Pick<Conversation, Same>, Investigat
 }
 
 /** Who approves is whom the token belongs to. */
-export interface Approval {
+export interface ApprovalInput {
   readonly note?: string | undefined
   /** What the tool is given in place of the model's input. */
   readonly input?: { readonly [field: string]: unknown } | undefined
@@ -197,7 +197,7 @@ export interface Client {
   /** The handle of a conversation, whether it exists yet or not. */
   readonly conversation: (id: string) => ConversationClient
   /** All conversations, by default those begun last first. Throws `StoreUnavailable`. */
-  readonly conversations: (options?: Omit<ListOptions, 'ids'>) => AsyncIterable<Overview>
+  readonly conversations: (options?: Omit<ListOptions, 'ids'>) => AsyncIterable<ConversationOverview>
   /**
    * The conversations whose title has a text of three characters or more, at most `limit`, then where it was said in all. Throws
    * `InvalidInput`.

@@ -5,7 +5,13 @@ import { askedSchema } from '../../events/events.ts'
 import { conversationIdSchema } from '../../events/ids.ts'
 import { countTokens } from '../../agent/context/tokens/tokens.ts'
 import { render } from '../../core.ts'
-import { type CommandInput, type Conversation, type Effective, isError, type Written } from '../../index.ts'
+import {
+  type CommandInput,
+  type Conversation,
+  type Effective,
+  isError,
+  type WriteResult,
+} from '../../index.ts'
 import { countsOf } from '../../agent/receipts/receipt.ts'
 import { toError } from '../../result/typed.ts'
 import { at, flag, ofConversation } from '../parameters.ts'
@@ -48,7 +54,7 @@ const commandShape = z
   ])
   .meta({ id: 'Command' })
 
-const written = (chat: Conversation, command: CommandInput): Promise<Written> => {
+const written = (chat: Conversation, command: CommandInput): Promise<WriteResult> => {
   switch (command.type) {
     case 'append': {
       const { messages, ...options } = without(command)

@@ -18,7 +18,7 @@ import { linkHeader } from '../paging.ts'
 import { limit, ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
 import { commandIdOf, revisionTag } from '../preconditions.ts'
-import { type Answer, route } from '../route.ts'
+import { type JsonResponse, route } from '../route.ts'
 import { branchesShape } from '../shapes/lookups.ts'
 import { listedShape } from '../shapes/list.ts'
 
@@ -219,7 +219,7 @@ export const create = route({
   handle: async ({ body, headers, identity: { actor, by }, store, book }) => {
     const commandId = commandIdOf(body.commandId, headers)
     const id = body.id ?? newId(by, commandId)
-    const begin = async (): Promise<Answer> => {
+    const begin = async (): Promise<JsonResponse> => {
       await begun(store, id, body, { actor, commandId })
       const position = await store.conversation(id).position()
       const location = `/conversations/${id}`

@@ -8,7 +8,7 @@ import type { Log } from '../../projections/path.ts'
 import { bytesOf, largestAnswer, shownAt } from '../bounded.ts'
 import { effectiveChanges, type EntryChange, entryChanges, requestChanges } from '../diffs.ts'
 import { clip, ofConversation, whole } from '../parameters.ts'
-import { type Answer, route } from '../route.ts'
+import { type JsonResponse, route } from '../route.ts'
 import { diffShape, fullDiffShape, requestDiffShape } from '../shapes/diffs.ts'
 import { tagged } from './tags.ts'
 
@@ -37,7 +37,7 @@ export const diff = route({
   }),
   answers: { 200: z.union([requestDiffShape, fullDiffShape, diffShape]) },
   errors: ['ConversationNotFound', 'OutOfRange', 'TooLong'],
-  handle: async ({ params, query, store }): Promise<Answer> => {
+  handle: async ({ params, query, store }): Promise<JsonResponse> => {
     const chat = store.conversation(params.id)
     const { from: first, to = await chat.position(), of, clip: longest } = query
     const wanted = { from: first, to, clip: longest }

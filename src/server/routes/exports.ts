@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { z } from 'zod'
 import { fileNameOf } from '../../transfer/formats/file-name.ts'
 import { writableFormats } from '../../transfer/formats/registry.ts'
-import { endOf, type Source, writerOf } from '../exports.ts'
+import { endOf, type ExportSource, writerOf } from '../exports.ts'
 import { flowInTurn, lane, untilLeft } from '../bounded.ts'
 import { flag, ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
@@ -72,7 +72,7 @@ interface Wanted {
 const fileOf = async (
   id: string,
   wanted: Wanted,
-  source: Source,
+  source: ExportSource,
   leaving: () => AbortSignal,
 ): Promise<Flow> => {
   const writer = await writerOf(wanted.format, source)

@@ -5,7 +5,7 @@ import { toError } from '../../result/typed.ts'
 import { ofConversation, whole } from '../parameters.ts'
 import { refused } from '../problem.ts'
 import { linkHeader } from '../paging.ts'
-import { type Answer, route } from '../route.ts'
+import { type JsonResponse, route } from '../route.ts'
 import { bucketsShape, foundInShape, foundShape, hiddenShape, outlineShape } from '../shapes/lookups.ts'
 import { tagged } from './tags.ts'
 
@@ -109,7 +109,7 @@ interface Wanted extends Pick<SearchOptions, 'limit' | 'cursor'> {
 const found = async (
   query: Wanted,
   looking: (q: string, options: SearchOptions) => Promise<SearchPage>,
-): Promise<Answer> => {
+): Promise<JsonResponse> => {
   const { q, ...options } = query
   try {
     const body = await looking(q, options)

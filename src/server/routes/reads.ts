@@ -5,7 +5,7 @@ import { inBreaths } from '../../store/breath.ts'
 import { shownAt } from '../bounded.ts'
 import { route } from '../route.ts'
 import { clippedItem } from '../../core.ts'
-import { type Beside, fillingPage, linkHeader, pageOf } from '../paging.ts'
+import { type PageQuery, fillingPage, linkHeader, pageOf } from '../paging.ts'
 import { at, clip, flag, limit, ofConversation, whole } from '../parameters.ts'
 import { entryShape, itemShape, repairShape, requestShape } from '../shapes/history.ts'
 import { linkShape, noteShape } from '../shapes/written.ts'
@@ -76,7 +76,7 @@ export const effective = route({
     })
   },
 })
-const offsetOf = ({ from: index, limit: most }: Beside) => ({ offset: index, limit: most })
+const offsetOf = ({ from: index, limit: most }: PageQuery) => ({ offset: index, limit: most })
 
 export const full = route({
   method: 'get',

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Conversation } from '../../index.ts'
-import type { Answer } from '../route.ts'
+import type { JsonResponse } from '../route.ts'
 
 // What was true at a position stays true: such answers have strong ETags.
 
@@ -23,8 +23,8 @@ export const tagged = async (
   position: number,
   way: object,
   body: object,
-  headers: Answer['headers'] = {},
-): Promise<Answer> => ({
+  headers: JsonResponse['headers'] = {},
+): Promise<JsonResponse> => ({
   headers: { ...headers, etag: await tagOf(chat, position, way) },
   body,
 })

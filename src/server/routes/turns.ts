@@ -5,7 +5,7 @@ import { staleContext } from '../../commands/rejections.ts'
 import { invalidInput } from '../../events/errors.ts'
 import { askingShape } from '../../events/events.ts'
 import { conversationIdSchema } from '../../events/ids.ts'
-import type { Conversation, ConversationEvent, ServedEvent, Written } from '../../index.ts'
+import type { Conversation, ConversationEvent, ServedEvent, WriteResult } from '../../index.ts'
 import { toError } from '../../result/typed.ts'
 import { lastSeen } from '../live.ts'
 import { ofConversation } from '../parameters.ts'
@@ -13,7 +13,7 @@ import { commandIdOf, optionalFence } from '../preconditions.ts'
 import { route } from '../route.ts'
 import { servedShape } from '../shapes/turns.ts'
 import { checkAccepts, eventStream } from '../sse.ts'
-import { type Asked, turnTold } from '../turn-stream.ts'
+import { type TurnRequest, turnTold } from '../turn-stream.ts'
 import { isFinal } from '../../agent/workers/seen.ts'
 import { eventAt } from './tags.ts'
 
@@ -24,7 +24,7 @@ const { messages, after } = commandSchemas.append.shape
 /** The message that a command appended last. */
 const messageIn = async (
   chat: Conversation,
-  { events }: Written,
+  { events }: WriteResult,
 ): Promise<ConversationEvent<'MessageAppended'> | undefined> => {
   const position = events.findLast(({ type }) => type === 'MessageAppended')?.position
   const event = position === undefined ? undefined : await eventAt(chat, position)
@@ -88,7 +88,7 @@ export const turn = route({
     const seen = lastSeen(headers) ?? -1
     const chat = store.conversation(id)
     const own = { commandId, actor: identity.actor }
-    const ask = async (): Promise<Asked> => {
+    const ask = async (): Promise<TurnRequest> => {
       const fence = optionalFence(body.after, headers)
       if (said) {
         const written = await chat.append(said, { ...own, answer: asking, after: fence })

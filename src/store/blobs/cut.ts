@@ -15,7 +15,7 @@ export interface Reference {
 }
 
 /** An event as it is stored, and the content outside it. */
-export interface Cut {
+export interface SplitEvent {
   readonly event: StoredEvent
   readonly contents: readonly Content[]
 }
@@ -31,7 +31,7 @@ export const isCut = ({ metadata }: StoredEvent): boolean => metadata.startsWith
 export const canBeCut = ({ metadata }: StoredEvent): boolean => metadata.startsWith('{')
 
 /** Takes the literals, given in order, out of the event's data. */
-export const cut = (event: StoredEvent, literals: readonly Literal[]): Cut => {
+export const cut = (event: StoredEvent, literals: readonly Literal[]): SplitEvent => {
   const contents: Content[] = []
   const references: Reference[] = []
   let data = ''

@@ -17,7 +17,7 @@ export interface GcOptions {
 }
 
 /** What is stored outside events, and how much of it was removed. */
-export interface Collected {
+export interface BlobGcReport {
   /** All blobs, before any was removed, and their bytes together. */
   readonly blobs: number
   readonly bytes: number
@@ -38,7 +38,7 @@ const day = 24 * 60 * 60 * 1000
 export async function* collect(
   store: EventStore,
   options: GcOptions = {},
-): Steps<StoreError | InvalidInput, Collected> {
+): Steps<StoreError | InvalidInput, BlobGcReport> {
   if (typeof options !== 'object' || options === null)
     return yield invalidInput('options', 'must be an object, like { dryRun: true }')
   const unknown = unknownOption(options, ['olderThan', 'dryRun'])

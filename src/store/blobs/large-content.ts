@@ -7,16 +7,16 @@ import type { StoreError } from '../errors.ts'
 import type {
   AllPage,
   AllRange,
-  Append,
-  Appended,
+  AppendRequest,
+  AppendOutcome,
   EventStore,
-  Followed,
+  FollowItem,
   FollowOptions,
   KeptEnd,
   RecordedEvent,
 } from '../port.ts'
 import { cut, isCut, referencesOf } from './cut.ts'
-import { arePlain, type Limits, planOutside } from './plan.ts'
+import { arePlain, type InlineLimits, planOutside } from './plan.ts'
 import { restored } from './restore.ts'
 
 type AppendError = StoreError | EventTooLarge | InvalidInput
@@ -49,11 +49,11 @@ export interface LargeContentStore extends EventStore {
  * @param threshold the most bytes of a string (UTF-8, including escapes) that stays in its event
  */
 export const withLargeContent = (store: EventStore, threshold: number): LargeContentStore => {
-  const limits: Limits = { threshold, append: store.maxAppendBytes }
+  const limits: InlineLimits = { threshold, append: store.maxAppendBytes }
   const underWay = new Set<Promise<unknown>>()
 
   /** Blobs first: an interrupted append may leave an unreferenced blob, never a reference without its blob. */
-  async function* appendCut(request: Append): Steps<AppendError, Appended> {
+  async function* appendCut(request: AppendRequest): Steps<AppendError, AppendOutcome> {
     const planned = yield* ok(planOutside(request.events, limits))
     const events: StoredEvent[] = []
     for (const [index, whole] of request.events.entries()) {
@@ -95,7 +95,7 @@ export const withLargeContent = (store: EventStore, threshold: number): LargeCon
     return E.isRight(whole) && whole.right[0] ? { last, hash: hashOf(whole.right[0]) } : kept
   }
 
-  async function* follow(options: FollowOptions): AsyncGenerator<Followed, void> {
+  async function* follow(options: FollowOptions): AsyncGenerator<FollowItem, void> {
     for await (const followed of store.follow(options)) {
       if (followed.type === 'checkpoint' || !isCut(followed.event)) yield followed
       else {

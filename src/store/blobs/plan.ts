@@ -10,7 +10,7 @@ export const maxEventBytes = 16 * 1024 * 1024
 const leastOutside = 2 * referenceBytes
 
 /** The limits of what is stored inside events. */
-export interface Limits {
+export interface InlineLimits {
   /** The most bytes of a string. */
   readonly threshold: number
   /** The most bytes of an append. */
@@ -18,7 +18,7 @@ export interface Limits {
 }
 
 /** Whether these events can certainly be stored as they are. */
-export const arePlain = (events: readonly StoredEvent[], { threshold, append }: Limits): boolean => {
+export const arePlain = (events: readonly StoredEvent[], { threshold, append }: InlineLimits): boolean => {
   const most = Math.min(threshold, maxEventBytes)
   let length = 0
   for (const event of events) {
@@ -44,7 +44,7 @@ interface Planned {
  */
 export const planOutside = (
   events: readonly StoredEvent[],
-  limits: Limits,
+  limits: InlineLimits,
 ): E.Either<InvalidInput | EventTooLarge, readonly (readonly Literal[])[]> => {
   if (events.some(isCut))
     return E.left(invalidInput('metadata.$blobs', 'is reserved for content outside events'))

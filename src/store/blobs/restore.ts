@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { breath } from '../breath.ts'
 import type { BlobDamaged, BlobMissing, StoreError } from '../errors.ts'
-import type { Blobs, RecordedEvent } from '../port.ts'
+import type { BlobStore, RecordedEvent } from '../port.ts'
 import { readContent, type ReadContent } from './content.ts'
 import { isCut, putBack, type Reference, referencesOf } from './cut.ts'
 
@@ -15,7 +15,7 @@ type Read = E.Either<StoreError, ReadContent>
  * `BlobDamaged` or `DecodeFailed` of the first event in the page that has one; those of the blobs' store.
  */
 export const restored = async (
-  blobs: Blobs,
+  blobs: BlobStore,
   page: readonly RecordedEvent[],
 ): Promise<E.Either<StoreError, readonly RecordedEvent[]>> => {
   if (!page.some(isCut)) return E.right(page)
@@ -33,7 +33,7 @@ export const restored = async (
 const keyOf = ({ sha256, raw }: Reference): string => (raw ? `raw ${sha256}` : sha256)
 
 const readAll = async (
-  blobs: Blobs,
+  blobs: BlobStore,
   references: readonly Reference[],
 ): Promise<ReadonlyMap<string, Read>> => {
   const wanted = new Map(references.map((reference) => [keyOf(reference), reference])).entries()
@@ -49,7 +49,7 @@ const readAll = async (
   return contents
 }
 
-const readOne = async (blobs: Blobs, { sha256, raw }: Reference): Promise<Read> => {
+const readOne = async (blobs: BlobStore, { sha256, raw }: Reference): Promise<Read> => {
   try {
     return E.right(await readContent(blobs.get(sha256), raw === true))
   } catch (error) {

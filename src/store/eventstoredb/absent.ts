@@ -1,5 +1,5 @@
 import { remembered } from '../lru.ts'
-import type { Range } from '../port.ts'
+import type { StreamRange } from '../port.ts'
 import type { ServerEvent } from './responses.ts'
 
 /** How long it is relied on that nobody else has begun a stream, in milliseconds. */
@@ -9,7 +9,7 @@ const most = 1_000
 /** Streams that were just read and were not there. */
 export interface Absent {
   /** Takes note of a read and what it found. */
-  readonly seen: (range: Range, found: readonly ServerEvent[]) => void
+  readonly seen: (range: StreamRange, found: readonly ServerEvent[]) => void
   readonly has: (stream: string) => boolean
 }
 

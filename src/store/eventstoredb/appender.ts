@@ -12,7 +12,7 @@ import {
   kindOf,
   revisionWritten,
 } from './responses.ts'
-import { appendRequest, type Proposed } from './requests.ts'
+import { appendRequest, type ProposedEvent } from './requests.ts'
 import { appendMargin } from './settings.ts'
 
 /** What one attempt came to: an answer, or nothing to rely on. */
@@ -25,15 +25,15 @@ export interface AppendTo {
   readonly stream: string
   /** The stream's last revision; -1 if it must not exist. */
   readonly expected: number | 'any'
-  readonly events: readonly Proposed[]
+  readonly events: readonly ProposedEvent[]
 }
 
 /** `revision`: of the last event. */
-export interface Done {
+export interface AppendedRevision {
   readonly revision: number
 }
 
-export type Append = (append: AppendTo) => Steps<StoreError | Conflict, Done>
+export type StreamAppender = (append: AppendTo) => Steps<StoreError | Conflict, AppendedRevision>
 
 /** A call that carries any number of appends, each with a correlation id. */
 interface Line {
@@ -48,7 +48,7 @@ interface Line {
  * the same events are sent again, at the same expected revision, until it is known or patience ends (`OutcomeUnknown`). The server
  * recognises events that it has.
  */
-export const appender = (connection: Connection): Append => {
+export const appender = (connection: Connection): StreamAppender => {
   const { settings } = connection
   let line: Promise<Line> | undefined
 

@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
 import { orThrow, run, type Steps, task } from '../../result/steps.ts'
 import type { StoreError } from '../errors.ts'
-import type { BlobInfo, Blobs } from '../port.ts'
-import type { Append } from './appender.ts'
+import type { BlobInfo, BlobStore } from '../port.ts'
+import type { StreamAppender } from './appender.ts'
 import type { Connection } from './connection.ts'
 import type { Directory } from './directory.ts'
 import { trailerOf } from './failures.ts'
@@ -30,7 +30,12 @@ const atOnce = 32
 const isSeal = ({ type }: ServerEvent): boolean => type === 'BlobStored' || type === 'BlobKept'
 const sealOf = ({ data }: ServerEvent): Seal => JSON.parse(Buffer.from(data).toString()) as Seal
 
-export const blobs = (connection: Connection, reads: Reads, append: Append, directory: Directory): Blobs => {
+export const blobs = (
+  connection: Connection,
+  reads: Reads,
+  append: StreamAppender,
+  directory: Directory,
+): BlobStore => {
   async function* newestSeal(sha256: string): Steps<StoreError, ServerEvent | undefined> {
     const stream = streamOf(sha256)
     // Most often it is the last event, and all before it are chunks.

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { run, type Steps } from '../../result/steps.ts'
 import type { StoreError } from '../errors.ts'
-import { type Changed, type Checkpoint, maxPage } from '../port.ts'
+import { type StreamChanges, type Checkpoint, maxPage } from '../port.ts'
 import { checkpointOf, isSamePlace, placeOf } from './responses.ts'
 import type { Reads } from './reads.ts'
 
@@ -10,7 +10,7 @@ const most = 16 * 1024 * 1024
 
 /** Which streams were written since a checkpoint. A change of a stream's metadata counts: it may hide events. */
 export const changes = (reads: Reads) =>
-  async function* (prefix: string, since: Checkpoint | undefined): Steps<StoreError, Changed> {
+  async function* (prefix: string, since: Checkpoint | undefined): Steps<StoreError, StreamChanges> {
     const newest = await run(reads.end())
     // A user who may not read $all does without.
     if (E.isLeft(newest))

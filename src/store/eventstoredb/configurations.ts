@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { run } from '../../result/steps.ts'
 import { conversationOf } from '../../events/ids.ts'
-import { type Finding, finding } from '../diagnosis.ts'
+import { type DiagnosisFinding, finding } from '../diagnosis.ts'
 import { holdsSecret, secretsFinding } from '../recorded-secrets.ts'
-import type { Place } from './responses.ts'
+import type { LogPosition } from './responses.ts'
 import type { Reads } from './reads.ts'
 
 /** How many configurations are looked at, and how many at once: each may hold a hundred tools. */
@@ -11,9 +11,9 @@ const most = 1_000
 const page = 100
 
 /** Searches the oldest configurations for secrets: earlier versions recorded them. */
-export const configurationsFinding = async (reading: Reads): Promise<Finding> => {
+export const configurationsFinding = async (reading: Reads): Promise<DiagnosisFinding> => {
   const found = new Set<string>()
-  let after: Place | undefined
+  let after: LogPosition | undefined
   for (let looked = 0; looked < most; looked += page) {
     const read = await run(reading.all({ on: 'type', prefixes: ['Configured'] }, after, page))
     if (E.isLeft(read))

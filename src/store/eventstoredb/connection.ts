@@ -9,7 +9,7 @@ import { type StoreError, storeClosed } from '../errors.ts'
 import { finalFailure, isOfConnection, leaderNamedIn, noAnswer, reasonOf, unavailable } from './failures.ts'
 import { nodeToCall } from './nodes.ts'
 import { type ChannelMaker, type Secure, secureBy } from './secure.ts'
-import type { Credentials, Settings } from './settings.ts'
+import type { Credentials, ConnectionSettings } from './settings.ts'
 import { within } from './within.ts'
 
 export type StreamsClient = InstanceType<typeof streamsServices.StreamsClient>
@@ -42,7 +42,7 @@ interface Features {
 
 /** A connection to a server, or to a cluster's leader. */
 export interface Connection {
-  readonly settings: Settings
+  readonly settings: ConnectionSettings
   /** The credentials and the deadline of a call, in milliseconds from now. */
   readonly callArguments: (deadline: number) => ReturnType<Internals['callArguments']>
   /** Runs an action once. Rejects when no leader is found within the time for one attempt. */
@@ -69,7 +69,7 @@ export interface Connection {
 }
 
 /** Makes a connection; nothing is sent before the first call. */
-export const connect = (settings: Settings): E.Either<InvalidInput, Connection> => {
+export const connect = (settings: ConnectionSettings): E.Either<InvalidInput, Connection> => {
   const client = clientOf(settings.connectionString)
   if (E.isLeft(client)) return client
   const internals = client.right as unknown as Internals

@@ -3,7 +3,7 @@ import { ok, run, type Steps, task } from '../../result/steps.ts'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../../events/errors.ts'
 import { conversationOf, inboxStreamOf, notesStreamOf, streamOf, turnsStreamOf } from '../../events/ids.ts'
-import { type Finding, finding } from '../diagnosis.ts'
+import { type DiagnosisFinding, finding } from '../diagnosis.ts'
 import type { StoreError } from '../errors.ts'
 import { configurationsFinding } from './configurations.ts'
 import { type Connection, connect } from './connection.ts'
@@ -12,7 +12,7 @@ import { trapIn } from './losses.ts'
 import { addressesIn, probe } from './probe.ts'
 import { type Reads, reads } from './reads.ts'
 import { scratchFindings, within } from './scratch.ts'
-import { esdbSettings, type Settings } from './settings.ts'
+import { esdbSettings, type ConnectionSettings } from './settings.ts'
 
 /** How many settings of conversations are looked at. */
 const mostSettings = 1_000
@@ -22,8 +22,8 @@ const mostSettings = 1_000
  * minute, and nothing else. It waits for each answer as long as the URL says that one attempt may take (`defaultDeadline`), and for a
  * node of a cluster as long as `gossipTimeout` says.
  */
-export const diagnoseEventStoreDb = (url: string): TaskEither<InvalidInput, readonly Finding[]> =>
-  task(async function* (): Steps<InvalidInput, readonly Finding[]> {
+export const diagnoseEventStoreDb = (url: string): TaskEither<InvalidInput, readonly DiagnosisFinding[]> =>
+  task(async function* (): Steps<InvalidInput, readonly DiagnosisFinding[]> {
     const settings = yield* ok(esdbSettings(url))
     const reached = await connectionFindings(settings)
     if (reached.every(({ status }) => status !== 'ok')) return reached
@@ -36,7 +36,7 @@ export const diagnoseEventStoreDb = (url: string): TaskEither<InvalidInput, read
   })
 
 /** A node that is down is a problem only if no other node answers. */
-const connectionFindings = async (settings: Settings): Promise<readonly Finding[]> => {
+const connectionFindings = async (settings: ConnectionSettings): Promise<readonly DiagnosisFinding[]> => {
   const nodes = await Promise.all(
     addressesIn(settings.connectionString).map(async (address) => ({
       name: `${address.host}:${address.port}`,
@@ -51,7 +51,7 @@ const connectionFindings = async (settings: Settings): Promise<readonly Finding[
   )
 }
 
-const serverFindings = async (connection: Connection): Promise<readonly Finding[]> => {
+const serverFindings = async (connection: Connection): Promise<readonly DiagnosisFinding[]> => {
   const reading = reads(connection)
   const stream = streamOf('palimpsest-doctor')
   const read = await run(reading.whatIsThere({ stream, from: 0, direction: 'forwards', limit: 1 }))
@@ -77,7 +77,7 @@ const serverFindings = async (connection: Connection): Promise<readonly Finding[
 }
 
 /** What the client has found out about the server; it offers no way to ask. */
-const versionFinding = async ({ features, settings }: Connection): Promise<Finding> => {
+const versionFinding = async ({ features, settings }: Connection): Promise<DiagnosisFinding> => {
   try {
     const { serverVersion, supports } = await within(settings.attempt, features())
     return supports({ path: '/event_store.client.streams.streams/batchappend' })
@@ -93,7 +93,7 @@ const versionFinding = async ({ features, settings }: Connection): Promise<Findi
 }
 
 /** Looks for whatever makes the database drop events of conversations. */
-const settingsFinding = async (reading: Reads): Promise<Finding> => {
+const settingsFinding = async (reading: Reads): Promise<DiagnosisFinding> => {
   const found = await run(limitsFinding(reading))
   if (E.isRight(found)) return found.right
   const { _tag, message } = found.left
@@ -117,7 +117,7 @@ const nameOf = (stream: string): string | undefined => {
   return prefix === undefined ? conversationOf(stream) : `${what} ${stream.slice(prefix.length)}`
 }
 
-async function* limitsFinding(reading: Reads): Steps<StoreError, Finding> {
+async function* limitsFinding(reading: Reads): Steps<StoreError, DiagnosisFinding> {
   const check = 'history'
   const prefixes = [streamOf(''), ...beside.map(([prefix]) => prefix)].map((prefix) => `$$${prefix}`)
   const onSettings = { on: 'stream', prefixes } as const

@@ -5,10 +5,10 @@ import { outcomeUnknown, type StoreError } from '../errors.ts'
 import { remembered } from '../lru.ts'
 import { maxPage } from '../port.ts'
 import { beginsWithOne } from '../prefixes.ts'
-import type { Append } from './appender.ts'
+import type { StreamAppender } from './appender.ts'
 import { entryIn, listEarlier } from './earlier.ts'
 import type { ServerEvent } from './responses.ts'
-import type { Filter } from './requests.ts'
+import type { PrefixFilter } from './requests.ts'
 import { newestFirst } from './newest-first.ts'
 import type { Reads } from './reads.ts'
 
@@ -41,7 +41,7 @@ export interface Kind {
   /** The stream that lists streams; those found by a search are in `NAME-earlier`. */
   readonly stream: string
   /** Finds the events of streams without an entry. */
-  readonly filter: Filter
+  readonly filter: PrefixFilter
 }
 
 export const conversations: Kind = {
@@ -58,7 +58,7 @@ const maxBegun = 10_000
 /** The fewest entries that are read at once. */
 const leastPage = 100
 
-export const directory = (reads: Reads, append: Append, { stream, filter }: Kind): Directory => {
+export const directory = (reads: Reads, append: StreamAppender, { stream, filter }: Kind): Directory => {
   const begun = remembered<true>(maxBegun)
   const earlier = { stream: `${stream}-earlier`, filter }
   let names = newestFirst()

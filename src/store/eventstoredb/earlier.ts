@@ -2,15 +2,15 @@ import { randomUUID } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
 import { run, type Steps } from '../../result/steps.ts'
 import type { StoreError } from '../errors.ts'
-import type { Append } from './appender.ts'
-import { checkpointOf, isOfServer, type Place, placeOf, type ServerEvent } from './responses.ts'
-import { type Filter } from './requests.ts'
+import type { StreamAppender } from './appender.ts'
+import { checkpointOf, isOfServer, type LogPosition, placeOf, type ServerEvent } from './responses.ts'
+import { type PrefixFilter } from './requests.ts'
 import type { Reads } from './reads.ts'
 
 /** The stream that lists streams found by a search, and what finds them. */
-export interface Entries {
+export interface StreamIndex {
   readonly stream: string
-  readonly filter: Filter
+  readonly filter: PrefixFilter
 }
 
 /** An entry of a stream that lists streams. `place`: of one of its events, if the stream was found by a search. */
@@ -48,8 +48,8 @@ const unnoted = 1024 * 1024
  */
 export async function* listEarlier(
   reads: Reads,
-  append: Append,
-  { stream, filter }: Entries,
+  append: StreamAppender,
+  { stream, filter }: StreamIndex,
   { again, known }: Search,
 ): Steps<StoreError, Earlier> {
   for (;;) {
@@ -70,8 +70,8 @@ interface Begun {
 /** Undefined if another search has written meanwhile. */
 async function* searchFrom(
   reads: Reads,
-  append: Append,
-  { stream, filter }: Entries,
+  append: StreamAppender,
+  { stream, filter }: StreamIndex,
   { last, isKnown }: Begun,
 ): Steps<StoreError, Earlier | undefined> {
   const start = last && placeIn(last)
@@ -112,11 +112,11 @@ async function* searchFrom(
   }
 }
 
-const placeIn = ({ data }: ServerEvent): Place | undefined => {
+const placeIn = ({ data }: ServerEvent): LogPosition | undefined => {
   const { place } = JSON.parse(Buffer.from(data).toString()) as { readonly place?: string }
   return place === undefined ? undefined : placeOf(place)
 }
 
 /** How many bytes of the database are between two places. */
-const distance = (one: Place | undefined, other: Place | undefined): number =>
+const distance = (one: LogPosition | undefined, other: LogPosition | undefined): number =>
   Number(other?.commit ?? 0) - Number(one?.commit ?? 0)

@@ -1,13 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { toError } from '../../result/typed.ts'
-import type { Followed, FollowOptions } from '../port.ts'
+import type { FollowItem, FollowOptions } from '../port.ts'
 import { type Connection, firstPause, longestPause, type StreamsClient } from './connection.ts'
 import { finalFailure, reasonOf, unavailable } from './failures.ts'
 import {
   checkpointOf,
   eventIn,
   isOfServer,
-  type Place,
+  type LogPosition,
   placeReached,
   type ReadResp,
   recordedOf,
@@ -20,9 +20,9 @@ import { subscribeRequest } from './requests.ts'
  */
 export async function* follow(
   connection: Connection,
-  after: Place | undefined,
+  after: LogPosition | undefined,
   { prefixes = [''], signal, untilBroken }: FollowOptions,
-): AsyncGenerator<Followed, void> {
+): AsyncGenerator<FollowItem, void> {
   const over = signal ? AbortSignal.any([signal, connection.closing]) : connection.closing
   let place = after
   let pause = firstPause

@@ -6,7 +6,7 @@ import gossip from '@eventstore/db-client/generated/gossip_pb.js'
 import { unreached } from './failures.ts'
 import { type Address, addressesIn } from './probe.ts'
 import type { Secure } from './secure.ts'
-import type { Settings } from './settings.ts'
+import type { ConnectionSettings } from './settings.ts'
 import { untilAborted, within } from './within.ts'
 
 // The system accepts connections for a frozen process too. What the gRPC library has begun to connect, and what the client's search for
@@ -28,7 +28,7 @@ type Use<A> = (session: ClientHttp2Session) => Promise<A>
  * @param named the leader, if a node has named one
  */
 export const nodeToCall = async (
-  { connectionString, attempt, nodePatience }: Settings,
+  { connectionString, attempt, nodePatience }: ConnectionSettings,
   named: string | undefined,
   asking: Asking,
 ): Promise<string> => {

@@ -1,27 +1,31 @@
 import type { Steps } from '../../result/steps.ts'
 import { historyLost, type StoreError } from '../errors.ts'
-import type { Range } from '../port.ts'
+import type { StreamRange } from '../port.ts'
 import type { Connection, StreamsClient } from './connection.ts'
 import { noAnswer, trailerOf } from './failures.ts'
-import { eventIn, isSamePlace, type ReadResp, type Place, type ServerEvent } from './responses.ts'
-import { type Filter, readAllRequest, readLastRequest, readStreamRequest } from './requests.ts'
+import { eventIn, isSamePlace, type ReadResp, type LogPosition, type ServerEvent } from './responses.ts'
+import { type PrefixFilter, readAllRequest, readLastRequest, readStreamRequest } from './requests.ts'
 
 type Read<A> = Steps<StoreError, A>
 
 export interface Reads {
   /** As the port's `read`; `HistoryLost` if the database has dropped some of the events. */
-  readonly range: (range: Range) => Read<readonly ServerEvent[]>
+  readonly range: (range: StreamRange) => Read<readonly ServerEvent[]>
   /**
    * Events that pass the filter, after a place; fewer than `limit` if there are no more. May take as long as the server needs to
    * search all of its events.
    */
-  readonly all: (filter: Filter, after: Place | undefined, limit: number) => Read<readonly ServerEvent[]>
+  readonly all: (
+    filter: PrefixFilter,
+    after: LogPosition | undefined,
+    limit: number,
+  ) => Read<readonly ServerEvent[]>
   /** The place of the last event of the database, whoever wrote it; undefined in an empty one. */
-  readonly end: () => Read<Place | undefined>
+  readonly end: () => Read<LogPosition | undefined>
   /** A stream's metadata as last set; undefined if they never were. One attempt: rejects if it fails. */
   readonly settings: (stream: string) => Promise<ServerEvent | undefined>
   /** As `range`, for streams that may be deleted and come back: returns what there is, without complaint. */
-  readonly whatIsThere: (range: Range) => Read<readonly ServerEvent[]>
+  readonly whatIsThere: (range: StreamRange) => Read<readonly ServerEvent[]>
 }
 
 type Request = ReturnType<typeof readAllRequest>
@@ -94,7 +98,12 @@ export const reads = (connection: Connection): Reads => {
           : undefined,
     )
 
-  const rangeOf = ({ stream, from, direction, limit }: Range): Read<readonly ServerEvent[] | undefined> => {
+  const rangeOf = ({
+    stream,
+    from,
+    direction,
+    limit,
+  }: StreamRange): Read<readonly ServerEvent[] | undefined> => {
     const isBackwards = direction === 'backwards'
     const isEnd = isBackwards && from >= Number.MAX_SAFE_INTEGER
     return read(readStreamRequest(stream, isEnd ? undefined : from, isBackwards, limit), stream)
@@ -124,7 +133,7 @@ export const reads = (connection: Connection): Reads => {
     },
     settings: (stream) =>
       connection.once((client) => readOnce(client, settingsRequest(stream))).then((events) => events?.[0]),
-    end: async function* (): Read<Place | undefined> {
+    end: async function* (): Read<LogPosition | undefined> {
       const [last] = (yield* read(readLastRequest())) ?? []
       return last?.place
     },
@@ -145,7 +154,10 @@ const showsNothing = ({ data }: ServerEvent): boolean => {
 }
 
 /** Which events are missing from a read, in words; undefined if none are. */
-const gapIn = ({ from, direction, limit }: Range, events: readonly ServerEvent[]): string | undefined => {
+const gapIn = (
+  { from, direction, limit }: StreamRange,
+  events: readonly ServerEvent[],
+): string | undefined => {
   const [first] = events
   const last = events.at(-1)
   if (!first || !last) return direction === 'backwards' || from === 0 ? 'nothing is left of it' : undefined

@@ -1,7 +1,7 @@
 import type { Steps } from '../../result/steps.ts'
 import { remembered } from '../lru.ts'
 import type { StoreError } from '../errors.ts'
-import { type Found, maxPage } from '../port.ts'
+import { type FindResult, maxPage } from '../port.ts'
 import type { ServerEvent } from './responses.ts'
 import type { Reads } from './reads.ts'
 
@@ -17,7 +17,7 @@ interface Known {
 }
 
 /** Finds events by id among the last of a stream; what was read once is not read again. */
-export const recentIds = (reads: Reads): ((stream: string, id: string) => Steps<StoreError, Found>) => {
+export const recentIds = (reads: Reads): ((stream: string, id: string) => Steps<StoreError, FindResult>) => {
   const streams = remembered<Known>(maxStreams)
 
   /** The events after a revision, newest first, no more than the window. */
@@ -37,7 +37,7 @@ export const recentIds = (reads: Reads): ((stream: string, id: string) => Steps<
     }
   }
 
-  return async function* (stream, id): Steps<StoreError, Found> {
+  return async function* (stream, id): Steps<StoreError, FindResult> {
     const known = streams.get(stream)
     const found = yield* newer(stream, known?.last ?? -1)
     const ids = new Map(known?.ids)

@@ -1,6 +1,6 @@
 import shared from '@eventstore/db-client/generated/shared_pb.js'
 import streams from '@eventstore/db-client/generated/streams_pb.js'
-import { type Place, start } from './responses.ts'
+import { type LogPosition, start } from './responses.ts'
 
 // What the server is asked (streams.proto of EventStoreDB), written by the client's generated code. Texts are sent as bytes: the client's
 // own methods would parse and rewrite them, and not always to the same text.
@@ -36,7 +36,7 @@ export const readStreamRequest = (
 }
 
 /** The events of `$all` whose stream's name, or type, begins with one of these. */
-export interface Filter {
+export interface PrefixFilter {
   readonly on: 'stream' | 'type'
   readonly prefixes: readonly string[]
 }
@@ -45,7 +45,11 @@ export interface Filter {
 const ofUsers = String.raw`^(?!\$|blob-|palimpsest-)`
 
 /** `after` undefined: the start. A read begins at the place, a subscription after it. */
-const allOptions = ({ on, prefixes }: Filter, after: Place | undefined, window: number): Options => {
+const allOptions = (
+  { on, prefixes }: PrefixFilter,
+  after: LogPosition | undefined,
+  window: number,
+): Options => {
   const all = new streams.ReadReq.Options.AllOptions()
   if (after === undefined) all.setStart(empty())
   else
@@ -74,14 +78,14 @@ export const readLastRequest = (): ReadReq => {
   return new streams.ReadReq().setOptions(readOptions(true).setAll(all).setCount('1').setNoFilter(empty()))
 }
 
-export const readAllRequest = (filter: Filter, from: Place | undefined, count: number): ReadReq =>
+export const readAllRequest = (filter: PrefixFilter, from: LogPosition | undefined, count: number): ReadReq =>
   new streams.ReadReq().setOptions(allOptions(filter, from, searchWindow).setCount(String(count)))
 
 /**
  * A subscription from the start is sent as one from 0, where there is no event: the server takes "the start" as -1, may report that as
  * a checkpoint, and then reports no other, because as an unsigned number none is larger.
  */
-export const subscribeRequest = (filter: Filter, after: Place = start): ReadReq =>
+export const subscribeRequest = (filter: PrefixFilter, after: LogPosition = start): ReadReq =>
   new streams.ReadReq().setOptions(
     allOptions(filter, after, checkpointWindow).setSubscription(
       new streams.ReadReq.Options.SubscriptionOptions(),
@@ -95,7 +99,7 @@ export const deleteRequest = (stream: string, revision: number): InstanceType<ty
   )
 
 /** An event to append. Data that is a text is JSON; bytes are not. */
-export interface Proposed {
+export interface ProposedEvent {
   readonly id: string
   readonly type: string
   readonly data: string | Uint8Array
@@ -107,7 +111,7 @@ export const appendRequest = (
   correlationId: string,
   stream: string,
   expected: number | 'any',
-  events: readonly Proposed[],
+  events: readonly ProposedEvent[],
 ): BatchAppendReq => {
   const options = new streams.BatchAppendReq.Options().setStreamIdentifier(identifier(stream))
   // All empty messages are the same on the wire.
@@ -127,7 +131,7 @@ const messageOf = ({
   type,
   data,
   metadata,
-}: Proposed): InstanceType<typeof streams.BatchAppendReq.ProposedMessage> => {
+}: ProposedEvent): InstanceType<typeof streams.BatchAppendReq.ProposedMessage> => {
   const isText = typeof data === 'string'
   const message = new streams.BatchAppendReq.ProposedMessage()
     .setId(new shared.UUID().setString(id))

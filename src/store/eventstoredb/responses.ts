@@ -10,13 +10,13 @@ export type BatchAppendResp = InstanceType<typeof streams.BatchAppendResp>
 export type BatchAppendError = NonNullable<ReturnType<BatchAppendResp['getError']>>
 
 /** A place in `$all`. Commit and prepare position differ only in explicit transactions, which nobody uses. */
-export interface Place {
+export interface LogPosition {
   readonly commit: string
   readonly prepare: string
 }
 
 /** Before the first event. */
-export const start: Place = { commit: '0', prepare: '0' }
+export const start: LogPosition = { commit: '0', prepare: '0' }
 /** -1 as an unsigned number. Resumed from it, the server begins at the end: events written since would never come. */
 const minusOne = String(2n ** 64n - 1n)
 
@@ -24,7 +24,7 @@ const minusOne = String(2n ** 64n - 1n)
 export interface ServerEvent {
   readonly stream: string
   readonly revision: number
-  readonly place: Place
+  readonly place: LogPosition
   readonly id: string
   readonly type: string
   /** When the server wrote it, in milliseconds since 1970. */
@@ -77,27 +77,27 @@ export const recordedOf = ({
   metadata: unstamped(textOf(metadata)),
 })
 
-export const checkpointOf = ({ commit, prepare }: Place): string => `${commit}/${prepare}`
+export const checkpointOf = ({ commit, prepare }: LogPosition): string => `${commit}/${prepare}`
 
 /**
  * The place of a checkpoint; undefined if it is not of an EventStoreDB. Earlier releases issued -1 for the place before the first event:
  * that is the start.
  */
-export const placeOf = (checkpoint: string): Place | undefined => {
+export const placeOf = (checkpoint: string): LogPosition | undefined => {
   const [, commit, prepare] = /^(\d+)\/(\d+)$/.exec(checkpoint) ?? []
   if (commit === undefined || prepare === undefined) return undefined
   return commit === minusOne ? start : { commit, prepare }
 }
 
 /** How far a subscription has come, if the response says so. */
-export const placeReached = (response: ReadResp): Place | undefined => {
+export const placeReached = (response: ReadResp): LogPosition | undefined => {
   const reached = response.getCheckpoint()
   if (!reached || reached.getCommitPosition() === minusOne) return undefined
   return { commit: reached.getCommitPosition(), prepare: reached.getPreparePosition() }
 }
 
 /** A checkpoint right before an event has the event's commit position and a lower prepare position. */
-export const isSamePlace = (one: Place, other: Place | undefined): boolean =>
+export const isSamePlace = (one: LogPosition, other: LogPosition | undefined): boolean =>
   one.commit === other?.commit && one.prepare === other.prepare
 
 /** The revision of the last event that an append wrote. */

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
 import { run } from '../../result/steps.ts'
-import { bytesText, type Finding, finding, roundTrips, roundTripsText } from '../diagnosis.ts'
+import { bytesText, type DiagnosisFinding, finding, roundTrips, roundTripsText } from '../diagnosis.ts'
 import type { Connection } from './connection.ts'
 import { appendLimit, type BatchAppendResp, kindOf } from './responses.ts'
-import { appendRequest, type Proposed } from './requests.ts'
+import { appendRequest, type ProposedEvent } from './requests.ts'
 import type { Reads } from './reads.ts'
-import { appendMargin, type Settings } from './settings.ts'
+import { appendMargin, type ConnectionSettings } from './settings.ts'
 
 /** Seconds until the database drops what was written to a scratch stream. */
 const scratchAge = 60
@@ -22,10 +22,10 @@ const slow = 100
 export const scratchFindings = async (
   connection: Connection,
   reading: Reads,
-): Promise<readonly Finding[]> => {
+): Promise<readonly DiagnosisFinding[]> => {
   const stream = `palimpsest-doctor-${randomUUID()}`
   const { send, end } = await sender(connection)
-  const append = async (event: Proposed, to = stream): Promise<BatchAppendResp> => {
+  const append = async (event: ProposedEvent, to = stream): Promise<BatchAppendResp> => {
     const response = await send(to, event)
     const error = response.getError()
     if (error && appendLimit(error) === undefined)
@@ -60,7 +60,7 @@ export const scratchFindings = async (
 const denied =
   'access denied: name a user who may write, in the URL or in PALIMPSEST_ESDB_USER and PALIMPSEST_ESDB_PASSWORD'
 
-const eventOf = (type: string, data: string | Uint8Array): Proposed => ({
+const eventOf = (type: string, data: string | Uint8Array): ProposedEvent => ({
   id: randomUUID(),
   type,
   data,
@@ -71,7 +71,7 @@ const eventOf = (type: string, data: string | Uint8Array): Proposed => ({
 const sender = (
   connection: Connection,
 ): Promise<{
-  readonly send: (stream: string, event: Proposed) => Promise<BatchAppendResp>
+  readonly send: (stream: string, event: ProposedEvent) => Promise<BatchAppendResp>
   readonly end: () => void
 }> =>
   connection.once(async (client) => {
@@ -84,7 +84,7 @@ const sender = (
       failure = error
       settle(error)
     })
-    const send = async (stream: string, event: Proposed): Promise<BatchAppendResp> => {
+    const send = async (stream: string, event: ProposedEvent): Promise<BatchAppendResp> => {
       const answered = new Promise<BatchAppendResp | Error>((resolve) => {
         settle = resolve
       })
@@ -112,9 +112,9 @@ export const within = async <A>(ms: number, promise: Promise<A>): Promise<A> => 
 
 /** Tries the largest append that the URL allows, then one that a server with default settings refuses. */
 const limitFinding = async (
-  { maxAppendBytes: assumed }: Settings,
-  append: (event: Proposed) => Promise<BatchAppendResp>,
-): Promise<Finding> => {
+  { maxAppendBytes: assumed }: ConnectionSettings,
+  append: (event: ProposedEvent) => Promise<BatchAppendResp>,
+): Promise<DiagnosisFinding> => {
   const check = 'append limit'
   const limitAt = async (bytes: number): Promise<number | undefined> => {
     const error = (await append(eventOf('Scratch', Buffer.alloc(bytes - '{}'.length)))).getError()
@@ -137,7 +137,7 @@ const limitFinding = async (
   )
 }
 
-const clockFinding = (created: number | undefined, sent: number, answered: number): Finding => {
+const clockFinding = (created: number | undefined, sent: number, answered: number): DiagnosisFinding => {
   const check = 'clock'
   if (created === undefined)
     return finding(check, 'warning', 'the event written for it cannot be read: try again')

@@ -8,7 +8,7 @@ export interface Credentials {
 }
 
 /** The settings in an `esdb:` or `esdb+discover:` URL. */
-export interface Settings {
+export interface ConnectionSettings {
   /** Without credentials and parameters, for messages. */
   readonly url: string
   /** For the client, without credentials: nothing that it prints can show them. */
@@ -73,7 +73,7 @@ const defaultMaxAppendBytes = 1024 * 1024 - appendMargin
 export const esdbSettings = (
   url: string,
   environment: Readonly<Record<string, string | undefined>> = process.env,
-): E.Either<InvalidInput, Settings> => {
+): E.Either<InvalidInput, ConnectionSettings> => {
   // Checked first, because a message about any part of the URL might then show a part of the password.
   if (/[@/?]/.test(url.slice(url.indexOf('//') + 2, Math.max(0, url.lastIndexOf('@')))))
     return E.left(

@@ -10,10 +10,10 @@ import { historyLost, outcomeUnknown, type StoreError, storeClosed } from '../er
 import type {
   AllPage,
   AllRange,
-  Append,
-  Appended,
+  AppendRequest,
+  AppendOutcome,
   EventStore,
-  Followed,
+  FollowItem,
   FollowOptions,
   RecordedEvent,
 } from '../port.ts'
@@ -26,7 +26,14 @@ import { blobStreams, conversations, directory } from './directory.ts'
 import { unavailable } from './failures.ts'
 import { follow } from './follow.ts'
 import { losses } from './losses.ts'
-import { checkpointOf, isOfServer, type Place, placeOf, recordedOf, type ServerEvent } from './responses.ts'
+import {
+  checkpointOf,
+  isOfServer,
+  type LogPosition,
+  placeOf,
+  recordedOf,
+  type ServerEvent,
+} from './responses.ts'
 import { type Reads, reads } from './reads.ts'
 import { recentIds } from './recent.ts'
 import { esdbSettings } from './settings.ts'
@@ -67,7 +74,7 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
     async () =>
       connection.closing.aborted ? E.left(storeClosed(url)) : run(steps())
 
-  async function* append(request: Append): Steps<StoreError, Appended> {
+  async function* append(request: AppendRequest): Steps<StoreError, AppendOutcome> {
     const { stream, events, expected, isNew = false, isUnasked = false } = request
     const ready = await run<StoreError, void>(expected < 0 ? begin(stream) : lost.check(stream))
     if (E.isLeft(ready)) return yield unwritten(ready.left)
@@ -105,13 +112,13 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
     return connection.closing.aborted ? storeClosed(url) : unavailable(url, 'no answer', error.cause)
   }
 
-  const placed = (after: unknown): E.Either<InvalidInput, Place | undefined> => {
+  const placed = (after: unknown): E.Either<InvalidInput, LogPosition | undefined> => {
     const place = typeof after === 'string' ? placeOf(after) : undefined
     return after === undefined || place ? E.right(place) : E.left(noCheckpoint(url, after))
   }
 
   /** Whether a place is certainly after all events: of another server, or of events that this one has lost. */
-  const isBeyond = async (place: Place | undefined): Promise<boolean> => {
+  const isBeyond = async (place: LogPosition | undefined): Promise<boolean> => {
     if (!place) return false
     const end = await run(reading.end())
     return E.isRight(end) && BigInt(place.commit) > BigInt(end.right?.commit ?? 0) + slack
@@ -131,7 +138,7 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
     return { events: own.map(recordedOf), checkpoint: last ? checkpointOf(last.place) : after, isEnd }
   }
 
-  async function* followed(options: FollowOptions): AsyncGenerator<Followed, void> {
+  async function* followed(options: FollowOptions): AsyncGenerator<FollowItem, void> {
     const after = await orThrow(placed(options.after))
     if (await isBeyond(after)) throw toError(noCheckpoint(url, options.after))
     yield* follow(connection, after, options)

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { toError } from '../../result/typed.ts'
 import { type StoreClosed, storeClosed } from '../errors.ts'
-import type { Blobs } from '../port.ts'
+import type { BlobStore } from '../port.ts'
 
 interface Blob {
   readonly chunks: readonly Uint8Array[]
@@ -10,7 +10,7 @@ interface Blob {
 }
 
 /** Blobs in a map. */
-export const memoryBlobs = (url: string, isClosed: () => boolean): Blobs => {
+export const memoryBlobs = (url: string, isClosed: () => boolean): BlobStore => {
   const blobs = new Map<string, Blob>()
 
   const whenOpen =

@@ -8,10 +8,10 @@ import { checkedAppend } from '../checked-append.ts'
 import { checkpointAt, noCheckpoint, numbered } from '../checkpoints.ts'
 import { type Conflict, conflict, type StoreClosed, storeClosed } from '../errors.ts'
 import { followTail } from '../follow.ts'
-import type { Append, Appended, EventStore, RecordedEvent } from '../port.ts'
+import type { AppendRequest, AppendOutcome, EventStore, RecordedEvent } from '../port.ts'
 import { beginsWithOne } from '../prefixes.ts'
 import { pulse } from '../pulse.ts'
-import { type Source, type TailPage, tailOf } from '../tail.ts'
+import { type TailSource, type TailPage, tailOf } from '../tail.ts'
 import { memoryBlobs } from './blobs.ts'
 
 /**
@@ -31,7 +31,11 @@ export const memoryStore = (url = 'memory:', mark: string = randomUUID()): Event
     async () =>
       isClosed ? E.left(storeClosed(url)) : run()
 
-  const append = ({ stream, events, expected }: Append): E.Either<Conflict | InvalidInput, Appended> => {
+  const append = ({
+    stream,
+    events,
+    expected,
+  }: AppendRequest): E.Either<Conflict | InvalidInput, AppendOutcome> => {
     const recorded = streams.get(stream) ?? []
     const actual = recorded.length - 1
     if (actual !== expected) {
@@ -49,7 +53,7 @@ export const memoryStore = (url = 'memory:', mark: string = randomUUID()): Event
     return E.right('written')
   }
 
-  const page: Source['page'] = ({ prefixes = [''], after, limit }) =>
+  const page: TailSource['page'] = ({ prefixes = [''], after, limit }) =>
     whenOpen<TailPage, InvalidInput>(() => {
       const place = numbered(after)
       if (after !== undefined && !(place?.mark === mark && place.position < all.length))
@@ -64,7 +68,7 @@ export const memoryStore = (url = 'memory:', mark: string = randomUUID()): Event
       })
     })()
 
-  const source: Source = { page, pulse: changes, isClosed: () => isClosed, pollInterval: Infinity }
+  const source: TailSource = { page, pulse: changes, isClosed: () => isClosed, pollInterval: Infinity }
   const tail = tailOf(source)
 
   return {

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { InvalidInput } from '../../events/errors.ts'
 import { noCheckpoint, numbered } from '../checkpoints.ts'
 import type { StoreError } from '../errors.ts'
-import type { AllRange, Changed, Checkpoint } from '../port.ts'
+import type { AllRange, StreamChanges, Checkpoint } from '../port.ts'
 import type { TailPage } from '../tail.ts'
 import { checkpointOf, columns, markOf, recorded, rowReader } from './rows.ts'
 
@@ -14,7 +14,7 @@ const window = 5_000
 interface AllReader {
   /** A page of events. Those of a stream without a name come only if all streams are asked for. */
   readonly page: (range: AllRange) => E.Either<StoreError | InvalidInput, TailPage>
-  readonly changed: (prefix: string, since: Checkpoint | undefined) => Changed
+  readonly changed: (prefix: string, since: Checkpoint | undefined) => StreamChanges
 }
 
 export const allReader = (url: string, prepared: (sql: string) => () => StatementSync): AllReader => {

@@ -2,9 +2,9 @@ import type { DatabaseSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import { type Conflict, conflict, type StoreError } from '../errors.ts'
 import { remembered } from '../lru.ts'
-import type { Append, Appended } from '../port.ts'
+import type { AppendRequest, AppendOutcome } from '../port.ts'
 
-export type Outcome = E.Either<StoreError | Conflict, Appended>
+export type SqliteAppendResult = E.Either<StoreError | Conflict, AppendOutcome>
 
 /** A stream that this process has written to. */
 interface Known {
@@ -14,8 +14,8 @@ interface Known {
 }
 
 /** What became of an append in a transaction; `id` is that of its stream, if it wrote. */
-export interface Tried {
-  readonly outcome: Outcome
+export interface AppendAttempt {
+  readonly outcome: SqliteAppendResult
   readonly id?: number
   /** The global position of its last event, if it wrote. */
   readonly position?: number
@@ -23,12 +23,12 @@ export interface Tried {
 
 export interface AppendStatements {
   /** Writes an append, inside the transaction at hand. Throws the driver's errors. */
-  readonly write: (request: Append) => Tried
+  readonly write: (request: AppendRequest) => AppendAttempt
   /** Remembers where a stream ends, once its events are committed. */
   readonly note: (stream: string, id: number, last: number) => void
 }
 
-const written: Outcome = E.right('written')
+const written: SqliteAppendResult = E.right('written')
 const maxStreams = 10_000
 
 export const appendStatements = (db: DatabaseSync): AppendStatements => {
@@ -46,7 +46,7 @@ export const appendStatements = (db: DatabaseSync): AppendStatements => {
   statements.last.setReadBigInts(true)
   const streams = remembered<Known>(maxStreams)
 
-  const isRepeat = (stream: number, { events, expected }: Append): boolean =>
+  const isRepeat = (stream: number, { events, expected }: AppendRequest): boolean =>
     events.every((event, index) => statements.idAt.get(stream, expected + 1 + index)?.['id'] === event.id)
 
   const idOf = (stream: string): number | undefined => {
@@ -55,7 +55,7 @@ export const appendStatements = (db: DatabaseSync): AppendStatements => {
   }
 
   /** The global position of the last event; undefined if another writer's event has the first revision. */
-  const insert = (id: number, { events, expected, findable = false }: Append): number | undefined => {
+  const insert = (id: number, { events, expected, findable = false }: AppendRequest): number | undefined => {
     let position: number | undefined
     let revision = expected
     for (const { id: event, type, data, metadata } of events) {
@@ -67,7 +67,7 @@ export const appendStatements = (db: DatabaseSync): AppendStatements => {
     return position
   }
 
-  const write = (request: Append): Tried => {
+  const write = (request: AppendRequest): AppendAttempt => {
     const { stream, expected } = request
     const known = streams.get(stream)
     // Events stay, so a revision that was seen is there; the index tells whether another writer has the next.

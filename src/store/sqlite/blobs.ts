@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import { toError } from '../../result/typed.ts'
 import { type StoreError, storeClosed } from '../errors.ts'
-import { type Blobs, maxPage } from '../port.ts'
+import { type BlobStore, maxPage } from '../port.ts'
 import { storeError } from './errors.ts'
 import type { Guard } from './guard.ts'
 import { lazily } from './lazily.ts'
@@ -19,7 +19,7 @@ export const sqliteBlobs = (
   { url, timeout }: Settings,
   guard: Guard,
   isClosed: () => boolean,
-): Blobs => {
+): BlobStore => {
   const statements = lazily(() => ({
     renew: db.prepare('UPDATE blobs SET time = max(time, ?) WHERE sha256 = ?'),
     insert: db.prepare('INSERT INTO blobs (sha256, bytes, time) VALUES (?, ?, ?)'),

@@ -6,7 +6,7 @@ import { ok, orThrow, type Steps, task } from '../../result/steps.ts'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../../events/errors.ts'
 import { conversationOf } from '../../events/ids.ts'
-import { type Finding, finding, roundTrips, roundTripsText } from '../diagnosis.ts'
+import { type DiagnosisFinding, finding, roundTrips, roundTripsText } from '../diagnosis.ts'
 import { holdsSecret, secretsFinding } from '../recorded-secrets.ts'
 import { storeError } from './errors.ts'
 import { fileFinding, network, oldWal, permissions, room, wal } from './files.ts'
@@ -18,8 +18,8 @@ import { sqliteSettings, type SqliteSettings } from './settings.ts'
 import { openSqlite } from './store.ts'
 
 /** Examines an SQLite store without changing it; to time appends, it creates a scratch file beside it and removes that. */
-export const diagnoseSqlite = (url: string): TaskEither<InvalidInput, readonly Finding[]> =>
-  task(async function* (): Steps<InvalidInput, readonly Finding[]> {
+export const diagnoseSqlite = (url: string): TaskEither<InvalidInput, readonly DiagnosisFinding[]> =>
+  task(async function* (): Steps<InvalidInput, readonly DiagnosisFinding[]> {
     const settings = yield* ok(sqliteSettings(url))
     const file = fileFinding(settings)
     if (file.status === 'problem') return [file]
@@ -43,7 +43,7 @@ export const diagnoseSqlite = (url: string): TaskEither<InvalidInput, readonly F
   })
 
 /** What the database says about itself. */
-const contentFindings = async (settings: SqliteSettings): Promise<readonly Finding[]> => {
+const contentFindings = async (settings: SqliteSettings): Promise<readonly DiagnosisFinding[]> => {
   const { url, path, timeout } = settings
   let db: DatabaseSync | undefined
   try {
@@ -58,7 +58,7 @@ const contentFindings = async (settings: SqliteSettings): Promise<readonly Findi
   }
 }
 
-const schema = (db: DatabaseSync, url: string): Finding => {
+const schema = (db: DatabaseSync, url: string): DiagnosisFinding => {
   const version = versionOf(db)
   const refused = unusable(url, version)
   if (refused) return finding('schema', 'problem', refused.message)
@@ -77,7 +77,7 @@ const schema = (db: DatabaseSync, url: string): Finding => {
   return finding('schema', 'ok', `version ${version}`)
 }
 
-const journal = (db: DatabaseSync): Finding => {
+const journal = (db: DatabaseSync): DiagnosisFinding => {
   const [mode] = Object.values(db.prepare('PRAGMA journal_mode').get() ?? {})
   return mode === 'wal'
     ? finding('journal mode', 'ok', 'wal')
@@ -88,14 +88,14 @@ const journal = (db: DatabaseSync): Finding => {
       )
 }
 
-const integrity = async ({ url, path }: SqliteSettings): Promise<Finding> => {
+const integrity = async ({ url, path }: SqliteSettings): Promise<DiagnosisFinding> => {
   const problems = await integrityProblems(path)
   return problems.length === 0
     ? finding('integrity', 'ok', 'integrity_check finds nothing; palimpsest verify checks every hash')
     : finding('integrity', 'problem', damaged(url, problems).message)
 }
 
-const columns = async ({ url, path }: SqliteSettings): Promise<Finding> => {
+const columns = async ({ url, path }: SqliteSettings): Promise<DiagnosisFinding> => {
   const checked = await checkColumns(path, true).catch((error: unknown) => storeError(url, error))
   if ('_tag' in checked) return finding('columns', 'problem', checked.message)
   const { looked, problems, unmarked } = checked
@@ -114,7 +114,7 @@ const configurations = `SELECT s.name AS stream, e.data FROM events e JOIN strea
   WHERE e.type = 'Configured' AND e.type <> 'MessageAppended'`
 
 /** Searches all configurations for secrets. */
-const secrets = ({ url, path, timeout }: SqliteSettings): Finding => {
+const secrets = ({ url, path, timeout }: SqliteSettings): DiagnosisFinding => {
   let db: DatabaseSync | undefined
   const found = new Set<string>()
   try {
@@ -129,7 +129,7 @@ const secrets = ({ url, path, timeout }: SqliteSettings): Finding => {
   return secretsFinding(found)
 }
 
-const durability = ({ synchronous }: SqliteSettings): Finding =>
+const durability = ({ synchronous }: SqliteSettings): DiagnosisFinding =>
   synchronous === 'full'
     ? finding('durability', 'ok', 'synchronous=full: an append that returned survives a power cut')
     : finding(
@@ -139,7 +139,7 @@ const durability = ({ synchronous }: SqliteSettings): Finding =>
       )
 
 /** Times durable appends beside the store. */
-const append = async ({ path, synchronous }: SqliteSettings): Promise<Finding> => {
+const append = async ({ path, synchronous }: SqliteSettings): Promise<DiagnosisFinding> => {
   const check = 'round trip'
   const scratch = join(dirname(path), `palimpsest-doctor-${randomUUID()}.db`)
   try {

@@ -1,7 +1,7 @@
 import { statfsSync, statSync, type Stats } from 'node:fs'
 import { dirname } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
-import { bytesText, type Finding, finding } from '../diagnosis.ts'
+import { bytesText, type DiagnosisFinding, finding } from '../diagnosis.ts'
 import { networkMount } from './network.ts'
 import { lookAt } from './open.ts'
 import type { SqliteSettings } from './settings.ts'
@@ -17,10 +17,10 @@ const statsOf = (path: string): Stats | undefined => statSync(path, { throwIfNoE
 
 const creates = 'check the path; an import or an append creates the store'
 
-export const fileFinding = (settings: SqliteSettings): Finding => {
+export const fileFinding = (settings: SqliteSettings): DiagnosisFinding => {
   const { url } = settings
   const file = lookAt(settings)
-  const problem = (message: string): Finding => finding('file', 'problem', message)
+  const problem = (message: string): DiagnosisFinding => finding('file', 'problem', message)
   if (E.isLeft(file)) return problem(file.left.message)
   const name = url.slice('sqlite:'.length)
   if (!file.right) return problem(`there is no file ${name}: ${creates}`)
@@ -30,7 +30,7 @@ export const fileFinding = (settings: SqliteSettings): Finding => {
 }
 
 /** Nothing where the file is on a disk of this machine, or it cannot be told. */
-export const network = ({ path }: SqliteSettings): readonly Finding[] => {
+export const network = ({ path }: SqliteSettings): readonly DiagnosisFinding[] => {
   const mount = networkMount(path)
   if (!mount) return []
   return [
@@ -43,7 +43,7 @@ export const network = ({ path }: SqliteSettings): readonly Finding[] => {
 }
 
 /** Files created before this program made them private, or whose permissions somebody has changed. */
-export const permissions = ({ path }: SqliteSettings): Finding => {
+export const permissions = ({ path }: SqliteSettings): DiagnosisFinding => {
   const check = 'permissions'
   // Windows has no such permissions.
   if (process.platform === 'win32') return finding(check, 'ok', 'those of the folder')
@@ -59,7 +59,7 @@ export const permissions = ({ path }: SqliteSettings): Finding => {
       )
 }
 
-export const room = ({ path }: SqliteSettings): Finding => {
+export const room = ({ path }: SqliteSettings): DiagnosisFinding => {
   const { bavail, bsize } = statfsSync(dirname(path))
   const free = bavail * bsize
   const status = free < leastFree ? 'problem' : free < comfortableFree ? 'warning' : 'ok'
@@ -70,7 +70,7 @@ export const room = ({ path }: SqliteSettings): Finding => {
   )
 }
 
-export const wal = (settings: SqliteSettings): Finding => {
+export const wal = (settings: SqliteSettings): DiagnosisFinding => {
   const size = statsOf(`${settings.path}-wal`)?.size ?? 0
   const [old] = oldWal(settings)
   if (old) return old
@@ -87,7 +87,7 @@ export const wal = (settings: SqliteSettings): Finding => {
 const checkpointTime = 60_000
 
 /** A WAL that seems to belong to another file: SQLite would write its pages into this one. */
-export const oldWal = ({ path }: SqliteSettings): readonly Finding[] => {
+export const oldWal = ({ path }: SqliteSettings): readonly DiagnosisFinding[] => {
   const [file, log] = [statsOf(path), statsOf(`${path}-wal`)]
   if (!file || !log?.size) return []
   // If the file system keeps no birth time, Node gives that of the last change.

@@ -2,7 +2,7 @@ import type { SQLOutputValue, StatementSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import type { DecodeFailed } from '../../events/errors.ts'
 import { remembered } from '../lru.ts'
-import type { Found, KeptEnd, Range, RecordedEvent } from '../port.ts'
+import type { FindResult, KeptEnd, StreamRange, RecordedEvent } from '../port.ts'
 import { columns, recorded, rowReader } from './rows.ts'
 
 /** A page ends after so many characters of data. */
@@ -20,8 +20,8 @@ const beyond = 2n ** 63n - 1n
 
 /** The port's reads of single streams and of names. They throw the driver's errors. */
 export interface StreamReads {
-  readonly page: (range: Range) => E.Either<DecodeFailed, readonly RecordedEvent[]>
-  readonly find: (stream: string, eventId: string) => Found
+  readonly page: (range: StreamRange) => E.Either<DecodeFailed, readonly RecordedEvent[]>
+  readonly find: (stream: string, eventId: string) => FindResult
   readonly count: (stream: string, type: string, through: number) => number
   readonly keptEnd: (stream: string) => KeptEnd | undefined
   readonly streams: (prefix: string, after: string, limit: number) => readonly string[]

@@ -5,7 +5,7 @@ import { checkpointAt } from '../checkpoints.ts'
 import type { Checkpoint, RecordedEvent } from '../port.ts'
 
 /** A row of `events`: `columns`, and after them the stream's name if the reader has not named it. */
-export type Row = readonly SQLOutputValue[]
+export type EventRow = readonly SQLOutputValue[]
 
 /**
  * Reads all rows of a statement that selects those, as arrays: objects take a third longer. An integer too large for a number must not
@@ -13,13 +13,13 @@ export type Row = readonly SQLOutputValue[]
  */
 export const rowReader =
   (prepared: () => StatementSync) =>
-  (...parameters: readonly SQLInputValue[]): readonly Row[] => {
+  (...parameters: readonly SQLInputValue[]): readonly EventRow[] => {
     const statement = prepared()
     statement.setReturnArrays(true)
-    const rows = (asBigInts: boolean): readonly Row[] => {
+    const rows = (asBigInts: boolean): readonly EventRow[] => {
       statement.setReadBigInts(asBigInts)
       const all: readonly unknown[] = statement.all(...parameters)
-      return all as readonly Row[]
+      return all as readonly EventRow[]
     }
     try {
       return rows(false)
@@ -39,7 +39,7 @@ const names = ['revision', 'position', 'id', 'type', 'data', 'metadata', 'stream
  * @param named for rows that do not name their stream
  */
 export const recorded = (
-  rows: readonly Row[],
+  rows: readonly EventRow[],
   named?: string,
 ): E.Either<DecodeFailed, readonly RecordedEvent[]> => {
   const events: RecordedEvent[] = []

@@ -10,7 +10,7 @@ import { type StoreError, storeClosed } from '../errors.ts'
 import { followTail } from '../follow.ts'
 import type { EventStore, RecordedEvent } from '../port.ts'
 import { pulse } from '../pulse.ts'
-import { type Source, type TailPage, tailOf } from '../tail.ts'
+import { type TailSource, type TailPage, tailOf } from '../tail.ts'
 import { allReader } from './all.ts'
 import { backupSqlite } from './backup.ts'
 import { sqliteBlobs } from './blobs.ts'
@@ -25,7 +25,7 @@ import { sqliteLiveness } from './liveness.ts'
 import { markOf } from './rows.ts'
 import { type SqliteSettings, sqliteSettings } from './settings.ts'
 import { watchOthers } from './watch.ts'
-import { type Kept, sqliteWriter } from './writer.ts'
+import { type WrittenAppend, sqliteWriter } from './writer.ts'
 
 /** How often followers find out, in milliseconds, that the file has gone from its path. */
 const pollInterval = 1_000
@@ -81,8 +81,9 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
     return lost ? E.left(lost) : E.right(answer)
   }
 
-  const page: Source['page'] = (range) => reading(() => E.flatMap(unlessLost<TailPage>)(all.page(range)))()
-  const source: Source = {
+  const page: TailSource['page'] = (range) =>
+    reading(() => E.flatMap(unlessLost<TailPage>)(all.page(range)))()
+  const source: TailSource = {
     page,
     pulse: changes,
     isClosed: () => isClosed,
@@ -92,7 +93,7 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
   const tail = tailOf(source)
 
   /** Followers in this process need not read what it has written. */
-  const wrote = (kept: readonly Kept[]): void => {
+  const wrote = (kept: readonly WrittenAppend[]): void => {
     if (!tail.offer(() => kept.flatMap(recordedAs))) changes.beat()
   }
 
@@ -148,7 +149,7 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
   }
 }
 
-const recordedAs = ({ request, position }: Kept): readonly RecordedEvent[] => {
+const recordedAs = ({ request, position }: WrittenAppend): readonly RecordedEvent[] => {
   const { stream, events, expected } = request
   const first = position - events.length + 1
   return events.map((event, index) => ({

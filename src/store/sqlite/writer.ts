@@ -2,21 +2,21 @@ import type { DatabaseSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import { breath } from '../breath.ts'
 import type { StoreError } from '../errors.ts'
-import type { Append } from '../port.ts'
-import { appendStatements, type Outcome, type Tried } from './append.ts'
+import type { AppendRequest } from '../port.ts'
+import { appendStatements, type SqliteAppendResult, type AppendAttempt } from './append.ts'
 import { streamEnds } from './ends.ts'
 import { storeError } from './errors.ts'
 import type { Guard } from './guard.ts'
 import { onceFree } from './lock.ts'
 
 interface Waiting {
-  readonly request: Append
-  readonly settle: (outcome: Outcome) => void
+  readonly request: AppendRequest
+  readonly settle: (outcome: SqliteAppendResult) => void
 }
 
 /** An append that was written, and the global position of its last event. */
-export interface Kept {
-  readonly request: Append
+export interface WrittenAppend {
+  readonly request: AppendRequest
   readonly position: number
 }
 
@@ -25,8 +25,8 @@ interface Settings {
   readonly timeout: number
 }
 
-export interface Writer {
-  readonly append: (request: Append) => Promise<Outcome>
+export interface SqliteWriter {
+  readonly append: (request: AppendRequest) => Promise<SqliteAppendResult>
   /** Resolves when everything appended so far has its outcome, and the ends are written. */
   readonly finish: () => Promise<void>
 }
@@ -47,8 +47,8 @@ export const sqliteWriter = (
   db: DatabaseSync,
   { url, timeout }: Settings,
   guard: Guard,
-  wrote: (kept: readonly Kept[]) => void,
-): Writer => {
+  wrote: (kept: readonly WrittenAppend[]) => void,
+): SqliteWriter => {
   const begin = db.prepare('BEGIN IMMEDIATE')
   const commit = db.prepare('COMMIT')
   const rollback = db.prepare('ROLLBACK')
@@ -62,7 +62,7 @@ export const sqliteWriter = (
   })
   let endsAreDue = false
   let waiting: Waiting[] = []
-  let kept: Kept[] = []
+  let kept: WrittenAppend[] = []
   let whenIdle: (() => void)[] = []
   let isScheduled = false
   /** Whether the last wait for another writer ended without the lock. */
@@ -79,7 +79,7 @@ export const sqliteWriter = (
     }
   }
 
-  const writeAll = (batch: readonly Waiting[]): E.Either<StoreError, readonly Tried[]> => {
+  const writeAll = (batch: readonly Waiting[]): E.Either<StoreError, readonly AppendAttempt[]> => {
     try {
       // A newer palimpsest may change the schema at any moment.
       const changed = guard.schemaProblem()
@@ -99,7 +99,7 @@ export const sqliteWriter = (
   }
 
   /** Remembers what a transaction wrote, now that it is committed. */
-  const note = (request: Append, id: number, position: number): void => {
+  const note = (request: AppendRequest, id: number, position: number): void => {
     kept.push({ request, position })
     const { stream, events, expected } = request
     const last = expected + events.length
@@ -108,7 +108,7 @@ export const sqliteWriter = (
     if (event) ends.note(id, last, event)
   }
 
-  const settleAll = (tried: E.Either<StoreError, readonly Tried[]>): void => {
+  const settleAll = (tried: E.Either<StoreError, readonly AppendAttempt[]>): void => {
     const batch = waiting
     waiting = []
     endsAreDue = false

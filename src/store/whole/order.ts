@@ -5,13 +5,13 @@ import { toError } from '../../result/typed.ts'
 import type { StoreError } from '../errors.ts'
 import { pagesOf } from '../pages.ts'
 import { beginsWithOne } from '../prefixes.ts'
-import { completedBy, isMarked, isRecord, recordPrefix, type Stretch, unmarked } from './parts.ts'
+import { completedBy, isMarked, isRecord, recordPrefix, type RevisionRange, unmarked } from './parts.ts'
 import {
   type AllPage,
   type AllRange,
   type Checkpoint,
   type EventStore,
-  type Followed,
+  type FollowItem,
   type RecordedEvent,
 } from '../port.ts'
 
@@ -55,7 +55,7 @@ const isPlain = (event: RecordedEvent): boolean => !isMarked(event) && !isRecord
 export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | 'follow'> => {
   /** The events of a stretch, from a revision on, with their places. Iteration throws a `StoreError`. */
   async function* eventsOf(
-    { stream, from, to }: Stretch,
+    { stream, from, to }: RevisionRange,
     placeOf: (revision: number) => Checkpoint,
   ): AsyncGenerator<RecordedEvent, void> {
     for await (const page of pagesOf(store, stream, { from, to })) {
@@ -139,7 +139,7 @@ export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | '
         for await (const event of madeWhole(unmarked(followed.event), prefixes)) {
           if (isOver()) return
           last = event.checkpoint
-          yield { type: 'event', event, checkpoint: last } satisfies Followed
+          yield { type: 'event', event, checkpoint: last } satisfies FollowItem
         }
         if (last !== followed.checkpoint) yield { type: 'checkpoint', checkpoint: followed.checkpoint }
       }

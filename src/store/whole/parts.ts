@@ -1,5 +1,5 @@
 import type { StoredEvent } from '../../events/codec.ts'
-import type { Part, RecordedEvent } from '../port.ts'
+import type { WritePart, RecordedEvent } from '../port.ts'
 
 // How an event says in its stored metadata that it is part of a write of several appends. Readers get the event without the mark, byte
 // for byte, so hash chain, exports and copies do not see it.
@@ -15,10 +15,10 @@ export const isMarked = (event: Partial<StoredEvent> | null | undefined): boolea
 export const canBeMarked = ({ metadata }: StoredEvent): boolean => metadata.startsWith('{')
 
 /** The events of one append, each marked as part of the write. */
-export const marked = (events: readonly StoredEvent[], part: Part): readonly StoredEvent[] =>
+export const marked = (events: readonly StoredEvent[], part: WritePart): readonly StoredEvent[] =>
   events.map((event, index) => withMark(event, index < events.length - 1 ? { from: part.from } : part))
 
-const withMark = (event: StoredEvent, part: Part): StoredEvent => {
+const withMark = (event: StoredEvent, part: WritePart): StoredEvent => {
   const rest = event.metadata.slice(1)
   const comma = /^\s*\}/.test(rest) ? '' : ','
   return { ...event, metadata: `${mark}${JSON.stringify(part)}${comma}${rest}` }
@@ -35,14 +35,14 @@ export const unmarked = (event: RecordedEvent): RecordedEvent => {
   return { ...event, metadata: `{${rest.startsWith(',') ? rest.slice(1) : rest}`, part }
 }
 
-const partIn = (text: string): Part | undefined => {
+const partIn = (text: string): WritePart | undefined => {
   try {
-    const { from, last } = JSON.parse(text) as Partial<Part>
+    const { from, last } = JSON.parse(text) as Partial<WritePart>
     const isPart =
       Number.isSafeInteger(from) &&
       Number(from) >= 0 &&
       (last === undefined || last === true || isRecord(last))
-    return isPart ? (JSON.parse(text) as Part) : undefined
+    return isPart ? (JSON.parse(text) as WritePart) : undefined
   } catch {
     return undefined
   }
@@ -55,14 +55,14 @@ export const isRecord = (stream: unknown): stream is string =>
   typeof stream === 'string' && stream.startsWith(recordPrefix)
 
 /** The events of one stream that belong to a write, including both ends. */
-export interface Stretch {
+export interface RevisionRange {
   readonly stream: string
   readonly from: number
   readonly to: number
 }
 
 /** The data of a record's event: one string, which can be stored outside if it is large. */
-export const recordOf = (stretches: readonly Stretch[]): string =>
+export const recordOf = (stretches: readonly RevisionRange[]): string =>
   JSON.stringify({ streams: stretches.map(({ stream, from, to }) => `${stream} ${from} ${to}`).join('\n') })
 
 /** The stretches that an event completes: its own write's, or those that it records. Undefined if it completes nothing. */
@@ -71,12 +71,12 @@ export const completedBy = ({
   revision,
   part,
   data,
-}: RecordedEvent): readonly Stretch[] | undefined => {
+}: RecordedEvent): readonly RevisionRange[] | undefined => {
   if (part?.last === true) return [{ stream, from: part.from, to: revision }]
   return isRecord(stream) ? stretchesIn(data) : undefined
 }
 
-const stretchesIn = (data: string): readonly Stretch[] => {
+const stretchesIn = (data: string): readonly RevisionRange[] => {
   try {
     const { streams } = JSON.parse(data) as { readonly streams?: unknown }
     return String(streams)

@@ -5,7 +5,15 @@ import { invalidInput } from '../../events/errors.ts'
 import type { LargeContentStore } from '../blobs/large-content.ts'
 import { gapIn } from '../dense.ts'
 import { isOfEvent, type StoreError } from '../errors.ts'
-import { canBeMarked, completedBy, isMarked, isRecord, marked, type Stretch, unmarked } from './parts.ts'
+import {
+  canBeMarked,
+  completedBy,
+  isMarked,
+  isRecord,
+  marked,
+  type RevisionRange,
+  unmarked,
+} from './parts.ts'
 import { type EventStore, type KeptEnd, maxPage, type RecordedEvent } from '../port.ts'
 import { inWholeWrites } from './order.ts'
 
@@ -104,6 +112,6 @@ async function* isWhole(
 ): Steps<StoreError, boolean> {
   if (!isRecord(part?.last)) return part?.last === true
   const records = yield* ok(store.read({ stream: part.last, from: 0, direction: 'forwards', limit: maxPage }))
-  const isThis = (stretch: Stretch): boolean => stretch.stream === stream && stretch.to === revision
+  const isThis = (stretch: RevisionRange): boolean => stretch.stream === stream && stretch.to === revision
   return records.some((record) => completedBy(record)?.some(isThis))
 }

@@ -1,14 +1,14 @@
 import { digest } from '../messages-api/canonical.ts'
 import {
-  type Body,
+  type ChatRequest,
   type ChatFailure,
-  type Fields,
+  type JsonFields,
   first,
   invalidType,
   isFields,
   missing,
-  type Model,
-  type Problem,
+  type ChatModel,
+  type ChatRefusal,
 } from './body.ts'
 import { chatFailures } from './failures.ts'
 import { messagesProblem } from './message-rules.ts'
@@ -19,29 +19,29 @@ import { type Prompt, promptCache, promptOf } from './tokens.ts'
 
 interface Failed {
   readonly failure: ChatFailure
-  readonly model?: Model | undefined
+  readonly model?: ChatModel | undefined
 }
 /** How a request is answered. */
-export type Answer =
+export type ChatAnswer =
   | Failed
   | {
       readonly completion: Completion
       readonly reply: ChatReply
-      readonly model: Model
-      readonly body: Body
+      readonly model: ChatModel
+      readonly body: ChatRequest
     }
 
-const refused = ({ status = 400, type = 'invalid_request_error', ...told }: Problem): Failed => ({
+const refused = ({ status = 400, type = 'invalid_request_error', ...told }: ChatRefusal): Failed => ({
   failure: { status, type, ...told },
 })
 
 interface Valid {
-  readonly body: Body
-  readonly model: Model
+  readonly body: ChatRequest
+  readonly model: ChatModel
   readonly prompt: Prompt
 }
 
-const validate = (body: unknown, models: ReadonlyMap<string, Model>): Valid | Problem | Failed => {
+const validate = (body: unknown, models: ReadonlyMap<string, ChatModel>): Valid | ChatRefusal | Failed => {
   if (!isFields(body)) return invalidType('body', 'an object')
   const { model: name } = body
   if (typeof name !== 'string') return missing('model')
@@ -58,13 +58,13 @@ const validate = (body: unknown, models: ReadonlyMap<string, Model>): Valid | Pr
     () => messagesProblem(body['messages'], model),
   )
   if (found) return found
-  const prompt = promptOf(body as Body)
+  const prompt = promptOf(body as ChatRequest)
   return prompt.tokens <= model.contextWindow
-    ? { body: body as Body, model, prompt }
+    ? { body: body as ChatRequest, model, prompt }
     : { failure: exceeded(model, prompt) }
 }
 
-const exceeded = ({ contextWindow, tooLong }: Model, { tokens }: Prompt): ChatFailure =>
+const exceeded = ({ contextWindow, tooLong }: ChatModel, { tokens }: Prompt): ChatFailure =>
   tooLong?.(tokens, contextWindow) ?? {
     status: 400,
     type: 'invalid_request_error',
@@ -74,7 +74,7 @@ const exceeded = ({ contextWindow, tooLong }: Model, { tokens }: Prompt): ChatFa
   }
 
 /** Answers the bodies of requests; remembers what it has cached. */
-export const answering = (options: ChatCompletionsOptions): ((body: unknown) => Promise<Answer>) => {
+export const answering = (options: ChatCompletionsOptions): ((body: unknown) => Promise<ChatAnswer>) => {
   const models = modelsOf(options)
   const cachedOf = promptCache()
   let replies = 0
@@ -99,6 +99,6 @@ export const answering = (options: ChatCompletionsOptions): ((body: unknown) => 
 }
 
 /** An error as the body of an answer. */
-export const errorBody = ({ message, type, param = null, code = null }: ChatFailure): Fields => ({
+export const errorBody = ({ message, type, param = null, code = null }: ChatFailure): JsonFields => ({
   error: { message, type, param, code },
 })

@@ -1,38 +1,38 @@
 /** A JSON object of which nothing is known but that. */
-export interface Fields {
+export interface JsonFields {
   readonly [field: string]: unknown
 }
 
-export const isFields = (value: unknown): value is Fields =>
+export const isFields = (value: unknown): value is JsonFields =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-export interface Part extends Fields {
+export interface ChatContentPart extends JsonFields {
   readonly type: string
 }
-export interface Call extends Fields {
+export interface ChatToolCall extends JsonFields {
   readonly id: string
   readonly type: 'function'
   readonly function: { readonly name: string; readonly arguments: string }
 }
-export interface Message extends Fields {
+export interface BodyMessage extends JsonFields {
   readonly role: 'developer' | 'system' | 'user' | 'assistant' | 'tool'
-  readonly content?: string | readonly Part[] | null
-  readonly tool_calls?: readonly Call[]
+  readonly content?: string | readonly ChatContentPart[] | null
+  readonly tool_calls?: readonly ChatToolCall[]
   readonly tool_call_id?: string
 }
-export interface Tool extends Fields {
+export interface BodyTool extends JsonFields {
   readonly type: 'function'
   readonly function: {
     readonly name: string
-    readonly parameters?: Fields
+    readonly parameters?: JsonFields
     readonly [field: string]: unknown
   }
 }
 /** The body of a valid request. */
-export interface Body extends Fields {
+export interface ChatRequest extends JsonFields {
   readonly model: string
-  readonly messages: readonly Message[]
-  readonly tools?: readonly Tool[]
+  readonly messages: readonly BodyMessage[]
+  readonly tools?: readonly BodyTool[]
   readonly stream?: boolean | null
   readonly stream_options?: { readonly include_usage?: boolean } | null
   readonly max_tokens?: number | null
@@ -65,13 +65,13 @@ export interface Manners {
   /** Streams each call whole: with the same index and no id (Gemini), with the same id (some gateways), or with neither. */
   readonly calls?: 'same-index' | 'same-id' | 'bare'
   /** The body of its errors; OpenAI's is `{ error }`. */
-  readonly errorBody?: (error: Fields) => unknown
+  readonly errorBody?: (error: JsonFields) => unknown
   /** Its words for a request that is too long. */
   readonly tooLong?: (tokens: number, contextWindow: number) => ChatFailure
 }
 
 /** A model, and what it takes. */
-export interface Model extends Manners {
+export interface ChatModel extends Manners {
   /** Tokens of a request and its reply. */
   readonly contextWindow: number
   readonly maxOutput: number
@@ -86,7 +86,7 @@ export interface Model extends Manners {
 }
 
 /** Why a request is refused. */
-export interface Problem {
+export interface ChatRefusal {
   /** Default 400. */
   readonly status?: number
   readonly type?: string
@@ -95,30 +95,30 @@ export interface Problem {
   readonly code: string | null
 }
 
-export const problem = (param: string | null, code: string | null, message: string): Problem => ({
+export const problem = (param: string | null, code: string | null, message: string): ChatRefusal => ({
   message,
   param,
   code,
 })
-export const invalidType = (param: string, expected: string): Problem =>
+export const invalidType = (param: string, expected: string): ChatRefusal =>
   problem(param, 'invalid_type', `Invalid type for '${param}': expected ${expected}.`)
-export const invalidValue = (param: string, allowed: string): Problem =>
+export const invalidValue = (param: string, allowed: string): ChatRefusal =>
   problem(param, 'invalid_value', `Invalid value for '${param}': ${allowed}.`)
-export const missing = (param: string): Problem =>
+export const missing = (param: string): ChatRefusal =>
   problem(param, 'missing_required_parameter', `Missing required parameter: '${param}'.`)
-export const unknown = (param: string): Problem =>
+export const unknown = (param: string): ChatRefusal =>
   problem(param, 'unknown_parameter', `Unknown parameter: '${param}'.`)
-export const tooLong = (param: string, most: number, length: number, what = 'array'): Problem =>
+export const tooLong = (param: string, most: number, length: number, what = 'array'): ChatRefusal =>
   problem(
     param,
     `${what}_above_max_length`,
     `Invalid '${param}': ${what} too long, at most ${most}, but it has ${length}.`,
   )
-export const tooShort = (param: string, what = 'array'): Problem =>
+export const tooShort = (param: string, what = 'array'): ChatRefusal =>
   problem(param, `empty_${what}`, `Invalid '${param}': empty ${what}.`)
 
 /** The first problem of several checks, each made only if those before it found none. */
-export const first = (...checks: readonly (() => Problem | undefined)[]): Problem | undefined => {
+export const first = (...checks: readonly (() => ChatRefusal | undefined)[]): ChatRefusal | undefined => {
   for (const check of checks) {
     const found = check()
     if (found) return found
@@ -129,10 +129,14 @@ export const first = (...checks: readonly (() => Problem | undefined)[]): Proble
 /** The first problem of the items of a list. */
 export const firstOf = <T>(
   items: readonly T[],
-  check: (item: T, index: number) => Problem | undefined,
-): Problem | undefined => first(...items.map((item, index) => () => check(item, index)))
+  check: (item: T, index: number) => ChatRefusal | undefined,
+): ChatRefusal | undefined => first(...items.map((item, index) => () => check(item, index)))
 
-export const strayIn = (fields: Fields, allowed: readonly string[], path: string): Problem | undefined => {
+export const strayIn = (
+  fields: JsonFields,
+  allowed: readonly string[],
+  path: string,
+): ChatRefusal | undefined => {
   const stray = Object.keys(fields).find((name) => !allowed.includes(name))
   return stray === undefined ? undefined : unknown(path === '' ? stray : `${path}.${stray}`)
 }

@@ -1,20 +1,20 @@
 import { pieces } from '../messages-api/events.ts'
-import type { Fields, Model } from './body.ts'
+import type { JsonFields, ChatModel } from './body.ts'
 import type { Completion } from './replies.ts'
 
 /** An answer as a stream. */
 export const chunksOf = (
   { choices: [{ message, finish_reason }], usage, ...head }: Completion,
-  { reasoning, calls: manner }: Model,
+  { reasoning, calls: manner }: ChatModel,
   hasUsage: boolean,
-): readonly Fields[] => {
+): readonly JsonFields[] => {
   const { role, content, refusal, tool_calls: calls = [], ...others } = message
   const field = reasoning ?? ''
-  const { [field]: thought, ...more }: Fields = others
-  const texts = (name: string, text: unknown): readonly Fields[] =>
+  const { [field]: thought, ...more }: JsonFields = others
+  const texts = (name: string, text: unknown): readonly JsonFields[] =>
     typeof text === 'string' ? pieces(text).map((piece) => ({ [name]: piece })) : []
   const spoken = Array.isArray(content) ? partPieces(content) : texts('content', content)
-  const called = calls.flatMap((call, index): Fields[] => {
+  const called = calls.flatMap((call, index): JsonFields[] => {
     const { id, type, function: made } = call
     if (manner === 'bare') return [{ tool_calls: [{ function: made }] }]
     if (manner === 'same-id') return [{ tool_calls: [call] }]
@@ -25,7 +25,7 @@ export const chunksOf = (
       ...pieces(json).map((piece) => ({ tool_calls: [{ index, function: { arguments: piece } }] })),
     ]
   })
-  const deltas: readonly Fields[] = [
+  const deltas: readonly JsonFields[] = [
     { role, content: '', refusal: null },
     ...texts(field, thought),
     ...spoken,
@@ -33,13 +33,13 @@ export const chunksOf = (
     ...called,
     ...(Object.keys(more).length > 0 ? [more] : []),
   ]
-  const chunk = (choices: readonly Fields[], counted: unknown): Fields => ({
+  const chunk = (choices: readonly JsonFields[], counted: unknown): JsonFields => ({
     ...head,
     object: 'chat.completion.chunk',
     choices,
     ...(hasUsage && { usage: counted }),
   })
-  const choice = (delta: Fields, reason: string | null): Fields => ({
+  const choice = (delta: JsonFields, reason: string | null): JsonFields => ({
     index: 0,
     delta,
     logprobs: null,
@@ -53,9 +53,9 @@ export const chunksOf = (
 }
 
 /** The parts of a content, in pieces: each chunk has a list of one. */
-const partPieces = (parts: readonly Fields[]): readonly Fields[] =>
-  parts.flatMap(({ type, text, thinking }): readonly Fields[] => {
-    const inner = Array.isArray(thinking) ? (thinking as readonly Fields[]) : [{ text }]
+const partPieces = (parts: readonly JsonFields[]): readonly JsonFields[] =>
+  parts.flatMap(({ type, text, thinking }): readonly JsonFields[] => {
+    const inner = Array.isArray(thinking) ? (thinking as readonly JsonFields[]) : [{ text }]
     return inner
       .flatMap((each) => pieces(String(each['text'])))
       .map((piece) => ({
@@ -64,5 +64,5 @@ const partPieces = (parts: readonly Fields[]): readonly Fields[] =>
   })
 
 /** A chunk as written to the stream. */
-export const encoded = (chunk: Fields): string => `data: ${JSON.stringify(chunk)}\n\n`
+export const encoded = (chunk: JsonFields): string => `data: ${JSON.stringify(chunk)}\n\n`
 export const done = 'data: [DONE]\n\n'

@@ -1,12 +1,12 @@
 import {
-  type Fields,
+  type JsonFields,
   first,
   firstOf,
   invalidType,
   invalidValue,
   isFields,
   missing,
-  type Problem,
+  type ChatRefusal,
   strayIn,
   tooShort,
 } from './body.ts'
@@ -21,14 +21,14 @@ const partTypes: Readonly<Record<string, readonly string[]>> = {
   tool: ['text'],
 }
 
-export const contentProblem = (content: unknown, role: string, path: string): Problem | undefined => {
+export const contentProblem = (content: unknown, role: string, path: string): ChatRefusal | undefined => {
   if (typeof content === 'string') return content === '' ? tooShort(path, 'string') : undefined
   if (!Array.isArray(content)) return invalidType(path, 'a string or an array of parts')
   if (content.length === 0) return tooShort(path)
   return firstOf(content as readonly unknown[], (part, index) => partProblem(part, role, `${path}[${index}]`))
 }
 
-const partProblem = (part: unknown, role: string, path: string): Problem | undefined => {
+const partProblem = (part: unknown, role: string, path: string): ChatRefusal | undefined => {
   if (!isFields(part)) return invalidType(path, 'an object')
   const types = partTypes[role] ?? []
   const { type } = part
@@ -40,7 +40,7 @@ const partProblem = (part: unknown, role: string, path: string): Problem | undef
   )
 }
 
-const fieldProblem = (part: Fields, type: string, path: string): Problem | undefined => {
+const fieldProblem = (part: JsonFields, type: string, path: string): ChatRefusal | undefined => {
   const { [type]: value } = part
   if (value === undefined) return missing(`${path}.${type}`)
   if (type === 'text' || type === 'refusal') {
@@ -54,7 +54,7 @@ const fieldProblem = (part: Fields, type: string, path: string): Problem | undef
 
 const picture = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/
 
-const imageProblem = (image: Fields, path: string): Problem | undefined => {
+const imageProblem = (image: JsonFields, path: string): ChatRefusal | undefined => {
   const { url, detail } = image
   if (typeof url !== 'string') return missing(`${path}.url`)
   if (!picture.test(url) && !/^https?:\/\/\S+$/.test(url))
@@ -64,7 +64,7 @@ const imageProblem = (image: Fields, path: string): Problem | undefined => {
   return strayIn(image, ['url', 'detail'], path)
 }
 
-const fileProblem = (file: Fields, path: string): Problem | undefined => {
+const fileProblem = (file: JsonFields, path: string): ChatRefusal | undefined => {
   const { file_id: id, file_data: data, filename } = file
   if (id === undefined && data === undefined) return missing(`${path}.file_id`)
   if (

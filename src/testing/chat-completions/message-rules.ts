@@ -1,16 +1,16 @@
 import {
-  type Call,
-  type Fields,
+  type ChatToolCall,
+  type JsonFields,
   first,
   firstOf,
   invalidType,
   invalidValue,
   isFields,
-  type Message,
+  type BodyMessage,
   missing,
-  type Model,
+  type ChatModel,
   problem,
-  type Problem,
+  type ChatRefusal,
   strayIn,
   tooLong,
   tooShort,
@@ -30,7 +30,7 @@ const longestId = 40
 const validName = /^[a-zA-Z0-9_-]{1,64}$/
 
 /** What is wrong with the messages of a request, each by itself and then one after the other. */
-export const messagesProblem = (messages: unknown, model: Model): Problem | undefined => {
+export const messagesProblem = (messages: unknown, model: ChatModel): ChatRefusal | undefined => {
   if (messages === undefined) return missing('messages')
   if (!Array.isArray(messages)) return invalidType('messages', 'an array')
   if (messages.length === 0) return tooShort('messages')
@@ -38,13 +38,13 @@ export const messagesProblem = (messages: unknown, model: Model): Problem | unde
   const all = messages as readonly unknown[]
   return first(
     () => firstOf(all, (message, index) => shapeProblem(message, `messages[${index}]`, model)),
-    () => orderProblem(all as readonly Message[]),
-    () => (model.refusesUserAfterTool ? roleProblem(all as readonly Message[]) : undefined),
-    () => (model.needsReasoning ? reasoningProblem(all as readonly Message[], model) : undefined),
+    () => orderProblem(all as readonly BodyMessage[]),
+    () => (model.refusesUserAfterTool ? roleProblem(all as readonly BodyMessage[]) : undefined),
+    () => (model.needsReasoning ? reasoningProblem(all as readonly BodyMessage[], model) : undefined),
   )
 }
 
-const shapeProblem = (message: unknown, path: string, { reasoning }: Model): Problem | undefined => {
+const shapeProblem = (message: unknown, path: string, { reasoning }: ChatModel): ChatRefusal | undefined => {
   if (!isFields(message)) return invalidType(path, 'an object')
   const { role, content, name } = message
   if (typeof role !== 'string' || !roles.includes(role))
@@ -65,20 +65,20 @@ const shapeProblem = (message: unknown, path: string, { reasoning }: Model): Pro
   )
 }
 
-const idProblem = (id: unknown, path: string): Problem | undefined => {
+const idProblem = (id: unknown, path: string): ChatRefusal | undefined => {
   if (typeof id !== 'string') return missing(path)
   if (id === '') return tooShort(path, 'string')
   return id.length > longestId ? tooLong(path, longestId, id.length, 'string') : undefined
 }
 
-const callsProblem = ({ tool_calls: calls }: Fields, path: string): Problem | undefined => {
+const callsProblem = ({ tool_calls: calls }: JsonFields, path: string): ChatRefusal | undefined => {
   if (calls === undefined) return undefined
   if (!Array.isArray(calls)) return invalidType(path, 'an array')
   if (calls.length === 0) return tooShort(path)
   return firstOf(calls as readonly unknown[], (call, index) => callProblem(call, `${path}[${index}]`))
 }
 
-const callProblem = (call: unknown, path: string): Problem | undefined => {
+const callProblem = (call: unknown, path: string): ChatRefusal | undefined => {
   if (!isFields(call)) return invalidType(path, 'an object')
   const { id, type, function: made } = call
   return first(
@@ -89,7 +89,7 @@ const callProblem = (call: unknown, path: string): Problem | undefined => {
   )
 }
 
-const madeProblem = (made: Fields, path: string): Problem | undefined => {
+const madeProblem = (made: JsonFields, path: string): ChatRefusal | undefined => {
   const { name, arguments: given } = made
   if (typeof name !== 'string') return missing(`${path}.name`)
   if (!validName.test(name)) return invalidValue(`${path}.name`, 'letters, digits, _ and -, at most 64')
@@ -98,11 +98,11 @@ const madeProblem = (made: Fields, path: string): Problem | undefined => {
 }
 
 /** Calls are answered by the very next messages, each once; an id names one call of the request. */
-const orderProblem = (messages: readonly Message[]): Problem | undefined => {
+const orderProblem = (messages: readonly BodyMessage[]): ChatRefusal | undefined => {
   const ids = new Set<string>()
   let open = new Map<string, boolean>()
   let caller = -1
-  const unanswered = (): Problem | undefined => {
+  const unanswered = (): ChatRefusal | undefined => {
     const left = [...open].filter(([, isAnswered]) => !isAnswered).map(([id]) => id)
     open = new Map()
     if (left.length === 0) return undefined
@@ -131,10 +131,10 @@ const orderProblem = (messages: readonly Message[]): Problem | undefined => {
 }
 
 const answerProblem = (
-  { tool_call_id: id = '' }: Message,
+  { tool_call_id: id = '' }: BodyMessage,
   open: ReadonlyMap<string, boolean>,
   index: number,
-): Problem | undefined => {
+): ChatRefusal | undefined => {
   if (open.size === 0)
     return problem(
       `messages.[${index}].role`,
@@ -153,10 +153,10 @@ const answerProblem = (
 }
 
 const duplicateIn = (
-  calls: readonly Call[],
+  calls: readonly ChatToolCall[],
   ids: ReadonlySet<string>,
   index: number,
-): Problem | undefined => {
+): ChatRefusal | undefined => {
   const all = calls.map(({ id }) => id)
   const twice = all.find((id, at) => ids.has(id) || all.indexOf(id) !== at)
   return twice === undefined
@@ -164,7 +164,7 @@ const duplicateIn = (
     : problem(`messages.[${index}].tool_calls`, 'duplicate_id', `Duplicate id of a tool call: '${twice}'.`)
 }
 
-const roleProblem = (messages: readonly Message[]): Problem | undefined =>
+const roleProblem = (messages: readonly BodyMessage[]): ChatRefusal | undefined =>
   firstOf(messages, ({ role }, index) =>
     role === 'user' && messages[index - 1]?.role === 'tool'
       ? {
@@ -175,9 +175,9 @@ const roleProblem = (messages: readonly Message[]): Problem | undefined =>
   )
 
 const reasoningProblem = (
-  messages: readonly Message[],
-  { reasoning = 'reasoning_content' }: Model,
-): Problem | undefined => {
+  messages: readonly BodyMessage[],
+  { reasoning = 'reasoning_content' }: ChatModel,
+): ChatRefusal | undefined => {
   const said = messages.findLastIndex(({ role }) => role === 'user')
   const without = messages.findIndex(
     (message, index) => index > said && message.tool_calls && typeof message[reasoning] !== 'string',

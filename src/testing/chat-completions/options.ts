@@ -1,27 +1,27 @@
-import type { Body, ChatFailure, Model } from './body.ts'
+import type { ChatRequest, ChatFailure, ChatModel } from './body.ts'
 import type { ChatReply } from './replies.ts'
 
 export interface ChatCompletionsOptions {
   /** The answer to the `n`th valid request, from 0. By default, a reply that depends on the request and the seed. */
   readonly reply?:
-    | ((body: Body, n: number) => ChatReply | ChatFailure | Promise<ChatReply | ChatFailure>)
+    | ((body: ChatRequest, n: number) => ChatReply | ChatFailure | Promise<ChatReply | ChatFailure>)
     | undefined
   /** The only key that is accepted. Default: any. */
   readonly apiKey?: string | undefined
   /** Decides default replies and ids. Default 0. */
   readonly seed?: number | undefined
   /** Models by name, in addition to the default ones or replacing them. Missing fields are those of `gpt-5.2`. */
-  readonly models?: Readonly<Record<string, Partial<Model>>> | undefined
+  readonly models?: Readonly<Record<string, Partial<ChatModel>>> | undefined
 }
 
-const newest: Model = {
+const newest: ChatModel = {
   contextWindow: 400_000,
   maxOutput: 128_000,
   minCached: 1_024,
   maxTokens: false,
   needsReasoning: false,
 }
-const defaultModels: Readonly<Record<string, Partial<Model>>> = {
+const defaultModels: Readonly<Record<string, Partial<ChatModel>>> = {
   'gpt-5.2': {},
   'gpt-4.1': { contextWindow: 1_047_576, maxOutput: 32_768, maxTokens: true },
   // As compatible endpoints have them: the reasoning is told, and wanted back with calls.
@@ -35,7 +35,7 @@ const defaultModels: Readonly<Record<string, Partial<Model>>> = {
 }
 
 /** The models that requests may name. */
-export const modelsOf = ({ models }: ChatCompletionsOptions): ReadonlyMap<string, Model> =>
+export const modelsOf = ({ models }: ChatCompletionsOptions): ReadonlyMap<string, ChatModel> =>
   new Map(
     Object.entries({ ...defaultModels, ...models }).map(([name, model]) => [name, { ...newest, ...model }]),
   )

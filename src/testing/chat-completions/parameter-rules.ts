@@ -1,14 +1,14 @@
 import {
-  type Fields,
+  type JsonFields,
   first,
   firstOf,
   invalidType,
   invalidValue,
   isFields,
   missing,
-  type Model,
+  type ChatModel,
   problem,
-  type Problem,
+  type ChatRefusal,
   strayIn,
   tooLong,
   tooShort,
@@ -26,7 +26,11 @@ const parameters = [
 const mostTools = 128
 const mostStops = 4
 
-export const parametersProblem = (body: Fields, name: string, model: Model): Problem | undefined =>
+export const parametersProblem = (
+  body: JsonFields,
+  name: string,
+  model: ChatModel,
+): ChatRefusal | undefined =>
   first(
     () => strayIn(body, parameters, ''),
     () => toolsProblem(body['tools']),
@@ -55,10 +59,10 @@ const ranges: readonly (readonly [string, number, number, boolean])[] = [
 ]
 
 const rangeProblem = (
-  body: Fields,
+  body: JsonFields,
   field: string,
   { least, most, isWhole }: { readonly least: number; readonly most: number; readonly isWhole: boolean },
-): Problem | undefined => {
+): ChatRefusal | undefined => {
   const { [field]: value } = body
   if (value === undefined || value === null) return undefined
   if (typeof value !== 'number' || (isWhole && !Number.isInteger(value)))
@@ -66,7 +70,7 @@ const rangeProblem = (
   return value < least || value > most ? invalidValue(field, `from ${least} to ${most}`) : undefined
 }
 
-const toolsProblem = (tools: unknown): Problem | undefined => {
+const toolsProblem = (tools: unknown): ChatRefusal | undefined => {
   if (tools === undefined) return undefined
   if (!Array.isArray(tools)) return invalidType('tools', 'an array')
   if (tools.length === 0) return tooShort('tools')
@@ -75,7 +79,7 @@ const toolsProblem = (tools: unknown): Problem | undefined => {
   return firstOf(tools as readonly unknown[], (tool, index) => toolProblem(tool, `tools[${index}]`, names))
 }
 
-const toolProblem = (tool: unknown, path: string, names: Set<unknown>): Problem | undefined => {
+const toolProblem = (tool: unknown, path: string, names: Set<unknown>): ChatRefusal | undefined => {
   if (!isFields(tool)) return invalidType(path, 'an object')
   const { type, function: made } = tool
   if (type !== 'function') return invalidValue(`${path}.type`, 'supported is function')
@@ -101,8 +105,8 @@ const toolProblem = (tool: unknown, path: string, names: Set<unknown>): Problem 
   )
 }
 
-const schemaProblem = (schema: unknown, name: string, path: string): Problem | undefined => {
-  const invalid = (why: string): Problem =>
+const schemaProblem = (schema: unknown, name: string, path: string): ChatRefusal | undefined => {
+  const invalid = (why: string): ChatRefusal =>
     problem(path, 'invalid_function_parameters', `Invalid schema for function '${name}': ${why}.`)
   if (!isFields(schema)) return invalidType(path, 'an object')
   if (schema['type'] !== 'object')
@@ -121,7 +125,7 @@ const lacksItems = (schema: unknown): boolean => {
   )
 }
 
-const choiceProblem = (body: Fields): Problem | undefined => {
+const choiceProblem = (body: JsonFields): ChatRefusal | undefined => {
   const { tools, tool_choice: choice, parallel_tool_calls: parallel } = body
   for (const field of ['tool_choice', 'parallel_tool_calls'])
     if (tools === undefined && body[field] !== undefined)
@@ -131,13 +135,17 @@ const choiceProblem = (body: Fields): Problem | undefined => {
   if (choice === undefined || ['none', 'auto', 'required'].includes(choice as string)) return undefined
   const made = isFields(choice) && choice['type'] === 'function' ? choice['function'] : undefined
   if (!isFields(made)) return invalidValue('tool_choice', 'none, auto, required or a function')
-  const isThere = (tools as readonly { readonly function: Fields }[]).some(
+  const isThere = (tools as readonly { readonly function: JsonFields }[]).some(
     (tool) => tool.function['name'] === made['name'],
   )
   return isThere ? undefined : invalidValue('tool_choice', `there is no tool ${String(made['name'])}`)
 }
 
-const limitProblem = (body: Fields, name: string, { maxTokens, maxOutput }: Model): Problem | undefined => {
+const limitProblem = (
+  body: JsonFields,
+  name: string,
+  { maxTokens, maxOutput }: ChatModel,
+): ChatRefusal | undefined => {
   const { max_tokens: old, max_completion_tokens: limit } = body
   if (old !== undefined && limit !== undefined)
     return problem(
@@ -160,7 +168,7 @@ const limitProblem = (body: Fields, name: string, { maxTokens, maxOutput }: Mode
     : undefined
 }
 
-const stopProblem = (stop: unknown): Problem | undefined => {
+const stopProblem = (stop: unknown): ChatRefusal | undefined => {
   if (stop === undefined || stop === null || typeof stop === 'string') return undefined
   if (!Array.isArray(stop)) return invalidType('stop', 'a string or an array')
   if (stop.length === 0) return tooShort('stop')
@@ -169,9 +177,9 @@ const stopProblem = (stop: unknown): Problem | undefined => {
 }
 
 const streamProblem = (
-  { stream, stream_options: options }: Fields,
-  { refusesStreamOptions }: Model,
-): Problem | undefined => {
+  { stream, stream_options: options }: JsonFields,
+  { refusesStreamOptions }: ChatModel,
+): ChatRefusal | undefined => {
   if (refusesStreamOptions && options !== undefined)
     return {
       ...problem('stream_options', null, 'Extra inputs are not permitted: stream_options'),
@@ -187,7 +195,7 @@ const streamProblem = (
     : invalidType('stream_options', 'an object')
 }
 
-const metadataProblem = (metadata: unknown): Problem | undefined => {
+const metadataProblem = (metadata: unknown): ChatRefusal | undefined => {
   if (metadata === undefined || metadata === null) return undefined
   if (!isFields(metadata)) return invalidType('metadata', 'an object')
   const pairs = Object.entries(metadata)

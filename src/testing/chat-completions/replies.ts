@@ -1,5 +1,5 @@
 import { firstTokens, textTokens } from '../messages-api/tokens.ts'
-import type { Body, Call, Fields, Model } from './body.ts'
+import type { ChatRequest, ChatToolCall, JsonFields, ChatModel } from './body.ts'
 import type { Prompt } from './tokens.ts'
 
 /** How an answer fails. */
@@ -30,8 +30,8 @@ export interface ChatReply {
   /** Default: `tool_calls` with calls, else `stop`; `length` if it is cut. */
   readonly finish_reason?: 'stop' | 'length' | 'tool_calls' | 'content_filter' | (string & {})
   /** More fields of the message. */
-  readonly message?: Fields
-  readonly usage?: Fields
+  readonly message?: JsonFields
+  readonly usage?: JsonFields
   readonly fault?: ChatFault
   /** Milliseconds before each chunk, and before a plain answer. */
   readonly delay?: number
@@ -46,13 +46,16 @@ export interface Completion {
   readonly choices: readonly [
     {
       readonly index: 0
-      readonly message: Fields & { readonly role: 'assistant'; readonly tool_calls?: readonly Call[] }
+      readonly message: JsonFields & {
+        readonly role: 'assistant'
+        readonly tool_calls?: readonly ChatToolCall[]
+      }
       readonly logprobs: null
       readonly finish_reason: NonNullable<ChatReply['finish_reason']>
     },
   ]
   /** None from an endpoint that counts nothing. */
-  readonly usage?: Fields & {
+  readonly usage?: JsonFields & {
     readonly prompt_tokens: number
     readonly completion_tokens: number
     readonly total_tokens: number
@@ -92,8 +95,8 @@ export const finish = (
     cached,
     id,
   }: {
-    readonly body: Body
-    readonly model: Model
+    readonly body: ChatRequest
+    readonly model: ChatModel
     readonly prompt: Prompt
     readonly cached: number
     readonly id: string
@@ -108,7 +111,7 @@ export const finish = (
   const { kept, tokens, isCut } = cut([reasoning, content ?? '', ...json], limit)
   const [thought = '', said = '', ...inputs] = kept
   const sameId = model.calls === 'same-id' ? { id: 'call_0' } : {}
-  const calls = wanted.flatMap((call, index): Call[] => {
+  const calls = wanted.flatMap((call, index): ChatToolCall[] => {
     const input = inputs[index]
     if (input === undefined) return []
     const made = { name: call.name, arguments: input }
@@ -154,7 +157,7 @@ export const finish = (
   }
 }
 
-const partsOf = (thought: string, said: string): readonly Fields[] => [
+const partsOf = (thought: string, said: string): readonly JsonFields[] => [
   ...(thought === '' ? [] : [{ type: 'thinking', thinking: [{ type: 'text', text: thought }] }]),
   ...(said === '' ? [] : [{ type: 'text', text: said }]),
 ]
@@ -162,7 +165,7 @@ const partsOf = (thought: string, said: string): readonly Fields[] => [
 const words = 'each event is kept and read again in order so nothing that was said is lost'.split(' ')
 
 /** The default reply: some words, and a call in every third reply if there are tools. */
-export const defaultReply = ({ tools = [], tool_choice: choice }: Body, digest: string): ChatReply => {
+export const defaultReply = ({ tools = [], tool_choice: choice }: ChatRequest, digest: string): ChatReply => {
   const numbers = Buffer.from(digest, 'base64url')
   const numberAt = (index: number): number => numbers[index % numbers.length] ?? 0
   const length = 4 + (numberAt(0) % 20)

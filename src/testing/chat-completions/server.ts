@@ -3,8 +3,8 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { hasLoneSurrogate, parsed } from '../messages-api/incoming.ts'
-import { type Answer, answering, errorBody } from './answers.ts'
-import type { Body, ChatFailure, Fields } from './body.ts'
+import { type ChatAnswer, answering, errorBody } from './answers.ts'
+import type { ChatRequest, ChatFailure, JsonFields } from './body.ts'
 import { chunksOf, done, encoded } from './chunks.ts'
 import { chatFailures } from './failures.ts'
 import type { ChatCompletionsOptions } from './options.ts'
@@ -13,15 +13,15 @@ import type { ChatFault, Completion } from './replies.ts'
 export type { ChatCompletionsOptions } from './options.ts'
 
 /** A request that came, and its answer. */
-export interface ChatReceived {
+export interface ChatExchange {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   /** Undefined if it is not JSON. */
-  readonly body: Body | undefined
+  readonly body: ChatRequest | undefined
   /** Of the answer, even if it failed. */
   readonly status: number
   /** The answer in one piece: a completion, or an error. */
-  readonly answer: Completion | Fields
+  readonly answer: Completion | JsonFields
   /** Whether the whole answer was sent. */
   readonly isComplete: () => boolean
 }
@@ -30,7 +30,7 @@ export interface ChatCompletions {
   /** `http://127.0.0.1:PORT/v1`: the SDK's `baseURL`. */
   readonly url: string
   /** In the order in which they were answered. */
-  readonly requests: readonly ChatReceived[]
+  readonly requests: readonly ChatExchange[]
   readonly forgetRequests: () => void
   /** Breaks open connections. */
   readonly close: () => Promise<void>
@@ -54,24 +54,24 @@ const host = '127.0.0.1'
  */
 export const chatCompletions = async (options: ChatCompletionsOptions = {}): Promise<ChatCompletions> => {
   const answerTo = answering(options)
-  const requests: ChatReceived[] = []
+  const requests: ChatExchange[] = []
   let received = 0
 
   const handle = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
     response.setHeader('x-request-id', `req_c${String(++received).padStart(23, '0')}`)
     const { path, body, failure } = await incomingOf(message, options.apiKey)
     const { headers } = message
-    const record = (status: number, answer: ChatReceived['answer'], isWhole = true): void => {
+    const record = (status: number, answer: ChatExchange['answer'], isWhole = true): void => {
       const isComplete = (): boolean => isWhole && response.writableFinished
-      requests.push({ path, headers, body: body as Body | undefined, status, answer, isComplete })
+      requests.push({ path, headers, body: body as ChatRequest | undefined, status, answer, isComplete })
     }
-    const answer: Answer = failure ? { failure } : await answerTo(body)
+    const answer: ChatAnswer = failure ? { failure } : await answerTo(body)
     if ('failure' in answer) {
       const { status, retryAfter } = answer.failure
       const error = errorBody(answer.failure)
       record(status, error)
       if (retryAfter !== undefined) response.setHeader('retry-after', String(retryAfter))
-      sendJson(response, status, answer.model?.errorBody?.(error['error'] as Fields) ?? error)
+      sendJson(response, status, answer.model?.errorBody?.(error['error'] as JsonFields) ?? error)
     } else {
       record(200, answer.completion, answer.reply.fault === undefined)
       const isStream = answer.body.stream === true && !answer.model.ignoresStream
@@ -130,7 +130,7 @@ const sendJson = (response: ServerResponse, status: number, body: unknown): void
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
-type Completed = Extract<Answer, { readonly completion: Completion }>
+type Completed = Extract<ChatAnswer, { readonly completion: Completion }>
 
 /** Breaks the connection once the written bytes have been sent. */
 const drop = (response: ServerResponse): void => void response.socket?.destroy()

@@ -1,5 +1,5 @@
 import { textTokens } from '../messages-api/tokens.ts'
-import type { Body, Message, Model, Part } from './body.ts'
+import type { ChatRequest, BodyMessage, ChatModel, ChatContentPart } from './body.ts'
 
 const perMessage = 3
 const perRequest = 3
@@ -7,10 +7,10 @@ const perTool = 8
 const perImage = 765
 const perFile = 1_500
 
-const partTokens = ({ type, text }: Part): number =>
+const partTokens = ({ type, text }: ChatContentPart): number =>
   type === 'image_url' ? perImage : typeof text === 'string' ? textTokens(text) : perFile
 
-const messageTokens = (message: Message): number => {
+const messageTokens = (message: BodyMessage): number => {
   const { role: _, content, tool_calls: calls = [], ...others } = message
   const said =
     typeof content === 'string'
@@ -26,7 +26,7 @@ export interface Prompt {
   readonly parts: readonly { readonly text: string; readonly tokens: number }[]
 }
 
-export const promptOf = ({ messages, tools = [] }: Body): Prompt => {
+export const promptOf = ({ messages, tools = [] }: ChatRequest): Prompt => {
   const described = tools.map((tool) => perTool + textTokens(JSON.stringify(tool.function)))
   const frame = { text: JSON.stringify(tools), tokens: described.reduce((a, b) => a + b, perRequest) }
   const said = messages.map((message) => ({ text: JSON.stringify(message), tokens: messageTokens(message) }))
@@ -40,7 +40,7 @@ const step = 128
 /** The automatic cache: the longest beginning that an earlier prompt for the same model had. Remembers the prompt. */
 export const promptCache = () => {
   const seen = new Map<string, Set<string>>()
-  return (name: string, { parts }: Prompt, { minCached }: Model): number => {
+  return (name: string, { parts }: Prompt, { minCached }: ChatModel): number => {
     const known = seen.get(name) ?? new Set<string>()
     seen.set(name, known)
     let beginning = ''

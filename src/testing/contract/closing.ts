@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { type Followed } from '../../store/port.ts'
+import { type FollowItem } from '../../store/port.ts'
 import { type ContractCase, blobOf, bytesOf, event, infosOf, left, right } from './support.ts'
 
 /** Closing a store. */
@@ -8,7 +8,7 @@ export const closing: readonly ContractCase[] = [
     title: 'a closed store ends its followers and answers StoreClosed; closing twice is fine',
     run: async (store) => {
       await right(store.append({ stream: 'a', events: [event()], expected: -1 }))
-      const seen: Followed[] = []
+      const seen: FollowItem[] = []
       const following = (async () => {
         for await (const item of store.follow({})) seen.push(item)
       })()

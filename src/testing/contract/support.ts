@@ -8,7 +8,7 @@ import {
   type BlobInfo,
   blobChunk,
   type EventStore,
-  type Followed,
+  type FollowItem,
   maxPage,
   type RecordedEvent,
 } from '../../store/port.ts'
@@ -64,10 +64,10 @@ export const texts = ({ id, type, data, metadata }: StoredEvent): StoredEvent =>
 export const followed = async (
   store: EventStore,
   options: { readonly prefixes?: readonly string[]; readonly after?: string },
-  enough: (seen: readonly Followed[]) => boolean,
-): Promise<readonly Followed[]> => {
+  enough: (seen: readonly FollowItem[]) => boolean,
+): Promise<readonly FollowItem[]> => {
   const stop = new AbortController()
-  const seen: Followed[] = []
+  const seen: FollowItem[] = []
   for await (const item of store.follow({ ...options, signal: stop.signal })) {
     seen.push(item)
     if (enough(seen)) stop.abort()
@@ -79,7 +79,7 @@ export const fromHere = async (store: EventStore): Promise<{ readonly after?: st
   const { checkpoint } = await right(store.changed('', undefined))
   return checkpoint === undefined ? {} : { after: checkpoint }
 }
-export const followedIds = (seen: readonly Followed[]): readonly string[] =>
+export const followedIds = (seen: readonly FollowItem[]): readonly string[] =>
   seen.flatMap((item) => (item.type === 'event' ? [item.event.id] : []))
 
 /** A blob of some chunks, the last one not full; the same number gives the same blob. */

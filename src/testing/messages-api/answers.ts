@@ -1,23 +1,23 @@
-import type { Block } from './blocks.ts'
+import type { ApiBlock } from './blocks.ts'
 import { canonical, digest } from './canonical.ts'
 import { failures } from './failures.ts'
 import { modelsOf, type MessagesApiOptions } from './options.ts'
 import { promptCache } from './prompt-cache.ts'
-import { defaultReply, type Failure, finish, type Message, type Reply } from './replies.ts'
-import { isThinking, type Request, textOf } from './request.ts'
+import { defaultReply, type ApiFailure, finish, type ApiMessage, type ApiReply } from './replies.ts'
+import { isThinking, type ParsedRequest, textOf } from './request.ts'
 import { signatures } from './signatures.ts'
 import { type Valid, validate } from './validate.ts'
 
 /** How a request is answered. */
-export type Answer =
-  | { readonly failure: Failure; readonly code?: string | undefined }
+export type ApiAnswer =
+  | { readonly failure: ApiFailure; readonly code?: string | undefined }
   | { readonly count: number }
-  | { readonly message: Message; readonly reply: Reply; readonly isStream: boolean }
+  | { readonly message: ApiMessage; readonly reply: ApiReply; readonly isStream: boolean }
 
 /** Answers the bodies of requests; remembers its prompt cache and the replies it paused. */
 export const answering = (
   options: MessagesApiOptions,
-): ((body: unknown, isCount: boolean) => Promise<Answer>) => {
+): ((body: unknown, isCount: boolean) => Promise<ApiAnswer>) => {
   const { seed = 0, now = Date.now, foreignSignatures = false, foreignPauses = false } = options
   const models = modelsOf(options)
   const signer = signatures(`seed ${seed}`, foreignSignatures)
@@ -26,7 +26,7 @@ export const answering = (
   const paused = new Set<string>()
   let replies = 0
 
-  const pausedIn = ({ turns }: Request): number => {
+  const pausedIn = ({ turns }: ParsedRequest): number => {
     const last = turns.at(-1)
     if (last?.role !== 'assistant') return 0
     const blocks = last.parts.map(({ block }) => block)
@@ -35,7 +35,7 @@ export const answering = (
     return foreignPauses && isWaiting(blocks) ? blocks.length : 0
   }
 
-  const reply = async ({ request, model, input }: Valid): Promise<Answer> => {
+  const reply = async ({ request, model, input }: Valid): Promise<ApiAnswer> => {
     const { body } = request
     const n = replies++
     const spoken = request.parts.map(({ role, text }) => role + text()).join('\n')
@@ -65,7 +65,7 @@ export const answering = (
   }
 }
 
-const isWaiting = (blocks: readonly Block[]): boolean =>
+const isWaiting = (blocks: readonly ApiBlock[]): boolean =>
   blocks.some(
     ({ type, id }) =>
       (type === 'server_tool_use' || type === 'mcp_tool_use') &&
@@ -76,13 +76,13 @@ const isWaiting = (blocks: readonly Block[]): boolean =>
  * Blocks as they come back in a request: without thinking, which has its own rule, and without what no request may contain: blank texts, a
  * compaction in the middle. Trailing white space of a text may be missing.
  */
-const marksOf = (blocks: readonly Block[]): string =>
+const marksOf = (blocks: readonly ApiBlock[]): string =>
   blocks
     .filter((block) => !isThinking(block) && block.type !== 'compaction' && !isBlank(block))
     .map(markOf)
     .join('\n')
 
-const isBlank = (block: Block): boolean => block.type === 'text' && textOf(block, 'text').trim() === ''
+const isBlank = (block: ApiBlock): boolean => block.type === 'text' && textOf(block, 'text').trim() === ''
 
-const markOf = (block: Block): string =>
+const markOf = (block: ApiBlock): string =>
   canonical(block.type === 'text' ? { ...block, text: textOf(block, 'text').trimEnd() } : block)

@@ -1,7 +1,7 @@
 /** A content block of any type, with any fields. The rules say what a request may contain. */
-export interface Block {
+export interface ApiBlock {
   readonly type: string
   readonly [field: string]: unknown
 }
 
-export type Role = 'user' | 'assistant' | 'system'
+export type ApiRole = 'user' | 'assistant' | 'system'

@@ -1,5 +1,5 @@
-import type { Block } from './blocks.ts'
-import type { Message } from './replies.ts'
+import type { ApiBlock } from './blocks.ts'
+import type { ApiMessage } from './replies.ts'
 import { textOf } from './request.ts'
 
 export interface StreamEvent {
@@ -23,7 +23,7 @@ export const pieces = (text: string): readonly string[] => {
 }
 
 /** A block as it starts, and the deltas that follow. */
-const startOf = (block: Block): { readonly start: Block; readonly deltas: readonly StreamEvent[] } => {
+const startOf = (block: ApiBlock): { readonly start: ApiBlock; readonly deltas: readonly StreamEvent[] } => {
   switch (block.type) {
     case 'text':
       return {
@@ -65,7 +65,7 @@ const startOf = (block: Block): { readonly start: Block; readonly deltas: readon
   }
 }
 
-const blockEvents = (block: Block, index: number): readonly StreamEvent[] => {
+const blockEvents = (block: ApiBlock, index: number): readonly StreamEvent[] => {
   const { start, deltas } = startOf(block)
   return [
     { type: 'content_block_start', index, content_block: start },
@@ -76,7 +76,7 @@ const blockEvents = (block: Block, index: number): readonly StreamEvent[] => {
 }
 
 /** An answer as a stream. */
-export const eventsOf = (message: Message): readonly StreamEvent[] => {
+export const eventsOf = (message: ApiMessage): readonly StreamEvent[] => {
   const { content, stop_reason, stop_sequence, stop_details, container, usage } = message
   const { input_tokens, cache_creation_input_tokens, cache_read_input_tokens, output_tokens } = usage
   const started = { ...message, content: [], stop_reason: null, usage: { ...usage, output_tokens: 1 } }

@@ -1,20 +1,20 @@
-import type { Failure } from './replies.ts'
+import type { ApiFailure } from './replies.ts'
 
 interface Failures {
   /** 529: the SDK retries. */
-  readonly overloaded: Failure
+  readonly overloaded: ApiFailure
   /** 429: the SDK retries, after `retryAfter` seconds if given. */
-  readonly rateLimited: Failure
+  readonly rateLimited: ApiFailure
   /** 500: the SDK retries. */
-  readonly broken: Failure
+  readonly broken: ApiFailure
   /** 401. */
-  readonly unauthorized: Failure
+  readonly unauthorized: ApiFailure
   /** 403. */
-  readonly forbidden: Failure
+  readonly forbidden: ApiFailure
   /** 404. */
-  readonly notFound: Failure
+  readonly notFound: ApiFailure
   /** 413: more bytes than a request may have. */
-  readonly tooLarge: Failure
+  readonly tooLarge: ApiFailure
 }
 
 /** The API's errors that do not depend on the request: return one from `reply`, or `{ ...failure, retryAfter }`. */

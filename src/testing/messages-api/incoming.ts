@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { failures } from './failures.ts'
-import type { Failure } from './replies.ts'
+import type { ApiFailure } from './replies.ts'
 
 const messagesPath = '/v1/messages'
 /** 32 MB. */
@@ -8,16 +8,19 @@ const maxBytes = 32_000_000
 const countPath = `${messagesPath}/count_tokens`
 
 /** A request as it came, before its body is interpreted. */
-export interface Incoming {
+export interface IncomingRequest {
   readonly path: string
   readonly isCount: boolean
   /** Undefined if the text is not JSON. */
   readonly body: unknown
-  readonly failure: Failure | undefined
+  readonly failure: ApiFailure | undefined
 }
 
 /** @param apiKey the only one that is accepted; undefined for any */
-export const incomingOf = async (message: IncomingMessage, apiKey: string | undefined): Promise<Incoming> => {
+export const incomingOf = async (
+  message: IncomingMessage,
+  apiKey: string | undefined,
+): Promise<IncomingRequest> => {
   const path = new URL(message.url ?? '/', 'http://localhost').pathname
   const chunks: Buffer[] = []
   for await (const chunk of message) chunks.push(chunk as Buffer)
@@ -40,10 +43,10 @@ export const parsed = (text: string): unknown => {
   }
 }
 
-const pathFailure = ({ method }: IncomingMessage, path: string): Failure | undefined =>
+const pathFailure = ({ method }: IncomingMessage, path: string): ApiFailure | undefined =>
   method === 'POST' && (path === messagesPath || path === countPath) ? undefined : failures.notFound
 
-const headerFailure = ({ headers }: IncomingMessage, apiKey: string | undefined): Failure | undefined => {
+const headerFailure = ({ headers }: IncomingMessage, apiKey: string | undefined): ApiFailure | undefined => {
   const key = headers['x-api-key'] ?? headers.authorization?.replace(/^Bearer /, '')
   if (key === undefined) return { ...failures.unauthorized, message: 'x-api-key header is required' }
   if (apiKey !== undefined && key !== apiKey) return failures.unauthorized
@@ -52,14 +55,14 @@ const headerFailure = ({ headers }: IncomingMessage, apiKey: string | undefined)
     : undefined
 }
 
-const bodyFailure = (text: string, body: unknown): Failure | undefined => {
+const bodyFailure = (text: string, body: unknown): ApiFailure | undefined => {
   if (body === undefined) return invalid('The request body is not valid JSON')
   return hasLoneSurrogate(text, body)
     ? invalid('The request body is not valid JSON: no low surrogate in string')
     : undefined
 }
 
-const invalid = (message: string): Failure => ({ status: 400, type: 'invalid_request_error', message })
+const invalid = (message: string): ApiFailure => ({ status: 400, type: 'invalid_request_error', message })
 
 /** Half a character, which JSON can escape but UTF-8 cannot encode. */
 export const hasLoneSurrogate = (text: string, body: unknown): boolean => {

@@ -1,5 +1,13 @@
-import type { Block } from './blocks.ts'
-import { inside, type Model, type Part, pathOf, problem, type Problem, type Request } from './request.ts'
+import type { ApiBlock } from './blocks.ts'
+import {
+  inside,
+  type ApiModel,
+  type PlacedBlock,
+  pathOf,
+  problem,
+  type ApiRefusal,
+  type ParsedRequest,
+} from './request.ts'
 
 // The published limits of images and documents (docs of the API, "Vision", 2026-11), with the texts of errors that public issues quote.
 
@@ -10,22 +18,22 @@ const maxSideOfMany = 2_000
 const many = 20
 
 /** Models with a small window take fewer images and documents. */
-const maxMedia = ({ contextWindow }: Model): number => (contextWindow > 200_000 ? 600 : 100)
+const maxMedia = ({ contextWindow }: ApiModel): number => (contextWindow > 200_000 ? 600 : 100)
 
 type Fields = Readonly<Record<string, unknown>>
 interface Placed {
   readonly path: string
-  readonly block: Block
+  readonly block: ApiBlock
 }
 
-const sourceOf = ({ source }: Block): Fields =>
+const sourceOf = ({ source }: ApiBlock): Fields =>
   typeof source === 'object' && source !== null ? (source as Fields) : {}
 
 /** The images and documents of a block: itself, those in a result, and those in a document. */
-const mediaOf = (block: Block, path: string): readonly Placed[] => {
+const mediaOf = (block: ApiBlock, path: string): readonly Placed[] => {
   const { content } = sourceOf(block)
   const inner =
-    block.type === 'document' && Array.isArray(content) ? (content as readonly Block[]) : inside(block)
+    block.type === 'document' && Array.isArray(content) ? (content as readonly ApiBlock[]) : inside(block)
   const between = block.type === 'document' ? 'document.source.content' : 'tool_result.content'
   return [
     ...(block.type === 'image' || block.type === 'document' ? [{ path, block }] : []),
@@ -34,8 +42,8 @@ const mediaOf = (block: Block, path: string): readonly Placed[] => {
 }
 
 /** The first problem with the images and documents of a request. */
-export const mediaProblem = ({ parts }: Request, model: Model): Problem | undefined => {
-  const media = parts.flatMap((part: Part) => mediaOf(part.block, pathOf(part)))
+export const mediaProblem = ({ parts }: ParsedRequest, model: ApiModel): ApiRefusal | undefined => {
+  const media = parts.flatMap((part: PlacedBlock) => mediaOf(part.block, pathOf(part)))
   const images = media.filter(({ block }) => block.type === 'image')
   const documents = media.length - images.length
   if (media.length > maxMedia(model))

@@ -1,18 +1,20 @@
-import type { Failure, Reply } from './replies.ts'
-import type { Body, Model } from './request.ts'
+import type { ApiFailure, ApiReply } from './replies.ts'
+import type { ApiRequest, ApiModel } from './request.ts'
 
 export interface MessagesApiOptions {
   /**
    * The answer to a valid request, the `n`th (from 0) of those that create a message. By default, a reply that depends on the request and
    * the seed.
    */
-  readonly reply?: ((body: Body, n: number) => Reply | Failure | Promise<Reply | Failure>) | undefined
+  readonly reply?:
+    | ((body: ApiRequest, n: number) => ApiReply | ApiFailure | Promise<ApiReply | ApiFailure>)
+    | undefined
   /** The only key that is accepted, as `x-api-key` or as a bearer token. Default: any. */
   readonly apiKey?: string | undefined
   /** Decides default replies, ids and signatures: servers with the same seed accept each other's signatures. Default 0. */
   readonly seed?: number | undefined
   /** Models by name, in addition to the default ones or replacing them. Missing fields are those of `claude-opus-5-5`. */
-  readonly models?: Readonly<Record<string, Partial<Model>>> | undefined
+  readonly models?: Readonly<Record<string, Partial<ApiModel>>> | undefined
   /** The time for the prompt cache, in milliseconds. Default: the clock. */
   readonly now?: (() => number) | undefined
   /** Accept thinking and compactions that this server did not make, whatever comes before them. Default false. */
@@ -21,21 +23,21 @@ export interface MessagesApiOptions {
   readonly foreignPauses?: boolean | undefined
 }
 
-const newest: Model = {
+const newest: ApiModel = {
   contextWindow: 200_000,
   maxOutput: 64_000,
   prefill: false,
   systemMessages: true,
   minCached: 1_024,
 }
-const defaultModels: Readonly<Record<string, Partial<Model>>> = {
+const defaultModels: Readonly<Record<string, Partial<ApiModel>>> = {
   'claude-opus-5-5': {},
   'claude-sonnet-5-5': {},
   'claude-haiku-4-5': { prefill: true, systemMessages: false },
 }
 
 /** The models that requests may name. */
-export const modelsOf = ({ models }: MessagesApiOptions): ReadonlyMap<string, Model> =>
+export const modelsOf = ({ models }: MessagesApiOptions): ReadonlyMap<string, ApiModel> =>
   new Map(
     Object.entries({ ...defaultModels, ...models }).map(([name, model]) => [name, { ...newest, ...model }]),
   )

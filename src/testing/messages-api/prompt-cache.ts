@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { lazily } from './canonical.ts'
-import { inside, type Model, type Request } from './request.ts'
+import { inside, type ApiModel, type ParsedRequest } from './request.ts'
 import { ttlOf } from './rules.ts'
 import { blockTokens, perMessage, perRequest, toolTokens } from './tokens.ts'
 
@@ -28,7 +28,7 @@ const lifetimes: Readonly<Record<Ttl, number>> = { '5m': 5 * 60_000, '1h': 60 * 
 /** How many pieces before a breakpoint the API checks for a cached one. */
 const lookback = 20
 
-const piecesOf = ({ body, tools, system, parts }: Request): readonly Piece[] => {
+const piecesOf = ({ body, tools, system, parts }: ParsedRequest): readonly Piece[] => {
   let until = 0
   const add = (tokens: number): number => (until += tokens)
   let message = -1
@@ -73,14 +73,14 @@ export interface Input {
   readonly pieces: readonly Piece[]
   readonly tokens: number
 }
-export const inputOf = (request: Request): Input => {
+export const inputOf = (request: ParsedRequest): Input => {
   const pieces = piecesOf(request)
   return { pieces, tokens: (pieces.at(-1)?.until ?? 0) + perRequest }
 }
 
 export interface PromptCache {
   /** Bills a request, and caches its prefixes at its breakpoints. */
-  readonly bill: (name: string, input: Input, model: Model) => InputUsage
+  readonly bill: (name: string, input: Input, model: ApiModel) => InputUsage
 }
 
 /** Prefixes of requests, kept for five minutes or an hour after their last use. @param now in milliseconds */

@@ -1,6 +1,6 @@
-import type { Block } from './blocks.ts'
+import type { ApiBlock } from './blocks.ts'
 import type { InputUsage } from './prompt-cache.ts'
-import { type Model, type Request, textOf } from './request.ts'
+import { type ApiModel, type ParsedRequest, textOf } from './request.ts'
 import type { Signatures } from './signatures.ts'
 import { blockTokens, firstTokens } from './tokens.ts'
 
@@ -23,13 +23,13 @@ export interface Fault {
 export type StopReason = 'end_turn' | 'tool_use' | 'pause_turn' | 'refusal' | 'max_tokens'
 
 /** What the model says. */
-export interface Reply {
+export interface ApiReply {
   /** Any blocks. Thinking and compactions are signed by the server; a call without `id` gets one. */
-  readonly content: readonly Block[]
+  readonly content: readonly ApiBlock[]
   /** Default: `tool_use` if there is such a block, else `end_turn`. */
   readonly stop_reason?: StopReason
   /** Replaces the real numbers. */
-  readonly usage?: Partial<Usage>
+  readonly usage?: Partial<ApiUsage>
   /** Other fields of the message: `container`, `stop_sequence`, … */
   readonly message?: Readonly<Record<string, unknown>>
   readonly fault?: Fault
@@ -38,7 +38,7 @@ export interface Reply {
 }
 
 /** An error as an answer. */
-export interface Failure {
+export interface ApiFailure {
   readonly status: number
   readonly type: string
   readonly message: string
@@ -46,35 +46,35 @@ export interface Failure {
   readonly retryAfter?: number
 }
 
-export interface Usage extends InputUsage {
+export interface ApiUsage extends InputUsage {
   readonly output_tokens: number
 }
 
 /** An answer as the API sends it. */
-export interface Message {
+export interface ApiMessage {
   readonly id: string
   readonly type: 'message'
   readonly role: 'assistant'
   readonly model: string
-  readonly content: readonly Block[]
+  readonly content: readonly ApiBlock[]
   readonly stop_reason: StopReason | 'model_context_window_exceeded'
   readonly stop_sequence: unknown
   readonly stop_details: unknown
   readonly container: unknown
   readonly diagnostics: null
-  readonly usage: Usage & { readonly service_tier: 'standard' }
+  readonly usage: ApiUsage & { readonly service_tier: 'standard' }
 }
 
 interface Cut {
-  readonly content: readonly Block[]
+  readonly content: readonly ApiBlock[]
   readonly tokens: number
   readonly isCut: boolean
 }
 
 /** The blocks that fit, the last one in part if it is text or thinking. */
-const cut = (content: readonly Block[], limit: number): Cut => {
+const cut = (content: readonly ApiBlock[], limit: number): Cut => {
   let tokens = 0
-  const kept: Block[] = []
+  const kept: ApiBlock[] = []
   for (const block of content) {
     const cost = blockTokens(block)
     if (tokens + cost > limit) {
@@ -104,10 +104,10 @@ const prefixes = new Map([
  * @param id the part of its ids that is unique to this reply
  */
 export const finish = (
-  reply: Reply,
-  { request, model, billed, id }: { request: Request; model: Model; billed: InputUsage; id: string },
+  reply: ApiReply,
+  { request, model, billed, id }: { request: ParsedRequest; model: ApiModel; billed: InputUsage; id: string },
   { sign }: Signatures,
-): Message => {
+): ApiMessage => {
   const { model: name, max_tokens = 0 } = request.body
   const used = billed.input_tokens + billed.cache_read_input_tokens + billed.cache_creation_input_tokens
   const room = model.contextWindow - used
@@ -139,7 +139,7 @@ export const finish = (
 const words = 'the store keeps each event and reads them again in order so that nothing is lost'.split(' ')
 
 /** The default reply: thinking if it is on, some words, and a call in every third reply if there are tools. */
-export const defaultReply = (request: Request, digest: string): Reply => {
+export const defaultReply = (request: ParsedRequest, digest: string): ApiReply => {
   const numbers = Buffer.from(digest, 'base64url')
   const numberAt = (index: number): number => numbers[index % numbers.length] ?? 0
   const length = 4 + (numberAt(0) % 28)

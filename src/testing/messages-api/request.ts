@@ -1,9 +1,9 @@
-import type { Block } from './blocks.ts'
-import type { Role } from './blocks.ts'
+import type { ApiBlock } from './blocks.ts'
+import type { ApiRole } from './blocks.ts'
 import { lazily } from './canonical.ts'
 
 /** What a model accepts. */
-export interface Model {
+export interface ApiModel {
   /** Tokens of input and output together. */
   readonly contextWindow: number
   /** The most that `max_tokens` may be. */
@@ -19,21 +19,21 @@ export interface Model {
 type Fields = Readonly<Record<string, unknown>>
 
 /** The body of a request that has passed `shapeProblem`. */
-export interface Body extends Fields {
+export interface ApiRequest extends Fields {
   readonly model: string
   /** Missing if tokens are only counted. */
   readonly max_tokens?: number
-  readonly messages: readonly { readonly role: Role; readonly content: string | readonly Block[] }[]
-  readonly system?: string | readonly Block[]
+  readonly messages: readonly { readonly role: ApiRole; readonly content: string | readonly ApiBlock[] }[]
+  readonly system?: string | readonly ApiBlock[]
   readonly tools?: readonly Fields[]
   readonly stream?: boolean
   readonly thinking?: { readonly type: string }
 }
 
 /** A block of a message, and its path in the body. */
-export interface Part {
-  readonly role: Role
-  readonly block: Block
+export interface PlacedBlock {
+  readonly role: ApiRole
+  readonly block: ApiBlock
   /** The block's canonical JSON. */
   readonly text: () => string
   readonly message: number
@@ -42,50 +42,50 @@ export interface Part {
 
 /** A message, or several consecutive ones with the same role, which the API combines. */
 export interface Turn {
-  readonly role: Role
+  readonly role: ApiRole
   /** The index of its first message. */
   readonly message: number
-  readonly parts: readonly Part[]
+  readonly parts: readonly PlacedBlock[]
 }
 
 /** A parsed body: every string content is a text block. */
-export interface Request {
-  readonly body: Body
-  readonly system: readonly Block[]
+export interface ParsedRequest {
+  readonly body: ApiRequest
+  readonly system: readonly ApiBlock[]
   readonly tools: readonly Fields[]
   readonly turns: readonly Turn[]
-  readonly parts: readonly Part[]
+  readonly parts: readonly PlacedBlock[]
   /** The canonical JSON of what comes before the messages. */
   readonly frame: () => string
 }
 
 /** Why a request is refused. */
-export interface Problem {
+export interface ApiRefusal {
   readonly message: string
   /** 404 for an unknown model, else 400. */
   readonly status?: 404
   /** `error.details.error_code`. */
   readonly code?: string
 }
-export const problem = (message: string, code?: string): Problem => ({
+export const problem = (message: string, code?: string): ApiRefusal => ({
   message,
   ...(code !== undefined && { code }),
 })
 
-export const pathOf = ({ message, at }: Part): string => `messages.${message}.content.${at}`
+export const pathOf = ({ message, at }: PlacedBlock): string => `messages.${message}.content.${at}`
 
-export const isThinking = ({ type }: Block): boolean => type === 'thinking' || type === 'redacted_thinking'
+export const isThinking = ({ type }: ApiBlock): boolean => type === 'thinking' || type === 'redacted_thinking'
 
 /** A field of a block, or an empty string if it has none. */
-export const textOf = (block: Block | undefined, field: string): string => {
+export const textOf = (block: ApiBlock | undefined, field: string): string => {
   const value = block?.[field]
   return typeof value === 'string' ? value : ''
 }
 
 /** The blocks inside a tool result. */
-export const inside = (block: Block): readonly Block[] =>
+export const inside = (block: ApiBlock): readonly ApiBlock[] =>
   block.type === 'tool_result' && Array.isArray(block['content'])
-    ? (block['content'] as readonly Block[])
+    ? (block['content'] as readonly ApiBlock[])
     : []
 
 /** The results of server tools. */
@@ -179,11 +179,11 @@ export const shapeProblem = (body: unknown): string | undefined => {
   return wrong && `system${wrong}`
 }
 
-const blocksOf = (content: string | readonly Block[]): readonly Block[] =>
+const blocksOf = (content: string | readonly ApiBlock[]): readonly ApiBlock[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : content
 
-export const readRequest = (body: Body): Request => {
-  const turns: { role: Role; message: number; parts: Part[] }[] = []
+export const readRequest = (body: ApiRequest): ParsedRequest => {
+  const turns: { role: ApiRole; message: number; parts: PlacedBlock[] }[] = []
   for (const [message, { role, content }] of body.messages.entries()) {
     // An empty string is an empty content, not an empty text.
     const blocks = content === '' ? [] : blocksOf(content)

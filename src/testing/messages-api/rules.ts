@@ -1,15 +1,15 @@
-import type { Block } from './blocks.ts'
+import type { ApiBlock } from './blocks.ts'
 import { mediaProblem } from './media-rules.ts'
 import {
   firstProblem,
   inside,
   isThinking,
-  type Model,
-  type Part,
+  type ApiModel,
+  type PlacedBlock,
   pathOf,
   problem,
-  type Problem,
-  type Request,
+  type ApiRefusal,
+  type ParsedRequest,
   serverResults,
   textOf,
 } from './request.ts'
@@ -19,10 +19,13 @@ import { toolRules } from './tool-rules.ts'
 // text where it is known. 11 and 12 need the server's signatures.
 
 /** @param paused how many of the request's last blocks are a reply that said `pause_turn` */
-export type Rule = (request: Request, model: Model, paused: number) => Problem | undefined
+export type Rule = (request: ParsedRequest, model: ApiModel, paused: number) => ApiRefusal | undefined
 
 /** The problem of the first part that has any; it begins with the rest of the path. */
-const firstOf = (parts: readonly Part[], find: (part: Part) => string | undefined): Problem | undefined => {
+const firstOf = (
+  parts: readonly PlacedBlock[],
+  find: (part: PlacedBlock) => string | undefined,
+): ApiRefusal | undefined => {
   for (const part of parts) {
     const found = find(part)
     if (found !== undefined) return problem(`${pathOf(part)}${found}`)
@@ -31,7 +34,7 @@ const firstOf = (parts: readonly Part[], find: (part: Part) => string | undefine
 }
 
 /** The same, for the blocks inside a tool result. */
-const firstInside = (block: Block, find: (inner: Block) => string | undefined): string | undefined => {
+const firstInside = (block: ApiBlock, find: (inner: ApiBlock) => string | undefined): string | undefined => {
   const found = firstProblem(inside(block), find)
   return found && `.tool_result.content${found}`
 }
@@ -66,7 +69,7 @@ const systemMessages: Rule = ({ turns }, { systemMessages: isKnown }) => {
   return undefined
 }
 
-const blank = (block: Block): string | undefined => {
+const blank = (block: ApiBlock): string | undefined => {
   if (block.type !== 'text') return undefined
   if (block['text'] === '') return ': text content blocks must be non-empty'
   return /\S/.test(textOf(block, 'text'))
@@ -115,7 +118,7 @@ const places: Readonly<Record<string, ReadonlySet<string>>> = {
 }
 const known = new Set(Object.values(places).flatMap((types) => [...types]))
 
-const misplaced = ({ type }: Block, place: string): string | undefined => {
+const misplaced = ({ type }: ApiBlock, place: string): string | undefined => {
   if (!known.has(type))
     return `: Input tag '${type}' found using 'type' does not match any of the expected tags`
   return places[place]?.has(type) ? undefined : `: \`${type}\` blocks are not allowed in ${place} content`
@@ -157,7 +160,7 @@ const endsInThinking: Rule = ({ turns }) => {
 }
 
 /** Whether a compaction block replaces messages; one with null content reports a failed compaction. */
-export const isFull = ({ type, content }: Block): boolean =>
+export const isFull = ({ type, content }: ApiBlock): boolean =>
   type === 'compaction' && (content ?? null) !== null
 
 /** 13. A failed compaction replaces nothing: it may be anywhere in an assistant message. */
@@ -173,7 +176,7 @@ const compaction: Rule = ({ parts }) => {
   const wrong = all.find((part) => part !== parts[0] && (isFull(part.block) || part.role !== 'assistant'))
   return wrong || all[0]?.role === 'system'
     ? problem(
-        `${pathOf(wrong ?? (all[0] as Part))}: a \`compaction\` block must be the first block of the conversation`,
+        `${pathOf(wrong ?? (all[0] as PlacedBlock))}: a \`compaction\` block must be the first block of the conversation`,
         'compaction_block_misplaced',
       )
     : undefined
@@ -201,7 +204,7 @@ const breakpoints: Rule = ({ body, tools, system, parts }) => {
   ]
   const empty = marked.find(({ block }) => block['type'] === 'text' && block['text'] === '')
   if (empty) return problem(`${empty.path}.text: cache_control cannot be set for empty text blocks`)
-  const thought = marked.find(({ block }) => isThinking(block as Block))
+  const thought = marked.find(({ block }) => isThinking(block as ApiBlock))
   if (thought)
     return problem(
       `${thought.path}.${String(thought.block['type'])}.cache_control: Extra inputs are not permitted`,

@@ -2,11 +2,11 @@ import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { encoded, eventsOf, type StreamEvent } from './events.ts'
 import { failures } from './failures.ts'
-import type { Failure, Fault, Message } from './replies.ts'
+import type { ApiFailure, Fault, ApiMessage } from './replies.ts'
 
 /** An error as the body of an answer. */
 export const errorBody = (
-  { type, message }: Pick<Failure, 'type' | 'message'>,
+  { type, message }: Pick<ApiFailure, 'type' | 'message'>,
   requestId: string,
   code?: string,
 ): StreamEvent => ({
@@ -36,7 +36,7 @@ const write = (response: ServerResponse, text: string): Promise<void> =>
 /** Sends an answer in one piece, unless it is to fail. */
 export const sendMessage = async (
   response: ServerResponse,
-  message: Message,
+  message: ApiMessage,
   { fault, delay }: Manner,
 ): Promise<void> => {
   if (delay > 0) await sleep(delay)
@@ -48,7 +48,7 @@ export const sendMessage = async (
 /** Sends an answer event by event, until it ends or fails. */
 export const streamMessage = async (
   response: ServerResponse,
-  message: Message,
+  message: ApiMessage,
   { requestId, fault, delay }: Manner,
 ): Promise<void> => {
   const events = eventsOf(message)

@@ -5,22 +5,22 @@ import { answering } from './answers.ts'
 import { failures } from './failures.ts'
 import { incomingOf } from './incoming.ts'
 import type { MessagesApiOptions } from './options.ts'
-import type { Message } from './replies.ts'
-import type { Body } from './request.ts'
+import type { ApiMessage } from './replies.ts'
+import type { ApiRequest } from './request.ts'
 import { errorBody, sendJson, sendMessage, streamMessage } from './send.ts'
 
 export type { MessagesApiOptions } from './options.ts'
 
 /** A request that came, and its answer. */
-export interface Received {
+export interface ApiExchange {
   readonly path: string
   readonly headers: IncomingHttpHeaders
   /** Undefined if it is not JSON. */
-  readonly body: Body | undefined
+  readonly body: ApiRequest | undefined
   /** Of the answer, even if it failed. */
   readonly status: number
   /** The answer in one piece: a message, a count, or an error. */
-  readonly answer: Message | { readonly input_tokens: number } | ReturnType<typeof errorBody>
+  readonly answer: ApiMessage | { readonly input_tokens: number } | ReturnType<typeof errorBody>
   /** Whether the whole answer was sent. */
   readonly isComplete: () => boolean
 }
@@ -29,7 +29,7 @@ export interface MessagesApi {
   /** `http://127.0.0.1:PORT`: the SDK's `baseURL`. */
   readonly url: string
   /** In the order in which they were answered. */
-  readonly requests: readonly Received[]
+  readonly requests: readonly ApiExchange[]
   readonly forgetRequests: () => void
   /** Breaks open connections. */
   readonly close: () => Promise<void>
@@ -53,7 +53,7 @@ const host = '127.0.0.1'
  */
 export const messagesApi = async (options: MessagesApiOptions = {}): Promise<MessagesApi> => {
   const answerTo = answering(options)
-  const requests: Received[] = []
+  const requests: ApiExchange[] = []
   let received = 0
 
   const handle = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -61,9 +61,9 @@ export const messagesApi = async (options: MessagesApiOptions = {}): Promise<Mes
     response.setHeader('request-id', requestId)
     const { path, isCount, body, failure: early } = await incomingOf(message, options.apiKey)
     const { headers } = message
-    const record = (status: number, answer: Received['answer'], isWhole = true): void => {
+    const record = (status: number, answer: ApiExchange['answer'], isWhole = true): void => {
       const isComplete = (): boolean => isWhole && response.writableFinished
-      requests.push({ path, headers, body: body as Body | undefined, status, answer, isComplete })
+      requests.push({ path, headers, body: body as ApiRequest | undefined, status, answer, isComplete })
     }
     const answer = early ? { failure: early, code: undefined } : await answerTo(body, isCount)
     if ('count' in answer) {

@@ -1,7 +1,15 @@
 import { createHash, createHmac, type Hash } from 'node:crypto'
-import type { Block } from './blocks.ts'
+import type { ApiBlock } from './blocks.ts'
 import { canonical, digest, lazily } from './canonical.ts'
-import { isThinking, pathOf, type Part, problem, type Problem, type Request, textOf } from './request.ts'
+import {
+  isThinking,
+  pathOf,
+  type PlacedBlock,
+  problem,
+  type ApiRefusal,
+  type ParsedRequest,
+  textOf,
+} from './request.ts'
 import { isFull } from './rules.ts'
 
 // A thinking block is valid after the content it was produced after. Its signature, sealed with an HMAC, covers:
@@ -21,9 +29,9 @@ interface Claim {
 
 export interface Signatures {
   /** Checks 11 and 12, and the signature of a compaction block. */
-  readonly problem: (request: Request) => Problem | undefined
+  readonly problem: (request: ParsedRequest) => ApiRefusal | undefined
   /** A reply's content with signatures on its thinking and its compactions, which replace any that it has. */
-  readonly sign: (request: Request, reply: string, content: readonly Block[]) => readonly Block[]
+  readonly sign: (request: ParsedRequest, reply: string, content: readonly ApiBlock[]) => readonly ApiBlock[]
 }
 
 const maxOpened = 10_000
@@ -48,7 +56,7 @@ export const signatures = (secret: string, foreign: boolean): Signatures => {
     return claim
   }
 
-  const compactionProblem = (part: Part): Problem | undefined => {
+  const compactionProblem = (part: PlacedBlock): ApiRefusal | undefined => {
     const { signature, ...rest } = part.block
     const claim = typeof signature === 'string' ? open(signature) : undefined
     if (claim === undefined)
@@ -66,13 +74,13 @@ export const signatures = (secret: string, foreign: boolean): Signatures => {
         )
   }
 
-  const thinkingProblem = (request: Request): Problem | undefined => {
+  const thinkingProblem = (request: ParsedRequest): ApiRefusal | undefined => {
     const latest = request.turns.findLast(
       ({ role, parts }) => role === 'assistant' && parts.some(hasThinking),
     )
     if (!latest) return undefined
     const hash = beginning(request)
-    const counts = new Map<string, { readonly part: Part; left: number }>()
+    const counts = new Map<string, { readonly part: PlacedBlock; left: number }>()
     let previous = ''
     for (const part of request.parts) {
       if (!hasThinking(part)) {
@@ -128,18 +136,18 @@ export const signatures = (secret: string, foreign: boolean): Signatures => {
   }
 }
 
-const spoken = (block: Block): Spoken => ({ role: 'assistant', block, text: lazily(block) })
+const spoken = (block: ApiBlock): Spoken => ({ role: 'assistant', block, text: lazily(block) })
 
-const hasThinking = ({ block }: Part): boolean => isThinking(block)
+const hasThinking = ({ block }: PlacedBlock): boolean => isThinking(block)
 
-const signatureOf = (block: Block | undefined): string =>
+const signatureOf = (block: ApiBlock | undefined): string =>
   textOf(block, block?.type === 'thinking' ? 'signature' : 'data')
 
-const textDigest = (block: Block): string => digest(textOf(block, 'thinking'))
+const textDigest = (block: ApiBlock): string => digest(textOf(block, 'thinking'))
 
-const beginning = ({ frame }: Request): Hash => createHash('sha256').update(frame())
+const beginning = ({ frame }: ParsedRequest): Hash => createHash('sha256').update(frame())
 
-type Spoken = Pick<Part, 'role' | 'block' | 'text'>
+type Spoken = Pick<PlacedBlock, 'role' | 'block' | 'text'>
 
 /** A compaction block comes first, in any role; its signature is checked separately. */
 const extend = (hash: Hash, { role, block, text }: Spoken): Hash => {
@@ -150,13 +158,13 @@ const extend = (hash: Hash, { role, block, text }: Spoken): Hash => {
 
 const digestOf = (hash: Hash): string => hash.copy().digest('base64url')
 
-const invalid = (part: Part): Problem =>
+const invalid = (part: PlacedBlock): ApiRefusal =>
   problem(`${pathOf(part)}: Invalid \`signature\` in \`${part.block.type}\` block`)
 
-const bound = (part: Part): Problem =>
+const bound = (part: PlacedBlock): ApiRefusal =>
   problem(`${invalid(part).message}. The block is bound to a different conversation. Remove the block.`)
 
-const modified = (part: Part): Problem =>
+const modified = (part: PlacedBlock): ApiRefusal =>
   problem(
     `${pathOf(part)}: \`thinking\` or \`redacted_thinking\` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.`,
   )

@@ -1,4 +1,4 @@
-import type { Block } from './blocks.ts'
+import type { ApiBlock } from './blocks.ts'
 import { inside, isThinking, textOf } from './request.ts'
 
 // The tokens of this server's models, counted by kinds of characters, so that no estimate by length is right for every text:
@@ -59,7 +59,7 @@ const jsonTokens = (fields: Readonly<Record<string, unknown>>): number =>
 export const toolTokens = (tool: Readonly<Record<string, unknown>>): number => perTool + jsonTokens(tool)
 
 /** An image has a fixed price, a signature costs nothing; for blocks other than text and thinking, their JSON is counted. */
-export const blockTokens = (block: Block): number => {
+export const blockTokens = (block: ApiBlock): number => {
   if (block.type === 'text') return perBlock + textTokens(textOf(block, 'text'))
   if (isThinking(block)) return perBlock + textTokens(textOf(block, 'thinking'))
   if (block.type === 'image') return perImage
@@ -71,4 +71,4 @@ export const blockTokens = (block: Block): number => {
     : inside(block).reduce((sum, inner) => sum + blockTokens(inner), perBlock)
 }
 
-const inputTokens = ({ input }: Block): number => textTokens(JSON.stringify(input) ?? '')
+const inputTokens = ({ input }: ApiBlock): number => textTokens(JSON.stringify(input) ?? '')

@@ -1,25 +1,26 @@
-import type { Block } from './blocks.ts'
+import type { ApiBlock } from './blocks.ts'
 import {
-  type Part,
+  type PlacedBlock,
   pathOf,
   problem,
-  type Problem,
-  type Request,
+  type ApiRefusal,
+  type ParsedRequest,
   serverResults,
   textOf,
   type Turn,
 } from './request.ts'
 
 /** @param paused how many of the request's last blocks are a reply that said `pause_turn` */
-type ToolRule = (request: Request, paused: number) => Problem | undefined
+type ToolRule = (request: ParsedRequest, paused: number) => ApiRefusal | undefined
 
-const uses = ({ role, parts }: Turn): readonly Part[] =>
+const uses = ({ role, parts }: Turn): readonly PlacedBlock[] =>
   role === 'assistant' ? parts.filter(({ block }) => block.type === 'tool_use') : []
 
-const results = (turn: Turn | undefined): readonly Part[] =>
+const results = (turn: Turn | undefined): readonly PlacedBlock[] =>
   turn?.parts.filter(({ block }) => block.type === 'tool_result') ?? []
 
-const idOf = ({ block }: Part): string => textOf(block, block.type.endsWith('_result') ? 'tool_use_id' : 'id')
+const idOf = ({ block }: PlacedBlock): string =>
+  textOf(block, block.type.endsWith('_result') ? 'tool_use_id' : 'id')
 
 /** Ids of the results that come before anything else. */
 const leading = ({ role, parts }: Turn): readonly string[] => {
@@ -54,7 +55,7 @@ const answered: ToolRule = ({ turns }) => {
   return first && unexpectedResult(first)
 }
 
-const unexpectedResult = (result: Part): Problem =>
+const unexpectedResult = (result: PlacedBlock): ApiRefusal =>
   problem(
     `${pathOf(result)}: unexpected \`tool_use_id\` found in \`tool_result\` blocks: ${idOf(result)}. Each \`tool_result\` block must have a corresponding \`tool_use\` block in the previous message.`,
   )
@@ -78,18 +79,23 @@ const wellNamed: ToolRule = ({ parts }) => {
   return undefined
 }
 
-const isServerUse = ({ type }: Block): boolean => type === 'server_tool_use' || type === 'mcp_tool_use'
+const isServerUse = ({ type }: ApiBlock): boolean => type === 'server_tool_use' || type === 'mcp_tool_use'
 
 /** Server tool uses that have no result yet, by id, each with the index of its message. */
-type Waiting = Map<string, { readonly part: Part; readonly turn: number }>
+type Waiting = Map<string, { readonly part: PlacedBlock; readonly turn: number }>
 
-const firstOf = (waiting: Waiting): Part | undefined => waiting.values().next().value?.part
+const firstOf = (waiting: Waiting): PlacedBlock | undefined => waiting.values().next().value?.part
 
 /**
  * What is wrong with an assistant message: a result comes later than its use in the same message, or before anything else in the
  * next one. Only a use that a call of this message names as its caller is still running.
  */
-const servedIn = ({ parts }: Turn, turn: number, waiting: Waiting, ids: Set<string>): Problem | undefined => {
+const servedIn = (
+  { parts }: Turn,
+  turn: number,
+  waiting: Waiting,
+  ids: Set<string>,
+): ApiRefusal | undefined => {
   let isBeginning = true
   for (const part of parts) {
     const { block } = part
@@ -112,7 +118,7 @@ const servedIn = ({ parts }: Turn, turn: number, waiting: Waiting, ids: Set<stri
   return late && unserved(late[1].part)
 }
 
-const callerOf = ({ type, caller }: Block): unknown =>
+const callerOf = ({ type, caller }: ApiBlock): unknown =>
   type === 'tool_use' && typeof caller === 'object' && caller !== null && 'tool_id' in caller
     ? caller.tool_id
     : undefined
@@ -141,7 +147,7 @@ const served: ToolRule = ({ turns }, paused) => {
   return open && unserved(open.part)
 }
 
-const unexpectedServed = (result: Part): Problem => {
+const unexpectedServed = (result: PlacedBlock): ApiRefusal => {
   const { type } = result.block
   const use = type === 'mcp_tool_result' ? 'mcp_tool_use' : 'server_tool_use'
   return problem(
@@ -149,7 +155,7 @@ const unexpectedServed = (result: Part): Problem => {
   )
 }
 
-const unserved = (use: Part): Problem => {
+const unserved = (use: PlacedBlock): ApiRefusal => {
   const name = use.block.type === 'mcp_tool_use' ? 'mcp' : String(use.block['name'])
   return problem(
     `${pathOf(use)}: \`${name}\` tool use with id \`${idOf(use)}\` was found without a corresponding \`${name}_tool_result\` block`,

@@ -1,11 +1,11 @@
 import { type Input, inputOf } from './prompt-cache.ts'
 import {
-  type Body,
-  type Model,
+  type ApiRequest,
+  type ApiModel,
   problem,
-  type Problem,
+  type ApiRefusal,
   readRequest,
-  type Request,
+  type ParsedRequest,
   shapeProblem,
 } from './request.ts'
 import { ruleProblem } from './rules.ts'
@@ -13,20 +13,23 @@ import type { Signatures } from './signatures.ts'
 
 /** A valid request. */
 export interface Valid {
-  readonly request: Request
-  readonly model: Model
+  readonly request: ParsedRequest
+  readonly model: ApiModel
   readonly input: Input
 }
 
 export interface Validity {
   /** By name. */
-  readonly models: ReadonlyMap<string, Model>
+  readonly models: ReadonlyMap<string, ApiModel>
   readonly signer: Signatures
   /** How many of a request's last blocks are a reply that said `pause_turn`. */
-  readonly pausedIn: (request: Request) => number
+  readonly pausedIn: (request: ParsedRequest) => number
 }
 
-const limitProblem = ({ max_tokens, model: name }: Body, { maxOutput }: Model): Problem | undefined => {
+const limitProblem = (
+  { max_tokens, model: name }: ApiRequest,
+  { maxOutput }: ApiModel,
+): ApiRefusal | undefined => {
   if (max_tokens === undefined) return problem('max_tokens: Field required')
   if (!Number.isInteger(max_tokens)) return problem('max_tokens: Input should be a valid integer')
   if (max_tokens < 0) return problem('max_tokens: Input should be greater than or equal to 0')
@@ -42,10 +45,10 @@ export const validate = (
   body: unknown,
   isCount: boolean,
   { models, signer, pausedIn }: Validity,
-): Valid | Problem => {
+): Valid | ApiRefusal => {
   const shape = shapeProblem(body)
   if (shape !== undefined) return problem(shape)
-  const request = readRequest(body as Body)
+  const request = readRequest(body as ApiRequest)
   const model = models.get(request.body.model)
   if (!model) return { ...problem(`model: ${request.body.model}`), status: 404 }
   const found =

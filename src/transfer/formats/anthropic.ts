@@ -2,7 +2,14 @@ import type { Configuration, Role } from '../../events/events.ts'
 import type { DocumentFormat } from './format.ts'
 import type { ConversationPlan } from './plan.ts'
 import type { Shelf } from './shelf.ts'
-import { blocksOf, type Draft, leaveOutFields, listSteps, parametersOf, planOf } from './messages.ts'
+import {
+  blocksOf,
+  type ConversationDraft,
+  leaveOutFields,
+  listSteps,
+  parametersOf,
+  planOf,
+} from './messages.ts'
 import { type Notes, stringOf } from './source.ts'
 
 const known = new Set(['role', 'content'])
@@ -26,7 +33,11 @@ export const anthropic: DocumentFormat = {
 }
 
 /** A request of the Messages API, or only its list of messages. Blocks are kept as they are. */
-const parseAnthropic = (draft: Draft, notes: Notes, shelf: Shelf): readonly ConversationPlan[] => {
+const parseAnthropic = (
+  draft: ConversationDraft,
+  notes: Notes,
+  shelf: Shelf,
+): readonly ConversationPlan[] => {
   const { owner, messages } = draft
   const said = messages.map(({ line, fields }) => {
     leaveOutFields(fields, known, notes)

@@ -3,7 +3,7 @@ import type { PlannedNote } from './plan.ts'
 import { digest, type Notes, stringOf, timeOf } from './source.ts'
 
 /** What a session records beside its messages: its titles, and which tool call started which subagent. */
-export interface Beside {
+export interface SessionAnnotations {
   /** Records what an entry says about subagents. */
   readonly see: (fields: Fields) => void
   /** Takes an entry that is a title; false for any other. */
@@ -21,7 +21,7 @@ interface Title {
   readonly leaf?: unknown
 }
 
-export const beside = (notes: Notes): Beside => {
+export const beside = (notes: Notes): SessionAnnotations => {
   const found: Title[] = []
   const calls = new Map<string, string>()
   return {

@@ -1,7 +1,7 @@
 import type { NewMessage } from '../../commands/command.ts'
 import { type Fields, isFields } from '../../events/json.ts'
 import { user } from './claude-code-said.ts'
-import { after, begin, link, place, placeOf, settleBefore, type Thread } from './claude-code-thread.ts'
+import { after, begin, link, place, placeOf, settleBefore, type SessionChain } from './claude-code-thread.ts'
 import {
   clear,
   endOf,
@@ -12,12 +12,12 @@ import {
   type Node,
   type Parent,
 } from './claude-code-tree.ts'
-import type { Entry } from './source.ts'
+import type { FileEntry } from './source.ts'
 import { blocksOf } from './steps.ts'
 
 // What the client hid in a chain of a session: compactions, each a boundary and a summary, and tool results that it cleared.
 
-export const boundary = (thread: Thread, fields: Fields): void => {
+export const boundary = (thread: SessionChain, fields: Fields): void => {
   const named = after(thread, fields['logicalParentUuid'] ?? undefined)
   link(thread, fields, endOfKept(keptIn(thread, fields), named, thread.head))
   thread.boundaries.set(fields['uuid'], fields)
@@ -30,7 +30,7 @@ const endOfKept = ({ head, tail, isBefore }: Kept, named: Parent, last: Parent):
   return head && !leadsTo(head, named) && leadsTo(head, tail) ? tail : named
 }
 
-export const summary = (thread: Thread, entry: Entry, message: NewMessage): void => {
+export const summary = (thread: SessionChain, entry: FileEntry, message: NewMessage): void => {
   const { notes, steps, boundaries } = thread
   const parent = settleBefore(thread, entry)
   const marked = [...boundaries.values()].at(-1)
@@ -58,7 +58,7 @@ export const summary = (thread: Thread, entry: Entry, message: NewMessage): void
   })
 }
 
-const noteCompaction = ({ head, compactions }: Thread, hidden: Node): void => {
+const noteCompaction = ({ head, compactions }: SessionChain, hidden: Node): void => {
   if (!head) return
   const earlier = compactions.get(hidden)
   head.compaction = head
@@ -68,7 +68,7 @@ const noteCompaction = ({ head, compactions }: Thread, hidden: Node): void => {
 }
 
 /** Entries that the client kept continue after the summary, even if they name a parent that the summary hides. */
-const relink = ({ links, head }: Thread, uuids: readonly unknown[], from: Parent): void => {
+const relink = ({ links, head }: SessionChain, uuids: readonly unknown[], from: Parent): void => {
   const kept = new Set<Parent>()
   for (let each = head?.parent; each && each !== from?.parent; each = each.parent) kept.add(each)
   for (const uuid of uuids) if (links.has(uuid) && !kept.has(links.get(uuid))) links.set(uuid, head)
@@ -83,7 +83,7 @@ interface Kept {
 }
 
 /** What a boundary says that the client kept: newer versions list the messages. The anchor is what comes right before them. */
-const keptIn = ({ links, head: last }: Thread, marked: Fields | undefined): Kept => {
+const keptIn = ({ links, head: last }: SessionChain, marked: Fields | undefined): Kept => {
   const { preservedMessages, preservedSegment } = fieldsOf(marked?.['compactMetadata'])
   const { uuids, allUuids } = fieldsOf(preservedMessages)
   const list: readonly unknown[] = Array.isArray(uuids) ? uuids : []
@@ -102,7 +102,7 @@ const keptIn = ({ links, head: last }: Thread, marked: Fields | undefined): Kept
 }
 
 /** Tool results that were cleared: an edit of each message that has some. */
-export const microcompact = (thread: Thread, entry: Entry): void => {
+export const microcompact = (thread: SessionChain, entry: FileEntry): void => {
   const { notes, steps } = thread
   const { parentUuid, microcompactMetadata } = entry.fields
   const { trigger, preTokens, tokensSaved, compactedToolIds } = fieldsOf(microcompactMetadata)

@@ -1,9 +1,9 @@
 import type { NewMessage } from '../../commands/command.ts'
 import { isFields } from '../../events/json.ts'
-import { digest, type Entry, messageProblem, type Notes, stringOf, timeOf } from './source.ts'
+import { digest, type FileEntry, messageProblem, type Notes, stringOf, timeOf } from './source.ts'
 
 /** What was typed, or what a background task reported, while the agent worked. */
-export interface Queued {
+export interface QueuedPrompt {
   /** The same in every later, longer version of the file. */
   readonly ref: string
   readonly kind: 'queued prompt' | 'queued notice' | 'task record'
@@ -13,7 +13,7 @@ export interface Queued {
 }
 
 /** A queued prompt that was sent in the middle of a turn. */
-export interface Sent extends Queued {
+export interface SentPrompt extends QueuedPrompt {
   /** When it left the queue, ISO 8601; the next request after it holds it. */
   readonly at: string | undefined
   /** The file says that it was sent; otherwise that is inferred from when it left the queue. */
@@ -23,11 +23,11 @@ export interface Sent extends Queued {
 /** The prompts waiting to be sent. */
 export interface Queue {
   /** A `queue-operation` entry. */
-  readonly operate: (entry: Entry) => void
+  readonly operate: (entry: FileEntry) => void
   /** Something was sent as its own entry, a message or an attachment: it leaves the queue and is not sent twice. */
   readonly said: (text: string, as: 'user' | 'attachment') => void
   /** Takes what was sent in the middle of a turn before this time (undefined: by the end of the file). */
-  readonly due: (time: string | undefined) => readonly Sent[]
+  readonly due: (time: string | undefined) => readonly SentPrompt[]
   /** Counts what still waits as taken back. Returns the refs of everything that was ever queued. */
   readonly finish: () => readonly string[]
 }
@@ -36,22 +36,22 @@ const ownEntry = 'what the user typed ahead; it has its own entry where it was s
 const takenBack = 'taken back before it was sent'
 const started = 'a record that a background task began; the model does not see it'
 /** The order in which entries leave the queue, if the file does not say which one does. */
-const kinds: readonly Queued['kind'][] = ['queued prompt', 'queued notice', 'task record']
+const kinds: readonly QueuedPrompt['kind'][] = ['queued prompt', 'queued notice', 'task record']
 
 /**
  * Claude Code's queue. `enqueue` has the text. `remove` sends the first prompt in the middle of a turn, or the first notice if no prompt
  * waits, or drops the record of a task; `dequeue` sends it after the turn, as an entry; `popAll` returns all of them to be edited.
  */
 export const queueOf = (notes: Notes): Queue => {
-  let waiting: readonly Queued[] = []
-  let sent: readonly Sent[] = []
+  let waiting: readonly QueuedPrompt[] = []
+  let sent: readonly SentPrompt[] = []
   // Texts that have left the queue and have no entry yet; texts that have an attachment and have not left the queue yet.
   let expected: readonly string[] = []
   let attached: readonly string[] = []
   const refs = new Map<string, number>()
   const everQueued: string[] = []
 
-  const enqueue = (entry: Entry): void => {
+  const enqueue = (entry: FileEntry): void => {
     const next = queuedIn(entry, refs)
     if (typeof next !== 'string') {
       waiting = [...waiting, next]
@@ -59,14 +59,14 @@ export const queueOf = (notes: Notes): Queue => {
     } else if (entry.fields['content'] === undefined) notes.leftOut('queue-operation', next)
     else notes.bad(entry.line, next)
   }
-  const take = (text: string | undefined): Queued | undefined => {
+  const take = (text: string | undefined): QueuedPrompt | undefined => {
     const named = waiting.find((queued) => queued.text === text)
     const [first] = kinds.flatMap((kind) => waiting.find((queued) => queued.kind === kind) ?? [])
     const taken = named ?? first
     waiting = waiting.filter((queued) => queued !== taken)
     return taken
   }
-  const remove = ({ content, reason, timestamp }: Entry['fields']): void => {
+  const remove = ({ content, reason, timestamp }: FileEntry['fields']): void => {
     const text = content === undefined ? attached[0] : textOf(content)
     if (text !== undefined && attached.includes(text)) {
       attached = without(attached, text)
@@ -83,7 +83,7 @@ export const queueOf = (notes: Notes): Queue => {
       )
     sent = [...sent, { ...taken, at: timeOf(timestamp), isCertain }]
   }
-  const operate = (entry: Entry): void => {
+  const operate = (entry: FileEntry): void => {
     const { operation } = entry.fields
     if (operation === 'enqueue') return enqueue(entry)
     notes.leftOut('queue-operation', 'a queued prompt was sent or taken back')
@@ -109,8 +109,8 @@ export const queueOf = (notes: Notes): Queue => {
     sent = sent.filter((queued) => queued !== found)
     waiting = waiting.filter((queued) => queued !== found)
   }
-  const due = (time: string | undefined): readonly Sent[] => {
-    const isDue = ({ at }: Sent): boolean => at === undefined || time === undefined || at < time
+  const due = (time: string | undefined): readonly SentPrompt[] => {
+    const isDue = ({ at }: SentPrompt): boolean => at === undefined || time === undefined || at < time
     const taken = sent.filter(isDue)
     if (taken.length > 0) sent = sent.filter((each) => !isDue(each))
     return taken
@@ -129,7 +129,7 @@ export const queueOf = (notes: Notes): Queue => {
 /** The queue of a subagent: nobody types there. */
 export const noQueue: Pick<Queue, 'due'> = { due: () => [] }
 
-const queuedIn = ({ fields }: Entry, refs: Map<string, number>): Queued | string => {
+const queuedIn = ({ fields }: FileEntry, refs: Map<string, number>): QueuedPrompt | string => {
   const { content, timestamp } = fields
   if (content === undefined) return 'its text is not recorded'
   const message = { role: 'user', content: content as NewMessage['content'] } as const
@@ -149,7 +149,7 @@ const queuedIn = ({ fields }: Entry, refs: Map<string, number>): Queued | string
 }
 
 /** Background tasks and agents report with a notification; some versions also queue a record, in JSON, when a task begins. */
-export const kindOf = (text: string): Queued['kind'] =>
+export const kindOf = (text: string): QueuedPrompt['kind'] =>
   /^<[a-z-]+-notification>/.test(text)
     ? 'queued notice'
     : /^\{"task_id":".*"task_type":"/s.test(text)

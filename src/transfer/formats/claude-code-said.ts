@@ -1,22 +1,22 @@
 import type { NewMessage } from '../../commands/command.ts'
 import { type Block, isBlock } from '../../events/blocks.ts'
-import { after, begin, link, noteReturn, settleBefore, type Thread } from './claude-code-thread.ts'
+import { after, begin, link, noteReturn, settleBefore, type SessionChain } from './claude-code-thread.ts'
 import { callIds, type Parent, replyBefore, resultIds, type Round } from './claude-code-tree.ts'
-import { type Entry, stringOf, timeOf } from './source.ts'
+import { type FileEntry, stringOf, timeOf } from './source.ts'
 import { blocksOf } from './steps.ts'
 
 // What was said in a chain of a session: by the user, by tools, and by the model.
 
-export const user = (thread: Thread, entry: Entry, message: NewMessage): void => {
+export const user = (thread: SessionChain, entry: FileEntry, message: NewMessage): void => {
   thread.notes.mapped('user')
   say(thread, entry, message, entry.fields['isMeta'] === true)
 }
 
 /** What the client or a hook adds to what the user or a tool said. */
-export const remark = (thread: Thread, entry: Entry, message: NewMessage): void =>
+export const remark = (thread: SessionChain, entry: FileEntry, message: NewMessage): void =>
   say(thread, entry, message, true)
 
-const say = (thread: Thread, entry: Entry, message: NewMessage, isRemark: boolean): void => {
+const say = (thread: SessionChain, entry: FileEntry, message: NewMessage, isRemark: boolean): void => {
   const ids = resultIds(message)
   const parent =
     ids.length > 0 || isRemark ? after(thread, entry.fields['parentUuid']) : settleBefore(thread, entry)
@@ -30,7 +30,7 @@ const say = (thread: Thread, entry: Entry, message: NewMessage, isRemark: boolea
 
 /** Where a message of results or a remark comes. Parallel calls give sibling results, and hooks add remarks to them: the round lists them one after the other. */
 const seatOf = (
-  { callers, head }: Thread,
+  { callers, head }: SessionChain,
   parent: Parent,
   result: string | undefined,
   isRemark: boolean,
@@ -43,15 +43,15 @@ const seatOf = (
 }
 
 /** What was typed meanwhile, recorded where it was sent. */
-export const queued = (thread: Thread, entry: Entry, message: NewMessage): void => {
+export const queued = (thread: SessionChain, entry: FileEntry, message: NewMessage): void => {
   const parent = after(thread, entry.fields['parentUuid'])
   thread.steps.add({ type: 'message', ...begin(thread, entry, parent, { isAnswer: true }), message })
 }
 
 /** @param id of the message: the recorder writes a line for each of its blocks */
 export const assistant = (
-  thread: Thread,
-  entry: Entry,
+  thread: SessionChain,
+  entry: FileEntry,
   message: NewMessage,
   id: string | undefined,
 ): void => {
@@ -84,8 +84,8 @@ export const assistant = (
  * little: routers repeat it, and once the API did.
  */
 const continued = (
-  { links, rounds, head }: Thread,
-  { fields }: Entry,
+  { links, rounds, head }: SessionChain,
+  { fields }: FileEntry,
   id: string,
   calls: readonly string[],
 ): Round | undefined => {
@@ -103,9 +103,9 @@ const continued = (
 
 /** Adds another line of the same message; the last one has the call's outcome. */
 const extend = (
-  thread: Thread,
+  thread: SessionChain,
   round: Round,
-  { fields }: Entry,
+  { fields }: FileEntry,
   { content, origin }: Pick<NewMessage, 'origin'> & { readonly content: readonly Block[] },
 ): void => {
   const { notes, callers, steps } = thread

@@ -1,16 +1,16 @@
 import { type Fields } from '../../events/json.ts'
 import type { Queue } from './claude-code-queue.ts'
 import { endOf, isCompacted, lastShown, type Node, type Parent, type Round } from './claude-code-tree.ts'
-import type { Step } from './plan.ts'
-import type { List, Shelf } from './shelf.ts'
-import { type Entry, lostParent, type Notes, placeIn, stringOf, timeOf } from './source.ts'
-import { type Steps, stepsOn } from './steps.ts'
+import type { ImportStep } from './plan.ts'
+import type { LazyList, Shelf } from './shelf.ts'
+import { type FileEntry, lostParent, type Notes, placeIn, stringOf, timeOf } from './source.ts'
+import { type StepList, stepsOn } from './steps.ts'
 
 /** One chain of a session, as far as its entries were read: what is said adds to it, and what is hidden. */
-export interface Thread {
+export interface SessionChain {
   readonly notes: Notes
   readonly queue: Pick<Queue, 'due'>
-  readonly steps: Steps
+  readonly steps: StepList
   /** The step from which the children of an entry continue, by the entry's uuid. */
   readonly links: Map<unknown, Parent>
   /** Compactions whose summary has not come yet, by uuid. */
@@ -29,7 +29,7 @@ export interface Thread {
   answered: string | undefined
 }
 
-export const newThread = (notes: Notes, shelf: Shelf, queue: Pick<Queue, 'due'>): Thread => ({
+export const newThread = (notes: Notes, shelf: Shelf, queue: Pick<Queue, 'due'>): SessionChain => ({
   notes,
   queue,
   steps: stepsOn(shelf),
@@ -47,7 +47,7 @@ export const newThread = (notes: Notes, shelf: Shelf, queue: Pick<Queue, 'due'>)
  * An entry with its true parent. A second compaction in one process records again what the first one hid, and the next entry names the
  * last copy as its parent, although the conversation continued from its end.
  */
-export const afterCopies = (thread: Thread, entry: Entry): Entry => {
+export const afterCopies = (thread: SessionChain, entry: FileEntry): FileEntry => {
   const { copies, links, compactions, notes, head } = thread
   const { uuid, parentUuid, logicalParentUuid } = entry.fields
   if (copies.size === 0 || stringOf(uuid) === undefined) return entry
@@ -67,7 +67,7 @@ export const afterCopies = (thread: Thread, entry: Entry): Entry => {
 }
 
 /** What names a step, and when it was. */
-export interface Placed {
+export interface StepIdentity {
   readonly ref: string
   readonly time?: string
 }
@@ -77,22 +77,22 @@ interface More extends Partial<Pick<Node, 'round' | 'isAnswer' | 'results' | 'ma
   readonly shownAfter?: Parent
 }
 
-export const placeOf = (entry: Entry): Placed => {
+export const placeOf = (entry: FileEntry): StepIdentity => {
   const ref = stringOf(entry.fields['uuid']) ?? placeIn(entry)
   return placedAt(ref, timeOf(entry.fields['timestamp']))
 }
 
-const placedAt = (ref: string, time: string | undefined): Placed => ({
+const placedAt = (ref: string, time: string | undefined): StepIdentity => ({
   ref,
   ...(time !== undefined && { time }),
 })
 
-export const link = ({ links }: Thread, { uuid }: Fields, node: Parent): void => {
+export const link = ({ links }: SessionChain, { uuid }: Fields, node: Parent): void => {
   if (typeof uuid === 'string') links.set(uuid, node)
 }
 
 /** The step after which an entry with this parent comes. One whose parent is not in the file (cut off, or skipped) comes after the entry before it. */
-export const after = ({ links, notes, head }: Thread, uuid: unknown): Parent => {
+export const after = ({ links, notes, head }: SessionChain, uuid: unknown): Parent => {
   if (links.has(uuid)) return endOf(links.get(uuid))
   if (uuid === null) return undefined
   if (stringOf(uuid) !== undefined) notes.note(lostParent)
@@ -100,11 +100,16 @@ export const after = ({ links, notes, head }: Thread, uuid: unknown): Parent => 
 }
 
 /** An entry that is not a step: its children continue from its parent. */
-export const pass = (thread: Thread, fields: Fields): void =>
+export const pass = (thread: SessionChain, fields: Fields): void =>
   link(thread, fields, after(thread, fields['parentUuid']))
 
 /** Makes the next step the head, after a rewind if it does not come after the last one. */
-export const place = (thread: Thread, placed: Placed, parent: Parent, more: More = {}): Placed => {
+export const place = (
+  thread: SessionChain,
+  placed: StepIdentity,
+  parent: Parent,
+  more: More = {},
+): StepIdentity => {
   const { steps, head } = thread
   const { ref, time } = placed
   const { round } = more
@@ -129,13 +134,18 @@ export const place = (thread: Thread, placed: Placed, parent: Parent, more: More
 }
 
 /** Notes a message that continues from before a compaction: only the file's tree says that the model no longer saw the summary. */
-export const noteReturn = ({ head, notes }: Thread, parent: Parent): void => {
+export const noteReturn = ({ head, notes }: SessionChain, parent: Parent): void => {
   if (head?.compaction && (parent?.compaction?.index ?? -1) < head.compaction.index)
     notes.note('a message continues from before a compaction: taken for a rewind that ends the compaction')
 }
 
 /** As `place`, of an entry: its children continue from the step. */
-export const begin = (thread: Thread, entry: Entry, parent: Parent, more: More = {}): Placed => {
+export const begin = (
+  thread: SessionChain,
+  entry: FileEntry,
+  parent: Parent,
+  more: More = {},
+): StepIdentity => {
   const placed = place(thread, placeOf(entry), parent, more)
   link(thread, entry.fields, thread.head)
   return placed
@@ -148,7 +158,7 @@ const isEarly = (left: string | undefined, answered: string | undefined): boolea
   left !== undefined && answered !== undefined && Date.parse(answered) - Date.parse(left) > longestWait
 
 /** Puts what was typed meanwhile where it was sent: after the tool results, before what was said at `time` or later. */
-export const settle = (thread: Thread, parent: Parent, time: string | undefined): Parent => {
+export const settle = (thread: SessionChain, parent: Parent, time: string | undefined): Parent => {
   const { notes, queue, steps } = thread
   let from = parent
   for (const sent of queue.due(time)) {
@@ -165,11 +175,11 @@ export const settle = (thread: Thread, parent: Parent, time: string | undefined)
 }
 
 /** As `settle`, before an entry, where its parent says. */
-export const settleBefore = (thread: Thread, { fields }: Entry): Parent =>
+export const settleBefore = (thread: SessionChain, { fields }: FileEntry): Parent =>
   settle(thread, after(thread, fields['parentUuid']), timeOf(fields['timestamp']))
 
 /** The steps, once all entries were read. */
-export const finish = (thread: Thread): List<Step> => {
+export const finish = (thread: SessionChain): LazyList<ImportStep> => {
   settle(thread, thread.head, undefined)
   for (const _ of thread.boundaries)
     thread.notes.leftOut('compact_boundary', 'no summary follows it in the file')

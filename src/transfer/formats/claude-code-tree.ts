@@ -1,5 +1,5 @@
 import type { NewMessage } from '../../commands/command.ts'
-import type { Step } from './plan.ts'
+import type { ImportStep } from './plan.ts'
 import { blocksOf } from './steps.ts'
 import { type Block, isBlock } from '../../events/blocks.ts'
 
@@ -110,7 +110,7 @@ const cleared = '[Old tool result content cleared]'
 export const clear = (
   parent: Parent,
   ids: ReadonlySet<unknown>,
-  stepAt: (index: number) => Step | undefined,
+  stepAt: (index: number) => ImportStep | undefined,
 ): readonly Cleared[] => {
   const edits: Cleared[] = []
   const seen = new Set<string>()
@@ -134,7 +134,7 @@ export const clear = (
   return edits.toReversed()
 }
 
-const shownBy = (step: Step | undefined): readonly Block[] =>
+const shownBy = (step: ImportStep | undefined): readonly Block[] =>
   step?.type === 'message'
     ? blocksOf(step.message)
     : step?.type === 'condense'

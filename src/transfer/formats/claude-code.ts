@@ -1,5 +1,5 @@
 import { attachedIn } from './claude-code-attachments.ts'
-import { beside, type Beside, hasSubagent, subagentOf } from './claude-code-beside.ts'
+import { beside, type SessionAnnotations, hasSubagent, subagentOf } from './claude-code-beside.ts'
 import { messageOf, reasonFor } from './claude-code-entries.ts'
 import { kindOf, noQueue, type Queue, queueOf, textOf } from './claude-code-queue.ts'
 import * as hidden from './claude-code-hidden.ts'
@@ -10,7 +10,7 @@ import {
   newThread,
   pass,
   placeOf,
-  type Thread,
+  type SessionChain,
 } from './claude-code-thread.ts'
 import { hasAll, type LineFormat } from './format.ts'
 import type { ConversationPlan } from './plan.ts'
@@ -19,9 +19,9 @@ import { type Fields, isFields } from '../../events/json.ts'
 import {
   digest,
   entriesIn,
-  type Entry,
+  type FileEntry,
   idOf,
-  type Line,
+  type FileLine,
   type LineReader,
   messageProblem,
   type Notes,
@@ -46,7 +46,7 @@ export const claudeCode: LineFormat = {
 const readClaudeCode = (notes: Notes, shelf: Shelf): LineReader<readonly ConversationPlan[]> => {
   const session = sessionOf(notes, shelf)
   const ordered = inOrder(session)
-  const read = (line: Line): void => {
+  const read = (line: FileLine): void => {
     for (const entry of entriesIn(line, notes)) ordered.read(entry)
   }
   const finish = (): readonly ConversationPlan[] => {
@@ -61,15 +61,15 @@ const inOrder = ({
   read: forward,
   has,
 }: Pick<Session, 'read' | 'has'>): {
-  readonly read: (entry: Entry) => void
+  readonly read: (entry: FileEntry) => void
   readonly finish: () => void
 } => {
-  let early: Entry | undefined
+  let early: FileEntry | undefined
   const finish = (): void => {
     if (early) forward(early)
     early = undefined
   }
-  const read = (entry: Entry): void => {
+  const read = (entry: FileEntry): void => {
     const { uuid, parentUuid } = entry.fields
     const isAwaited = stringOf(uuid) !== undefined && early?.fields['parentUuid'] === uuid
     if (!isAwaited) finish()
@@ -83,14 +83,14 @@ const inOrder = ({
 }
 
 interface Session {
-  readonly read: (entry: Entry) => void
+  readonly read: (entry: FileEntry) => void
   /** Whether an entry of this uuid was read. */
   readonly has: (uuid: unknown) => boolean
   readonly finish: () => readonly ConversationPlan[]
 }
 
 const sessionOf = (notes: Notes, shelf: Shelf): Session => {
-  const threads = new Map<string, Thread>()
+  const threads = new Map<string, SessionChain>()
   const queue = queueOf(notes)
   const seen = new Map<unknown, number>()
   const isAgain = repeats(seen, notes)
@@ -98,7 +98,7 @@ const sessionOf = (notes: Notes, shelf: Shelf): Session => {
   const ids = new Set<string>()
   const aside = beside(notes)
   let first: Fields | undefined
-  const read = (entry: Entry): void => {
+  const read = (entry: FileEntry): void => {
     const { isSidechain, sessionId } = entry.fields
     first ??= entry.fields
     if (stringOf(sessionId) !== undefined) ids.add(String(sessionId))
@@ -166,13 +166,13 @@ const sidechainRoots = (): ((fields: Fields) => string) => {
 }
 
 interface Reading {
-  readonly current: Thread
+  readonly current: SessionChain
   readonly queue: Queue
   readonly notes: Notes
-  readonly aside: Beside
+  readonly aside: SessionAnnotations
 }
 
-const readEntry = (entry: Entry, reading: Reading): void => {
+const readEntry = (entry: FileEntry, reading: Reading): void => {
   const { current, queue, notes, aside } = reading
   const { line, fields } = entry
   const { type, subtype, message, attachment } = fields
@@ -206,7 +206,7 @@ const readEntry = (entry: Entry, reading: Reading): void => {
   said.user(current, entry, spoken)
 }
 
-const readQueued = (entry: Entry, sent: Fields, { current, queue, notes }: Reading): void => {
+const readQueued = (entry: FileEntry, sent: Fields, { current, queue, notes }: Reading): void => {
   const message = messageOf('user', entry.fields, { content: sent['prompt'] })
   const problem = messageProblem(message)
   if (problem !== undefined) {
@@ -219,7 +219,7 @@ const readQueued = (entry: Entry, sent: Fields, { current, queue, notes }: Readi
   said.queued(current, entry, message)
 }
 
-const readAttached = (entry: Entry, attachment: Fields, { current, notes }: Reading): void => {
+const readAttached = (entry: FileEntry, attachment: Fields, { current, notes }: Reading): void => {
   const kind = `attachment ${String(attachment['type'])}`
   const attached = attachedIn(entry.fields, attachment)
   if ('leftOut' in attached) {

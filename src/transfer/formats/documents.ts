@@ -1,11 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { badLineOf } from './bad-line.ts'
 import type { DocumentFormat } from './format.ts'
-import { type Draft, entriesOfList } from './messages.ts'
+import { type ConversationDraft, entriesOfList } from './messages.ts'
 import type { ConversationPlan } from './plan.ts'
 import type { Shelf } from './shelf.ts'
 import { type Fields, isFields } from '../../events/json.ts'
-import { type Line, type LineReader, type Notes, parseJson, valuesOf, valuesOfLine } from './source.ts'
+import { type FileLine, type LineReader, type Notes, parseJson, valuesOf, valuesOfLine } from './source.ts'
 
 /**
  * The conversations of a JSON document (a list of messages, one object, or a list of objects) or of JSONL, an object per line. JSONL is
@@ -15,16 +15,16 @@ export const documents =
   ({ parse }: DocumentFormat) =>
   (notes: Notes, shelf: Shelf): LineReader<readonly ConversationPlan[]> => {
     const plans: ConversationPlan[] = []
-    const held: Line[] = []
+    const held: FileLine[] = []
     let isLines: boolean | undefined
 
-    const add = (drafts: readonly Draft[]): void => {
+    const add = (drafts: readonly ConversationDraft[]): void => {
       for (const draft of drafts) for (const plan of parse(draft, notes, shelf)) plans.push(plan)
     }
-    const readLine = (line: Line): void => {
+    const readLine = (line: FileLine): void => {
       for (const value of valuesOfLine(line, notes)) add(draftsOf(value, line.line, notes))
     }
-    const read = (line: Line): void => {
+    const read = (line: FileLine): void => {
       if (isLines === undefined && line.text.trim() !== '') isLines = hasConversation(line.text)
       if (isLines === true) readLine(line)
       else held.push(line)
@@ -43,7 +43,7 @@ export const documents =
   }
 
 /** The text of these lines. */
-export const textOf = (lines: readonly Line[]): string => lines.map(({ text }) => text).join('\n')
+export const textOf = (lines: readonly FileLine[]): string => lines.map(({ text }) => text).join('\n')
 
 const messagesIn = (owner: Fields): unknown => owner['messages'] ?? owner['traj']
 const hasMessages = (value: unknown): value is Fields => isFields(value) && Array.isArray(messagesIn(value))
@@ -51,7 +51,7 @@ const hasMessages = (value: unknown): value is Fields => isFields(value) && Arra
 /** Whether a line contains a whole conversation, which no line of a longer document does. */
 const hasConversation = (text: string): boolean => valuesOf(text).values.some(hasMessages)
 
-const draftsOf = (document: unknown, line: number, notes: Notes): readonly Draft[] => {
+const draftsOf = (document: unknown, line: number, notes: Notes): readonly ConversationDraft[] => {
   const owners: readonly unknown[] = Array.isArray(document) ? document : [document]
   const found = owners.filter(hasMessages)
   if (found.length > 0)

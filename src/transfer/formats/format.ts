@@ -1,5 +1,5 @@
 import type { Fields } from '../../events/json.ts'
-import type { Draft } from './messages.ts'
+import type { ConversationDraft } from './messages.ts'
 import type { BuiltInFormat, ConversationPlan } from './plan.ts'
 import type { Shelf } from './shelf.ts'
 import type { LineReader, Notes } from './source.ts'
@@ -17,7 +17,7 @@ export interface DocumentFormat {
   readonly name: BuiltInFormat
   /** @param owner the object that has the messages; empty if there is none */
   readonly recognises: (messages: readonly Fields[], owner: Fields) => boolean
-  readonly parse: (draft: Draft, notes: Notes, shelf: Shelf) => readonly ConversationPlan[]
+  readonly parse: (draft: ConversationDraft, notes: Notes, shelf: Shelf) => readonly ConversationPlan[]
 }
 
 export const hasAll = (fields: Fields, ...names: readonly string[]): boolean =>

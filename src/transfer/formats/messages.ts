@@ -2,11 +2,11 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { Block } from '../../events/blocks.ts'
 import { check } from '../../events/check.ts'
 import { type Configuration, dataSchemas, type Role } from '../../events/events.ts'
-import type { ConversationPlan, Step } from './plan.ts'
-import type { List, Shelf } from './shelf.ts'
+import type { ConversationPlan, ImportStep } from './plan.ts'
+import type { LazyList, Shelf } from './shelf.ts'
 import { stepsOn } from './steps.ts'
 import { type Fields, isFields } from '../../events/json.ts'
-import { digest, type Entry, idOf, messageProblem, type Notes, stringOf } from './source.ts'
+import { digest, type FileEntry, idOf, messageProblem, type Notes, stringOf } from './source.ts'
 
 /** The blocks of a content: a string is one text block. Anything but a list is passed on, and will be reported as a bad line. */
 export const blocksOf = (content: unknown): readonly Block[] =>
@@ -19,10 +19,10 @@ export const leaveOutFields = (fields: Fields, known: ReadonlySet<string>, notes
 }
 
 /** A conversation of a JSON file, before it has an id. */
-export interface Draft {
+export interface ConversationDraft {
   /** The object that holds the conversation, empty if the file is just a list of messages. */
   readonly owner: Fields
-  readonly messages: readonly Entry[]
+  readonly messages: readonly FileEntry[]
 }
 
 /** The other fields of the object that has the messages, without the `known` ones. */
@@ -32,24 +32,24 @@ export const parametersOf = (owner: Fields, known: readonly string[]): Configura
 }
 
 /** A message of a list as the model saw it. */
-export interface Said {
+export interface RoleContent {
   readonly role: Role
   readonly content: readonly Block[]
 }
 
 /** A message with its place in the file; `kind` is the file's word for it. */
-export interface Listed {
+export interface ListedMessage {
   readonly line: number
   readonly kind: string
-  readonly said: Said
+  readonly said: RoleContent
 }
 
 /** The steps of a list of messages: the configuration first, if there is one, then the messages. */
 export const listSteps = (
   configuration: Configuration,
-  messages: readonly Listed[],
+  messages: readonly ListedMessage[],
   { notes, shelf }: { readonly notes: Notes; readonly shelf: Shelf },
-): List<Step> => {
+): LazyList<ImportStep> => {
   const steps = stepsOn(shelf)
   const wrong = check(dataSchemas.Configured, configuration)
   if (E.isLeft(wrong)) notes.bad(1, `configuration: ${wrong.left.message}`)
@@ -70,7 +70,11 @@ export const listSteps = (
 }
 
 /** A plan with the id in the file, or one made of its content. Conversations with the same content are numbered. */
-export const planOf = (format: string, { owner }: Draft, steps: List<Step>): readonly ConversationPlan[] => {
+export const planOf = (
+  format: string,
+  { owner }: ConversationDraft,
+  steps: LazyList<ImportStep>,
+): readonly ConversationPlan[] => {
   if (steps.length === 0) return []
   const given = ['id', 'session_id', 'conversation_id'].map((field) => stringOf(owner[field]))
   const id =
@@ -79,7 +83,7 @@ export const planOf = (format: string, { owner }: Draft, steps: List<Step>): rea
 }
 
 /** The objects of a list, each with its line. */
-export const entriesOfList = (list: unknown, line: number, notes: Notes): readonly Entry[] => {
+export const entriesOfList = (list: unknown, line: number, notes: Notes): readonly FileEntry[] => {
   if (!Array.isArray(list)) return []
   return list.flatMap((fields: unknown, index) => {
     if (isFields(fields)) return [{ line, fields }]

@@ -1,12 +1,19 @@
 import { type Block, unknownBlock } from '../../events/blocks.ts'
 import type { Configuration } from '../../events/events.ts'
-import { type Draft, leaveOutFields, listSteps, parametersOf, planOf, type Said } from './messages.ts'
+import {
+  type ConversationDraft,
+  leaveOutFields,
+  listSteps,
+  parametersOf,
+  planOf,
+  type RoleContent,
+} from './messages.ts'
 import { blocksOfParts, callsOf, toolOf } from './openai-blocks.ts'
 import { type DocumentFormat, someHave } from './format.ts'
 import type { ConversationPlan } from './plan.ts'
 import type { Shelf } from './shelf.ts'
 import { type Fields, isFields } from '../../events/json.ts'
-import { type Entry, type Notes, stringOf } from './source.ts'
+import { type FileEntry, type Notes, stringOf } from './source.ts'
 
 const callFields = ['tool_calls', 'tool_call_id', 'function_call']
 const known = new Set(['role', 'content', 'refusal', 'reasoning_content', ...callFields])
@@ -29,7 +36,7 @@ export const openAi: DocumentFormat = {
 }
 
 /** OpenAI's Chat format. Leading system or developer messages are the system prompt. */
-const parseOpenAi = (draft: Draft, notes: Notes, shelf: Shelf): readonly ConversationPlan[] => {
+const parseOpenAi = (draft: ConversationDraft, notes: Notes, shelf: Shelf): readonly ConversationPlan[] => {
   const { owner, messages } = draft
   const start = messages.findIndex(({ fields }) => !isSystem(fields))
   const leading = start < 0 ? messages : messages.slice(0, start)
@@ -49,7 +56,7 @@ const isSystem = ({ role }: Fields): boolean => role === 'system' || role === 'd
 
 const isResult = ({ role }: Fields): boolean => role === 'tool' || role === 'function'
 
-const configurationOf = (owner: Fields, leading: readonly Entry[], notes: Notes): Configuration => {
+const configurationOf = (owner: Fields, leading: readonly FileEntry[], notes: Notes): Configuration => {
   const blocks = leading.flatMap(({ fields }) => blocksOfParts(fields['content']))
   for (const { fields } of leading) notes.mapped(`message ${String(fields['role'])}, leading`)
   const [only] = blocks
@@ -66,7 +73,7 @@ const configurationOf = (owner: Fields, leading: readonly Entry[], notes: Notes)
 /** The legacy format has no call ids: a result belongs to the last call. */
 const functionCalls = (): { last: string } => ({ last: 'call_0' })
 
-const sayOf = (fields: Fields, index: number, calls: { last: string }): Said => {
+const sayOf = (fields: Fields, index: number, calls: { last: string }): RoleContent => {
   const { role, content } = fields
   switch (role) {
     case 'assistant': {
@@ -85,7 +92,7 @@ const sayOf = (fields: Fields, index: number, calls: { last: string }): Said => 
     case 'developer':
       return { role: 'system', content: blocksOfParts(content) }
     default:
-      return { role: role as Said['role'], content: blocksOfParts(content) }
+      return { role: role as RoleContent['role'], content: blocksOfParts(content) }
   }
 }
 

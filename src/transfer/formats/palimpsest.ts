@@ -6,7 +6,7 @@ import { isNoteType, noteCodec, type NoteEvent } from '../../events/notes.ts'
 import { hasAll, type LineFormat } from './format.ts'
 import type { StoredConversation } from './plan.ts'
 import { listOn, type Shelf } from './shelf.ts'
-import { entriesIn, type Entry, type Line, type LineReader, type Notes, stringOf } from './source.ts'
+import { entriesIn, type FileEntry, type FileLine, type LineReader, type Notes, stringOf } from './source.ts'
 
 interface Chain {
   readonly id: string
@@ -38,7 +38,7 @@ export const palimpsest: LineFormat<readonly StoredConversation[]> = {
 const readPalimpsest = (notes: Notes, shelf: Shelf): LineReader<readonly StoredConversation[]> => {
   const chains = new Map<string, Chain>()
   const beside = new Map<string, NoteChain>()
-  const read = (line: Line): void => {
+  const read = (line: FileLine): void => {
     for (const entry of entriesIn(line, notes)) {
       const isNote = isNoteType(String(entry.fields['type']))
       const added = isNote ? followNote(entry, chains, beside, shelf) : follow(entry, chains, shelf)
@@ -61,7 +61,7 @@ const readerOf =
     shelf.get(place) as StoredEvent
 
 const follow = (
-  { fields }: Entry,
+  { fields }: FileEntry,
   chains: Map<string, Chain>,
   shelf: Shelf,
 ): E.Either<string, ConversationEvent> => {
@@ -96,7 +96,7 @@ interface Placed {
   readonly stored: StoredEvent
 }
 
-const placedIn = (fields: Entry['fields']): E.Either<string, Placed> => {
+const placedIn = (fields: FileEntry['fields']): E.Either<string, Placed> => {
   const { conversation, revision, id, type, data, metadata } = fields
   if (typeof conversation !== 'string' || !conversationIdSchema.safeParse(conversation).success)
     return E.left('"conversation" is not a conversation id')
@@ -113,7 +113,7 @@ const placedIn = (fields: Entry['fields']): E.Either<string, Placed> => {
 
 /** Notes of a conversation follow its events. */
 const followNote = (
-  { fields }: Entry,
+  { fields }: FileEntry,
   chains: ReadonlyMap<string, Chain>,
   beside: Map<string, NoteChain>,
   shelf: Shelf,

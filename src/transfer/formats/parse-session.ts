@@ -11,14 +11,14 @@ import type {
   Format,
   ImportPlan,
   PlannedNote,
-  Step,
+  ImportStep,
   StoredConversation,
   StoredImport,
 } from './plan.ts'
 import { recogniseLine, recogniseText } from './recognise.ts'
 import { formatNames, ownFormats, type SessionFormat } from './registry.ts'
 import { memoryShelf, type Shelf } from './shelf.ts'
-import { idOf, type Line, type LineReader, linesOf, type Notes, takeNotes } from './source.ts'
+import { idOf, type FileLine, type LineReader, linesOf, type Notes, takeNotes } from './source.ts'
 
 /** How a session file is read. */
 export interface SessionOptions {
@@ -61,7 +61,7 @@ export const sessionReader = (
     ? invalidInput('id', checked.left.message)
     : undefined
   let reader = format && readerOf(format, notes, shelf)
-  let held: Line[] = []
+  let held: FileLine[] = []
   let looked = 0
   // Over several lines. Its messages may be one a line, and show less than the whole.
   let isDocument = false
@@ -75,7 +75,7 @@ export const sessionReader = (
     for (const line of held) reader.plan.read(line)
     held = []
   }
-  const read = (given: Line): void => {
+  const read = (given: FileLine): void => {
     const line = given.line === 1 ? { ...given, text: given.text.replace(/^\uFEFF/, '') } : given
     if (failure) return
     if (reader) return reader.plan.read(line)
@@ -128,7 +128,7 @@ const readerOf = (format: Format, notes: Notes, shelf: Shelf): FormatReader => {
 
 /** Reads a file of a registered format, all of it in memory. */
 const ownReader = ({ parse }: SessionFormat, notes: Notes): LineReader<readonly ConversationPlan[]> => {
-  const held: Line[] = []
+  const held: FileLine[] = []
   return {
     read: (line) => held.push(line),
     finish: () => parse(textOf(held), notes).map((plan) => ({ ...plan, id: idOf(plan.id) })),
@@ -183,7 +183,7 @@ const linkedUnder =
       : note
   }
 
-const hasSaid = (steps: Iterable<Step>): boolean => {
+const hasSaid = (steps: Iterable<ImportStep>): boolean => {
   for (const { type } of steps) if (type === 'message' || type === 'condense') return true
   return false
 }

@@ -9,9 +9,9 @@ import { type Fields, isFields } from '../../events/json.ts'
 import {
   digest,
   entriesIn,
-  type Entry,
+  type FileEntry,
   idOf,
-  type Line,
+  type FileLine,
   type LineReader,
   messageProblem,
   lostParent,
@@ -64,11 +64,11 @@ const readPi = (notes: Notes, shelf: Shelf): LineReader<readonly ConversationPla
   let shown: string | undefined
 
   let begin = ''
-  const read = (line: Line): void => {
+  const read = (line: FileLine): void => {
     if (begin.length < 4_096) begin += `${line.text}\n`
     for (const entry of entriesIn(line, notes)) readEntry(entry)
   }
-  const readEntry = (entry: Entry): void => {
+  const readEntry = (entry: FileEntry): void => {
     const { fields } = entry
     const index = order.length
     const named = stringOf(fields['parentId'])
@@ -131,7 +131,7 @@ const leftOut = new Map<unknown, string>([
   ['ephemeral', 'context of a single request, which pi does not replay'],
 ])
 
-const mapEntry = ({ line, fields }: Entry, node: Node, context: Context): Mapped | undefined => {
+const mapEntry = ({ line, fields }: FileEntry, node: Node, context: Context): Mapped | undefined => {
   const { notes } = context
   const type = String(fields['type'])
   switch (type) {

@@ -4,10 +4,10 @@ import { type ConversationEvent, type Event, START } from '../../events/events.t
 import { lastOf, type Log, parent, resolve } from '../../projections/path.ts'
 import { sliceLength } from '../../projections/slices.ts'
 import { hasChanged, type ImportError, importDiverged } from './errors.ts'
-import type { ConversationPlan, Format, Step } from './plan.ts'
+import type { ConversationPlan, Format, ImportStep } from './plan.ts'
 import { stage } from './stage.ts'
-import { markerOf, type Place, type Planned, type StepOf } from './plan-markers.ts'
-import type { Slices } from '../../projections/slices.ts'
+import { markerOf, type StepContext, type EventPlanResult, type StepOf } from './plan-markers.ts'
+import type { SliceGenerator } from '../../projections/slices.ts'
 import { blocksOf } from './steps.ts'
 
 /** An event to append, with its own command id. */
@@ -47,14 +47,14 @@ export const planEvents = (
 }
 
 /** The planned events, one by one; yields nothing where others can run in between. */
-export type Planning = Generator<PlannedEvent | void, E.Either<ImportError, void>>
+export type PlanGenerator = Generator<PlannedEvent | void, E.Either<ImportError, void>>
 
 /** `planEvents`, one by one: they need not all be in memory. */
 export function* planning(
   { id, steps, withdrawn = [] }: ConversationPlan,
   format: Format,
   log: Log,
-): Planning {
+): PlanGenerator {
   const known = new Map<string, number>()
   for (const { metadata, position } of log) {
     if ((position + 1) % sliceLength === 0) yield
@@ -115,7 +115,7 @@ export function* planning(
  * Whether the rest of a file follows on what the conversation has of it: nothing was said or rewound since. Markers and configurations in
  * between do not matter.
  */
-function* follows(log: Log, lastKnown: number): Slices<boolean> {
+function* follows(log: Log, lastKnown: number): SliceGenerator<boolean> {
   const from = resolve(log, lastKnown)
   let looked = 0
   for (let at = resolve(log, lastOf(log)); at !== from; at = parent(log, at)) {
@@ -126,7 +126,10 @@ function* follows(log: Log, lastKnown: number): Slices<boolean> {
   return true
 }
 
-function* refsOf(steps: Iterable<Step>, withdrawn: readonly string[]): Slices<ReadonlySet<string>> {
+function* refsOf(
+  steps: Iterable<ImportStep>,
+  withdrawn: readonly string[],
+): SliceGenerator<ReadonlySet<string>> {
   const refs = new Set(withdrawn)
   for (const { ref } of steps) {
     refs.add(ref)
@@ -140,7 +143,7 @@ function* areOf(
   log: Log,
   from: number,
   { format, refs }: { readonly format: string; readonly refs: ReadonlySet<string> },
-): Slices<boolean> {
+): SliceGenerator<boolean> {
   const own = `import:${format}:`
   for (let at = from; at < log.length; at++) {
     const { commandId = '' } = log[at]?.metadata ?? {}
@@ -154,13 +157,13 @@ function* areOf(
 }
 
 /** Whether the event is this message, recorded before the file had all of its blocks. */
-const isPartOf = (event: Event | undefined, step: Step): step is StepOf<'message'> =>
+const isPartOf = (event: Event | undefined, step: ImportStep): step is StepOf<'message'> =>
   event?.type === 'MessageAppended' &&
   step.type === 'message' &&
   typeof step.message.content !== 'string' &&
   event.data.content.length < step.message.content.length
 
-function* eventOf(step: Step, place: Place): Slices<Planned> {
+function* eventOf(step: ImportStep, place: StepContext): SliceGenerator<EventPlanResult> {
   switch (step.type) {
     case 'message':
       return E.right(eventOfMessage(step))

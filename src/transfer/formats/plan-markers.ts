@@ -3,15 +3,15 @@ import { factsOf, withView } from '../../commands/hide.ts'
 import { tokensOf } from '../../commands/slice.ts'
 import type { ConversationEvent, Event, Message } from '../../events/events.ts'
 import { type Item, itemOf, type MessageItem } from '../../projections/effective.ts'
-import type { Slices } from '../../projections/slices.ts'
+import type { SliceGenerator } from '../../projections/slices.ts'
 import { type ImportError, importDiverged } from './errors.ts'
-import type { Step, StepType } from './plan.ts'
+import type { ImportStep, StepType } from './plan.ts'
 import type { Stage } from './stage.ts'
 
-export type StepOf<T extends StepType> = Extract<Step, { readonly type: T }>
-export type Planned = E.Either<ImportError, Event>
+export type StepOf<T extends StepType> = Extract<ImportStep, { readonly type: T }>
+export type EventPlanResult = E.Either<ImportError, Event>
 /** What an event is made from, besides its step. */
-export interface Place {
+export interface StepContext {
   readonly id: string
   readonly current: Stage
   readonly positions: ReadonlyMap<string, number>
@@ -20,7 +20,10 @@ export interface Place {
 }
 
 /** The marker that a step says, over what is shown where it comes. */
-export function* markerOf(step: StepOf<'condense' | 'truncate'>, place: Place): Slices<Planned> {
+export function* markerOf(
+  step: StepOf<'condense' | 'truncate'>,
+  place: StepContext,
+): SliceGenerator<EventPlanResult> {
   const { current, positions, id } = place
   yield* current.look()
   const hidden = current.slice(positions.get(step.covers.first), positions.get(step.covers.last))
@@ -40,8 +43,8 @@ export function* markerOf(step: StepOf<'condense' | 'truncate'>, place: Place): 
 function* factsOfAll(
   hidden: readonly number[],
   summary: readonly Message[],
-  { eventAt }: Place,
-): Slices<ReturnType<typeof factsOf>> {
+  { eventAt }: StepContext,
+): SliceGenerator<ReturnType<typeof factsOf>> {
   const items: Item[] = []
   let before = 0
   for (const position of hidden) {

@@ -1,8 +1,8 @@
 import type { NewMessage } from '../../commands/command.ts'
 import type { StoredEvent } from '../../events/codec.ts'
 import type { Configuration, EventData, Message, Origin } from '../../events/events.ts'
-import type { Fact } from '../../events/notes.ts'
-import type { List } from './shelf.ts'
+import type { NoteFact } from '../../events/notes.ts'
+import type { LazyList } from './shelf.ts'
 
 /** The library's own formats that can be imported. */
 export const formats = ['claude-code', 'pi', 'roo', 'openai', 'anthropic', 'palimpsest'] as const
@@ -32,25 +32,25 @@ export const isStored = (plan: ImportPlan | StoredImport): plan is StoredImport 
 export interface StoredConversation {
   readonly id: string
   /** By revision, from 0, without gaps. */
-  readonly events: List<StoredEvent>
+  readonly events: LazyList<StoredEvent>
   /** The events of its notes, likewise. */
-  readonly notes?: List<StoredEvent>
+  readonly notes?: LazyList<StoredEvent>
 }
 
 /** One conversation of a file. `id` fits `conversationIdSchema`. */
 export interface ConversationPlan {
   readonly id: string
-  readonly steps: List<Step>
+  readonly steps: LazyList<ImportStep>
   /** Refs of steps that a shorter version of the file may have had, and which this one withdraws. */
   readonly withdrawn?: readonly string[]
   /** Notes and links to record beside it. */
-  readonly notes?: List<PlannedNote>
+  readonly notes?: LazyList<PlannedNote>
 }
 
 /** A note or link of a file. `ref` is unique among those of the conversation, and the same in every later version of the file. */
 export type PlannedNote = { readonly ref: string; readonly time?: string } & (
-  | { readonly type: 'Noted'; readonly data: Omit<Fact<'Noted'>['data'], 'at'> }
-  | { readonly type: 'Linked'; readonly data: Omit<Fact<'Linked'>['data'], 'at'> }
+  | { readonly type: 'Noted'; readonly data: Omit<NoteFact<'Noted'>['data'], 'at'> }
+  | { readonly type: 'Linked'; readonly data: Omit<NoteFact<'Linked'>['data'], 'at'> }
 )
 
 /**
@@ -60,7 +60,7 @@ export type PlannedNote = { readonly ref: string; readonly time?: string } & (
  * 2. Whatever a step refers to comes before it.
  * 3. `time` is ISO 8601, UTC.
  */
-export type Step = { readonly ref: string; readonly time?: string } & StepBody
+export type ImportStep = { readonly ref: string; readonly time?: string } & StepBody
 /** What happened, without the entry of the file that it comes from. */
 export type StepBody =
   | { readonly type: 'message'; readonly message: NewMessage }
@@ -69,7 +69,7 @@ export type StepBody =
   /** The next step continues after that step; null: from the empty conversation. */
   | { readonly type: 'rewind'; readonly to: string | null }
   | { readonly type: 'configure'; readonly configuration: Configuration }
-export type StepType = Step['type']
+export type StepType = ImportStep['type']
 
 /** A slice of what is shown, by the refs of its first and last step. A hidden step means the marker that hides it. */
 export interface RefCovers {

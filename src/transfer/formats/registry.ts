@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import type { Log } from '../../projections/path.ts'
-import { formats, type Step } from './plan.ts'
+import { formats, type ImportStep } from './plan.ts'
 import type { Notes } from './source.ts'
 
 /** One conversation of a session file. */
@@ -9,7 +9,7 @@ export interface SessionConversation {
   /** Characters that an id cannot contain are replaced. The second conversation with the same id gets `-2`, and so on. */
   readonly id: string
   /** What happened, in order. Importing a longer version of the file continues after the refs it knows. */
-  readonly steps: readonly Step[]
+  readonly steps: readonly ImportStep[]
 }
 
 /** A format of session files. */

@@ -1,9 +1,9 @@
 import { isBlock } from '../../events/blocks.ts'
 import type { Message } from '../../events/events.ts'
 import { type DocumentFormat, someHave } from './format.ts'
-import type { ConversationPlan, Step } from './plan.ts'
+import type { ConversationPlan, ImportStep } from './plan.ts'
 import type { Fields } from '../../events/json.ts'
-import { digest, type Entry, idOf, messageProblem, type Notes, stringOf, timeOf } from './source.ts'
+import { digest, type FileEntry, idOf, messageProblem, type Notes, stringOf, timeOf } from './source.ts'
 import { blocksOf, leaveOutFields } from './messages.ts'
 
 /** A message of the file. `hiddenBy` is the ref of the message that hides it. */
@@ -37,7 +37,7 @@ export const roo: DocumentFormat = {
  * Roo Code's `api_conversation_history.json`: messages, some of which are tagged as hidden by a summary or by a truncation marker.
  * A tag only counts if the file has the summary or marker that it names.
  */
-const parseRoo = (entries: readonly Entry[], notes: Notes): readonly ConversationPlan[] => {
+const parseRoo = (entries: readonly FileEntry[], notes: Notes): readonly ConversationPlan[] => {
   const messages = readMessages(entries, notes)
   const first = entries[0]?.fields ?? {}
   const steps = stepsOf(messages, notes)
@@ -46,7 +46,7 @@ const parseRoo = (entries: readonly Entry[], notes: Notes): readonly Conversatio
   return steps.length === 0 ? [] : [{ id: idOf(id), steps }]
 }
 
-const readMessages = (entries: readonly Entry[], notes: Notes): readonly RooMessage[] => {
+const readMessages = (entries: readonly FileEntry[], notes: Notes): readonly RooMessage[] => {
   const refs = refMaker()
   const owners = new Map<string, string>()
   const read = entries.flatMap(({ line, fields }, index) => {
@@ -97,11 +97,11 @@ const refMaker = (): ((fields: Fields) => string) => {
 }
 
 /** Every message in its place. A summary or marker hides what comes before it; a message that names an earlier one is hidden at once. */
-const stepsOf = (messages: readonly RooMessage[], notes: Notes): readonly Step[] => {
+const stepsOf = (messages: readonly RooMessage[], notes: Notes): readonly ImportStep[] => {
   const members = new Map<string, Set<string>>()
   for (const { ref, hiddenBy } of messages)
     if (hiddenBy !== undefined) members.set(hiddenBy, (members.get(hiddenBy) ?? new Set()).add(ref))
-  const steps: Step[] = []
+  const steps: ImportStep[] = []
   const shown: string[] = []
   const said = new Set<string>()
   for (const each of messages) {
@@ -140,7 +140,7 @@ const runsOf = (shown: readonly string[], hidden: ReadonlySet<string> = new Set(
  * A marker hides one slice. If a summary hides several, or its slice does not reach up to it, the slices are truncated and the summary is
  * a message: what is shown is the same.
  */
-const hide = (each: RooMessage, runs: readonly Run[], shown: string[]): readonly Step[] => {
+const hide = (each: RooMessage, runs: readonly Run[], shown: string[]): readonly ImportStep[] => {
   const { ref, message, marker } = each
   const isOne = runs[0]?.[1] === shown.length - 1
   const covers = runs.map(([first, last]) => ({ first: shown[first] ?? ref, last: shown[last] ?? ref }))
@@ -156,7 +156,7 @@ const hide = (each: RooMessage, runs: readonly Run[], shown: string[]): readonly
     shown.splice(first, last - first + 1, parts[index] ?? ref)
   shown.push(ref)
   return [
-    ...covers.map((part, index): Step => {
+    ...covers.map((part, index): ImportStep => {
       const reason = `hidden by the ${marker ?? 'message'} that follows`
       return { type: 'truncate', ref: parts[index] ?? ref, ...timed(each), covers: part, reason }
     }),

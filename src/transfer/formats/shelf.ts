@@ -16,14 +16,14 @@ export const memoryShelf = (): Shelf => {
 }
 
 /** Values in order, not necessarily in memory. An array is one. */
-export interface List<A> extends Iterable<A> {
+export interface LazyList<A> extends Iterable<A> {
   readonly length: number
   readonly at: (index: number) => A | undefined
-  readonly slice: (start: number) => List<A>
+  readonly slice: (start: number) => LazyList<A>
 }
 
 /** A list of values on a shelf, by their places. */
-export const listOn = <A>(places: readonly number[], read: (place: number) => A): List<A> => ({
+export const listOn = <A>(places: readonly number[], read: (place: number) => A): LazyList<A> => ({
   length: places.length,
   at: (index) => {
     const place = places.at(index)

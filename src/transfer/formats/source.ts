@@ -38,14 +38,14 @@ export const idOf = (text: string): string => {
 }
 
 /** One entry of a file. `line` is 1-based; `part` counts the objects of a line from 1. */
-export interface Entry {
+export interface FileEntry {
   readonly line: number
   readonly part?: number
   readonly fields: Fields
 }
 
 /** The ref of an entry without an id. */
-export const placeIn = ({ line, part = 1 }: Entry): string =>
+export const placeIn = ({ line, part = 1 }: FileEntry): string =>
   part === 1 ? `line-${line}` : `line-${line}.${part}`
 
 // Notes of reports.
@@ -86,7 +86,7 @@ export const takeNotes = (): Notes => {
 }
 
 /** A line of a file, without its end. `line` is 1-based. */
-export interface Line {
+export interface FileLine {
   readonly line: number
   readonly text: string
   /** It ends with the file, without a newline. */
@@ -95,12 +95,12 @@ export interface Line {
 
 /** Reads a file of one format, line by line, blank lines included. */
 export interface LineReader<A> {
-  readonly read: (line: Line) => void
+  readonly read: (line: FileLine) => void
   readonly finish: () => A
 }
 
 /** The lines of a text. */
-export function* linesOf(text: string): Generator<Line> {
+export function* linesOf(text: string): Generator<FileLine> {
   let line = 1
   for (let start = 0; start < text.length; line++) {
     const newline = text.indexOf('\n', start)
@@ -114,7 +114,7 @@ export function* linesOf(text: string): Generator<Line> {
  * The JSON objects of a line: one, several if a writer left out the newline, none in a blank line. What is not JSON is reported as bad
  * and skipped; a whole object after it is read.
  */
-export function* entriesIn(given: Line, notes: Notes): Generator<Entry> {
+export function* entriesIn(given: FileLine, notes: Notes): Generator<FileEntry> {
   const { line } = given
   for (const [index, fields] of valuesOfLine(given, notes).entries())
     if (isFields(fields)) yield { line, part: index + 1, fields }
@@ -122,7 +122,7 @@ export function* entriesIn(given: Line, notes: Notes): Generator<Entry> {
 }
 
 /** The JSON values of a line. What is not JSON is reported as bad; a whole object after it is one of the values. */
-export const valuesOfLine = ({ line, text, isOpen }: Line, notes: Notes): readonly unknown[] => {
+export const valuesOfLine = ({ line, text, isOpen }: FileLine, notes: Notes): readonly unknown[] => {
   const values: unknown[] = []
   const wholeIn = searcher(mostEffort * text.length)
   for (let rest = text; rest.trim() !== '';) {

@@ -1,5 +1,5 @@
 import { constants, isUtf8 } from 'node:buffer'
-import type { Line, LineReader, Notes } from './source.ts'
+import type { FileLine, LineReader, Notes } from './source.ts'
 
 /** Takes the bytes of a file in pieces, cut anywhere. */
 export interface Splitter {
@@ -39,7 +39,7 @@ export const splitLines = (
     return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('utf8')
   }
   const end = (isOpen = false): void => {
-    const next: Line = { line, text: length > longest ? '' : textOf(), ...(isOpen && { isOpen }) }
+    const next: FileLine = { line, text: length > longest ? '' : textOf(), ...(isOpen && { isOpen }) }
     if (length > longest) notes.bad(line, `longer than ${longest} bytes`)
     read(next)
     pieces = []

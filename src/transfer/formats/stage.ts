@@ -1,8 +1,8 @@
-import type { Outlined } from '../../commands/hide.ts'
+import type { ViewBasis } from '../../commands/hide.ts'
 import { type ConversationEvent, type Event, isMarker } from '../../events/events.ts'
 import { currentSchema } from '../../events/upcast.ts'
 import {
-  type Draft,
+  type OutlineDraft,
   draftOf,
   emptyOutline,
   evolve,
@@ -22,7 +22,7 @@ export interface Stage {
   /** The shown positions from one through another; a hidden position means the marker that hides it. Undefined if they are not shown in that order. */
   readonly slice: (first: number | undefined, last: number | undefined) => readonly number[] | undefined
   /** What a marker's view is made from. */
-  readonly state: () => Outlined
+  readonly state: () => ViewBasis
 }
 
 /** No answer of a stage depends on the metadata, and one per event would be much in a large import. */
@@ -73,7 +73,7 @@ export const stage = (log: Log): Stage => {
       ? undefined
       : seen.draft.slots.slice(from, to + 1).map(({ position }) => position)
   }
-  const state = (): Outlined => {
+  const state = (): ViewBasis => {
     const { draft: outline, sinceView } = seen ?? looking()
     return { last: lastOf(events), sinceView: sinceView(), effective: { outline }, named: {} }
   }
@@ -82,7 +82,7 @@ export const stage = (log: Log): Stage => {
 
 /** What is known about the path. */
 interface Look {
-  readonly draft: Draft
+  readonly draft: OutlineDraft
   /** The marker that hides a position directly. */
   readonly hiddenBy: ReadonlyMap<number, number>
   /** Events of the path after the last one with a view. */

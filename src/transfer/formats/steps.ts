@@ -1,17 +1,17 @@
 import type { NewMessage } from '../../commands/command.ts'
 import type { Block } from '../../events/blocks.ts'
-import type { Step } from './plan.ts'
-import { type List, listOn, type Shelf } from './shelf.ts'
+import type { ImportStep } from './plan.ts'
+import { type LazyList, listOn, type Shelf } from './shelf.ts'
 
 /** The steps of a conversation as they are found. Only their places are in memory. */
-export interface Steps {
+export interface StepList {
   /** How many there are: the index of the next one. */
   readonly count: () => number
-  readonly add: (step: Step) => void
+  readonly add: (step: ImportStep) => void
   /** Adds blocks to the message at this index, and newer fields to its origin. */
   readonly extend: (index: number, more: More) => void
-  readonly at: (index: number) => Step | undefined
-  readonly list: () => List<Step>
+  readonly at: (index: number) => ImportStep | undefined
+  readonly list: () => LazyList<ImportStep>
 }
 
 interface More {
@@ -24,7 +24,7 @@ interface Extension extends More {
   readonly before: number
 }
 
-export const stepsOn = (shelf: Shelf): Steps => {
+export const stepsOn = (shelf: Shelf): StepList => {
   const places: number[] = []
   const read = readerOf(shelf)
   return {
@@ -44,12 +44,12 @@ export const stepsOn = (shelf: Shelf): Steps => {
 
 const readerOf =
   (shelf: Shelf) =>
-  (place: number): Step => {
+  (place: number): ImportStep => {
     const extensions: Extension[] = []
-    let found = shelf.get(place) as Step | Extension
+    let found = shelf.get(place) as ImportStep | Extension
     while ('before' in found) {
       extensions.push(found)
-      found = shelf.get(found.before) as Step | Extension
+      found = shelf.get(found.before) as ImportStep | Extension
     }
     return found.type === 'message' && extensions.length > 0
       ? { ...found, message: extended(found.message, extensions.toReversed()) }

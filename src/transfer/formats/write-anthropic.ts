@@ -1,6 +1,6 @@
 import type { Configuration } from '../../events/events.ts'
 import { configurationOf, type Effective } from '../../projections/effective.ts'
-import { render, type Rendered, type RenderOptions } from '../../projections/render/renderer.ts'
+import { render, type RenderResult, type RenderOptions } from '../../projections/render/renderer.ts'
 
 // The fields of a request that a configuration may set. The API refuses the others, which recorders add.
 const parameterNames = new Set([
@@ -23,7 +23,7 @@ const parameterNames = new Set([
 ])
 
 /** The body of a Messages API request. */
-export interface AnthropicRequest extends Pick<Rendered, 'system' | 'tools' | 'messages'> {
+export interface AnthropicRequest extends Pick<RenderResult, 'system' | 'tools' | 'messages'> {
   readonly model?: string
   readonly [parameter: string]: unknown
 }

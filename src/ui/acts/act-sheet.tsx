@@ -1,28 +1,28 @@
 import { Fragment } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Told as Entry } from '../diff/excerpt.ts'
+import type { ExcerptEntry as Entry } from '../diff/excerpt.ts'
 import { DiffRows } from '../diff/rows-view.tsx'
-import type { Change } from '../diff/rows.ts'
+import type { DiffRowChange } from '../diff/rows.ts'
 import { closeSheet, Sheet } from '../sheet.tsx'
-import { type Problem, problemOf } from '../source/source.ts'
+import { type SourceProblem, problemOf } from '../source/source.ts'
 import { useFetched } from '../states.tsx'
 import { count, number } from '../words.ts'
-import { type Draft, eventWords, lackOf, purposes, titleOf } from './acts.ts'
-import { type Acting, carryOut, useDryRun, useServing } from './dry-run.ts'
+import { type ActDraft, eventWords, lackOf, purposes, titleOf } from './acts.ts'
+import { type ActTarget, carryOut, useDryRun, useServing } from './dry-run.ts'
 import { Fields } from './fields.tsx'
-import { figuresOf, newRepairs, type Preview, type Stale, staleIn, warningOf } from './preview.ts'
+import { figuresOf, newRepairs, type ActPreview, type Stale, staleIn, warningOf } from './preview.ts'
 
 interface ActSheetProps {
-  readonly acting: Acting
-  readonly draft: Draft
+  readonly acting: ActTarget
+  readonly draft: ActDraft
   /** Called once it is done. */
-  readonly done: (draft: Draft) => void
+  readonly done: (draft: ActDraft) => void
 }
 
 /** What an act would do, before it is done. */
 export const ActSheet = ({ acting, draft: given, done }: ActSheetProps) => {
   const [draft, setDraft] = useState(given)
-  const [refused, setRefused] = useState<Problem>()
+  const [refused, setRefused] = useState<SourceProblem>()
   const [isSending, setSending] = useState(false)
   const { preview, problem, isBusy } = useDryRun(acting, draft)
   const serving = useServing(acting)
@@ -52,7 +52,7 @@ export const ActSheet = ({ acting, draft: given, done }: ActSheetProps) => {
     void send()
   }
   useConfirming(isReady ? () => confirm() : undefined)
-  const change = (next: Draft): void => {
+  const change = (next: ActDraft): void => {
     setRefused(undefined)
     setDraft(next)
   }
@@ -121,7 +121,7 @@ const Warning = ({ text }: { readonly text: string | undefined }) =>
   )
 
 /** What would be written, and what the model would see then. */
-const Outcome = ({ preview }: { readonly preview: Preview | undefined }) => {
+const Outcome = ({ preview }: { readonly preview: ActPreview | undefined }) => {
   if (!preview) return null
   const repairs = newRepairs(preview)
   return (
@@ -151,7 +151,7 @@ const Outcome = ({ preview }: { readonly preview: Preview | undefined }) => {
 }
 
 interface StaleSheetProps {
-  readonly acting: Acting
+  readonly acting: ActTarget
   readonly stale: Stale
   readonly title: string
   readonly isSending: boolean
@@ -160,7 +160,10 @@ interface StaleSheetProps {
 
 /** Something has happened that whoever acts has not seen. */
 const StaleSheet = ({ acting, stale, title, isSending, anyway }: StaleSheetProps) => {
-  const { value } = useFetched<{ readonly changes: readonly Change<Entry>[] }>(acting.source, stale.diff)
+  const { value } = useFetched<{ readonly changes: readonly DiffRowChange<Entry>[] }>(
+    acting.source,
+    stale.diff,
+  )
   return (
     <Sheet
       title={`${count(stale.came, 'event')} came meanwhile`}

@@ -1,21 +1,21 @@
 import { count, placeOf } from '../words.ts'
-import type { Undoing } from './undoing.ts'
+import type { UndoStacks } from './undoing.ts'
 
 // What people do to a conversation: as a draft in a sheet, as a command, and in words. Nothing of it deletes.
 
 /** What is being written in the sheet of an act. */
-export type Draft =
-  | { readonly act: 'rewind'; readonly to: number; readonly reason: string; readonly way?: keyof Undoing }
+export type ActDraft =
+  | { readonly act: 'rewind'; readonly to: number; readonly reason: string; readonly way?: keyof UndoStacks }
   | { readonly act: 'fork'; readonly at: number; readonly id: string }
   | { readonly act: 'condense'; readonly first: number; readonly last: number; readonly summary: string }
   | { readonly act: 'truncate'; readonly first: number; readonly last: number; readonly reason: string }
   | { readonly act: 'restore'; readonly marker: number }
-export type Act = Draft['act']
+export type Act = ActDraft['act']
 
 /** The title of its sheet. */
-export const titleOf = (draft: Draft): string =>
+export const titleOf = (draft: ActDraft): string =>
   titles[draft.act === 'rewind' && draft.way ? draft.way : draft.act]
-export const titles: Readonly<Record<Act | keyof Undoing, string>> = {
+export const titles: Readonly<Record<Act | keyof UndoStacks, string>> = {
   rewind: 'Rewind',
   fork: 'Fork',
   condense: 'Condense',
@@ -36,7 +36,7 @@ export const purposes: Readonly<Record<Act, string>> = {
 }
 
 /** What is missing before it can be done; undefined if nothing is. */
-export const lackOf = (draft: Draft): string | undefined => {
+export const lackOf = (draft: ActDraft): string | undefined => {
   switch (draft.act) {
     case 'rewind':
       return isPosition(draft.to, -1) ? undefined : 'Give a position.'
@@ -56,7 +56,7 @@ export const lackOf = (draft: Draft): string | undefined => {
 const isPosition = (value: number, least = 0): boolean => Number.isSafeInteger(value) && value >= least
 
 /** The body of the command, without what it was decided on. */
-export const commandOf = (draft: Draft): { readonly type: Act } & Readonly<Record<string, unknown>> => {
+export const commandOf = (draft: ActDraft): { readonly type: Act } & Readonly<Record<string, unknown>> => {
   switch (draft.act) {
     case 'rewind':
       return { type: 'rewind', to: draft.to, ...said('reason', draft.reason) }
@@ -74,7 +74,7 @@ const coversOf = ({ first, last }: { readonly first: number; readonly last: numb
 const said = (name: string, text: string) => (text.trim() === '' ? {} : { [name]: text.trim() })
 
 /** What was done, for the toast. */
-export const doneWords = (draft: Draft): string => {
+export const doneWords = (draft: ActDraft): string => {
   switch (draft.act) {
     case 'rewind':
       if (draft.way) return `${draft.way === 'undo' ? 'Undone' : 'Redone'}: at ${placeOf(draft.to)}`

@@ -1,13 +1,13 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Problem, Source } from '../source/source.ts'
+import type { SourceProblem, ApiSource } from '../source/source.ts'
 import { problemOf } from '../source/source.ts'
 import { apiOf } from '../url.ts'
-import { commandOf, type Draft, lackOf } from './acts.ts'
-import type { Preview, Serving } from './preview.ts'
+import { commandOf, type ActDraft, lackOf } from './acts.ts'
+import type { ActPreview, WorkStatus } from './preview.ts'
 
 /** Where a command is carried out. */
-export interface Acting {
-  readonly source: Source
+export interface ActTarget {
+  readonly source: ApiSource
   readonly id: string
   /** The last position that the reader has seen: a command is refused if something came since. */
   readonly last: number
@@ -17,16 +17,16 @@ export interface Acting {
 const commandId = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
-/** Carries a command out. Rejects with a `Problem`. @param after the position that it was decided on */
-export const carryOut = ({ source, id }: Acting, draft: Draft, after: number): Promise<unknown> => {
+/** Carries a command out. Rejects with a `SourceProblem`. @param after the position that it was decided on */
+export const carryOut = ({ source, id }: ActTarget, draft: ActDraft, after: number): Promise<unknown> => {
   const body = { ...commandOf(draft), commandId: commandId(), ...(draft.act === 'fork' ? {} : { after }) }
   return source.post(`${apiOf(id)}/commands`, body)
 }
 
-export interface DryRun {
-  readonly preview: Preview | undefined
+export interface DryRunState {
+  readonly preview: ActPreview | undefined
   /** Why it would be refused. */
-  readonly problem: Problem | undefined
+  readonly problem: SourceProblem | undefined
   readonly isBusy: boolean
 }
 
@@ -34,8 +34,8 @@ export interface DryRun {
 const rest = 200
 
 /** What a draft would do (of a fork only whether it would be refused), a moment after it has changed. The last answer stays until the next one is there. */
-export const useDryRun = ({ source, id, last }: Acting, draft: Draft): DryRun => {
-  const [state, setState] = useState<DryRun>({ preview: undefined, problem: undefined, isBusy: true })
+export const useDryRun = ({ source, id, last }: ActTarget, draft: ActDraft): DryRunState => {
+  const [state, setState] = useState<DryRunState>({ preview: undefined, problem: undefined, isBusy: true })
   const isReady = lackOf(draft) === undefined
   const isFork = draft.act === 'fork'
   const body = JSON.stringify({ ...commandOf(draft), ...(isFork ? {} : { after: last }) })
@@ -48,13 +48,15 @@ export const useDryRun = ({ source, id, last }: Acting, draft: Draft): DryRun =>
     const { signal } = asking
     setState((before) => ({ ...before, isBusy: true }))
     const ask = (): void => {
-      source.post<Preview>(`${apiOf(id)}/commands?dryRun=true`, JSON.parse(body) as object, { signal }).then(
-        (preview) =>
-          signal.aborted ||
-          setState({ preview: isFork ? undefined : preview, problem: undefined, isBusy: false }),
-        (error: unknown) =>
-          signal.aborted || setState({ preview: undefined, problem: problemOf(error), isBusy: false }),
-      )
+      source
+        .post<ActPreview>(`${apiOf(id)}/commands?dryRun=true`, JSON.parse(body) as object, { signal })
+        .then(
+          (preview) =>
+            signal.aborted ||
+            setState({ preview: isFork ? undefined : preview, problem: undefined, isBusy: false }),
+          (error: unknown) =>
+            signal.aborted || setState({ preview: undefined, problem: problemOf(error), isBusy: false }),
+        )
     }
     const timer = setTimeout(ask, rest)
     return () => {
@@ -70,14 +72,14 @@ interface Listed<T> {
 }
 
 /** What workers have to do with a conversation; nothing is known where they cannot be asked. */
-export const useServing = ({ source, id }: Acting): Serving | undefined => {
-  const [serving, setServing] = useState<Serving>()
+export const useServing = ({ source, id }: ActTarget): WorkStatus | undefined => {
+  const [serving, setServing] = useState<WorkStatus>()
   useEffect(() => {
     const asking = new AbortController()
     const { signal } = asking
     const ask = async (): Promise<void> => {
       const [turns, workers] = await Promise.all([
-        source.get<Listed<Serving['steps'][number]>>(`/turns?beginning=${encodeURIComponent(id)}`, {
+        source.get<Listed<WorkStatus['steps'][number]>>(`/turns?beginning=${encodeURIComponent(id)}`, {
           signal,
         }),
         source.get<Listed<object>>('/workers', { signal }),

@@ -1,8 +1,8 @@
-import type { Draft } from './acts.ts'
+import type { ActDraft } from './acts.ts'
 
 interface FieldsProps {
-  readonly draft: Draft
-  readonly change: (draft: Draft) => void
+  readonly draft: ActDraft
+  readonly change: (draft: ActDraft) => void
 }
 
 /** What can be said about an act. */

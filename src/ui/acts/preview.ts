@@ -1,10 +1,10 @@
-import type { Access } from '../source/source.ts'
+import type { AccessRights } from '../source/source.ts'
 import { count, number } from '../words.ts'
 
 // A dry run, in words.
 
 /** What the model sees before or after a command. */
-export interface Shown {
+export interface ContextStats {
   readonly items: number
   readonly tokens: number
   /** How many of them the API has not counted. */
@@ -14,12 +14,12 @@ export interface Shown {
   /** Whose turn it is. */
   readonly awaits?: string | undefined
 }
-export interface Preview {
+export interface ActPreview {
   /** The last position that it was decided on. */
   readonly position: number
   readonly events: readonly { readonly type: string; readonly data: object }[]
-  readonly before: Shown
-  readonly after: Shown
+  readonly before: ContextStats
+  readonly after: ContextStats
 }
 
 /** A figure before and after. `change`: with its sign, empty if there is none. */
@@ -34,7 +34,7 @@ export interface Figure {
 export const signed = (value: number): string =>
   value === 0 ? '' : `${value > 0 ? '+' : '−'}${number(Math.abs(value))}`
 
-export const figuresOf = ({ before, after }: Preview): readonly Figure[] => {
+export const figuresOf = ({ before, after }: ActPreview): readonly Figure[] => {
   const figure = (name: string, was: number, is: number): Figure => ({
     name,
     before: number(was),
@@ -47,7 +47,7 @@ export const figuresOf = ({ before, after }: Preview): readonly Figure[] => {
   ]
 }
 
-const countedBy = (shown: readonly Shown[]): string => {
+const countedBy = (shown: readonly ContextStats[]): string => {
   if (shown.every(({ estimated }) => estimated === 0)) return 'counted'
   return shown.every(({ estimated, tokens }) => estimated === tokens) ? 'estimated' : 'in part estimated'
 }
@@ -73,14 +73,14 @@ export const repairIn = (kind: string, times: number): string => {
 }
 
 /** The repairs that a request needs afterwards and did not need before, or needs more often. */
-export const newRepairs = ({ before, after }: Preview): readonly string[] =>
+export const newRepairs = ({ before, after }: ActPreview): readonly string[] =>
   Object.entries(after.repairs ?? {}).flatMap(([kind, times]) => {
     const more = times - (before.repairs?.[kind] ?? 0)
     return more > 0 ? [repairIn(kind, more)] : []
   })
 
 /** Of `GET /turns` and `GET /workers`, what a warning is made of. */
-export interface Serving {
+export interface WorkStatus {
   readonly steps: readonly {
     readonly conversation: string
     readonly state: string
@@ -92,8 +92,8 @@ export interface Serving {
 /** What workers do once the command is carried out; undefined if they have nothing to do with it. */
 export const warningOf = (
   id: string,
-  { steps, workers }: Serving,
-  after: Shown | undefined,
+  { steps, workers }: WorkStatus,
+  after: ContextStats | undefined,
 ): string | undefined => {
   const step = steps.find(({ conversation }) => conversation === id)
   if (step?.holder !== undefined && step.state === 'claimed')
@@ -125,13 +125,13 @@ export const staleIn = (problem: Readonly<Record<string, unknown>>): Stale | und
 }
 
 /** Of `GET /session`: what one may do here. */
-export interface Session extends Access {
+export interface SessionResponse extends AccessRights {
   /** The URL of the store, without credentials. */
   readonly store: string
 }
 
 /** Why nothing can be written, for who points at a button; undefined if it can, or if nobody has said so yet. */
-export const offBecause = (isLive: boolean, session: Access | undefined): string | undefined => {
+export const offBecause = (isLive: boolean, session: AccessRights | undefined): string | undefined => {
   if (!isLive) return 'This is a file: it can only be read.'
   if (session?.isReadOnly) return 'This server only reads.'
   if (session && !session.scopes.includes('write')) return 'Your token only reads.'

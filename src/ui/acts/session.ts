@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Source } from '../source/source.ts'
-import type { Session } from './preview.ts'
+import type { ApiSource } from '../source/source.ts'
+import type { SessionResponse } from './preview.ts'
 
-let known: Promise<Session | undefined> | undefined
+let known: Promise<SessionResponse | undefined> | undefined
 let forgotten = 0
 /** Has it asked for again: after signing in, one may do other things. */
 export const forgetSession = (): void => {
@@ -12,15 +12,15 @@ export const forgetSession = (): void => {
 /** Another number after signing in: what was kept before may be somebody else's. */
 export const sessionNumber = (): number => forgotten
 
-const sessionOf = (source: Source): Promise<Session | undefined> =>
-  (known ??= source.get<Session>('/session').catch(() => {
+const sessionOf = (source: ApiSource): Promise<SessionResponse | undefined> =>
+  (known ??= source.get<SessionResponse>('/session').catch(() => {
     forgetSession()
     return undefined
   }))
 
 /** What one may do here. Undefined until it is known, and where there is no server. */
-export const useSession = (source: Source): Session | undefined => {
-  const [session, setSession] = useState<Session>()
+export const useSession = (source: ApiSource): SessionResponse | undefined => {
+  const [session, setSession] = useState<SessionResponse>()
   useEffect(() => {
     if (source.isLive) void sessionOf(source).then(setSession)
   }, [source])

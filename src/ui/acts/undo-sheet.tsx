@@ -2,24 +2,24 @@ import { closeSheet, Sheet } from '../sheet.tsx'
 import { Failed, Skeleton, useFetched } from '../states.tsx'
 import { apiOf, queryOf } from '../url.ts'
 import { ActSheet } from './act-sheet.tsx'
-import { type Draft, titles } from './acts.ts'
-import type { Acting } from './dry-run.ts'
-import { type Done, type Undoing, undoingCommand, undoingOf } from './undoing.ts'
+import { type ActDraft, titles } from './acts.ts'
+import type { ActTarget } from './dry-run.ts'
+import { type ActEvent, type UndoStacks, undoingCommand, undoingOf } from './undoing.ts'
 
 /** How many of the last events are looked at: so many acts in a row can be undone. */
 const lookedAt = 200
 
 interface UndoSheetProps {
-  readonly acting: Acting
-  readonly way: keyof Undoing
+  readonly acting: ActTarget
+  readonly way: keyof UndoStacks
   /** Called once it is done. */
-  readonly done: (draft: Draft) => void
+  readonly done: (draft: ActDraft) => void
 }
 
 /** Looks for what there is to undo, or to do again, and shows what that would do. */
 export const UndoSheet = ({ acting, way, done }: UndoSheetProps) => {
   const query = queryOf({ direction: 'backward', limit: lookedAt, clip: 100 })
-  const { value, error, retry } = useFetched<{ readonly last: number; readonly items: readonly Done[] }>(
+  const { value, error, retry } = useFetched<{ readonly last: number; readonly items: readonly ActEvent[] }>(
     acting.source,
     `${apiOf(acting.id)}/events${query}`,
   )

@@ -1,20 +1,20 @@
 // Undo and redo, as the log has them: rewinds that say so in their reason. Whoever reloads the page, or opens it elsewhere, can still undo.
 
 /** Of an event, what undoing looks at. */
-export interface Done {
+export interface ActEvent {
   readonly position: number
   readonly type: string
   readonly data: { readonly reason?: unknown }
 }
 
 /** The positions of acts: what `undo` takes back, the last one last; what `redo` does again, the next one last. */
-export interface Undoing {
+export interface UndoStacks {
   readonly undo: readonly number[]
   readonly redo: readonly number[]
 }
 
 /** What undoes and redoes is written like this. */
-export const reasonOf = (way: keyof Undoing, act: number): string => `${way} of ${act}`
+export const reasonOf = (way: keyof UndoStacks, act: number): string => `${way} of ${act}`
 
 const acts: ReadonlySet<string> = new Set(['Condensed', 'Truncated', 'Restored', 'Rewound'])
 
@@ -22,7 +22,7 @@ const acts: ReadonlySet<string> = new Set(['Condensed', 'Truncated', 'Restored',
  * What can be undone and redone after these events, oldest first, the last one of the conversation last. Whatever was said, configured or
  * forked ends it: a rewind to before that is a decision, not an undo.
  */
-export const undoingOf = (events: readonly Done[]): Undoing => {
+export const undoingOf = (events: readonly ActEvent[]): UndoStacks => {
   const since = events.findLastIndex(({ type }) => !acts.has(type)) + 1
   const undo: number[] = []
   const redo: number[] = []
@@ -40,7 +40,7 @@ export const undoingOf = (events: readonly Done[]): Undoing => {
 }
 
 /** The command that undoes the last act, or does again what was undone last; undefined if there is nothing to. */
-export const undoingCommand = (undoing: Undoing, way: keyof Undoing) => {
+export const undoingCommand = (undoing: UndoStacks, way: keyof UndoStacks) => {
   const act = undoing[way].at(-1)
   if (act === undefined) return undefined
   return { type: 'rewind', to: way === 'undo' ? act - 1 : act, reason: reasonOf(way, act) } as const

@@ -3,14 +3,14 @@ import { go } from '../router.ts'
 import { announced } from '../announcer.tsx'
 import { hrefs } from '../url.ts'
 import { useActions } from '../use-keys.ts'
-import { type Draft, doneWords } from './acts.ts'
-import type { Acting } from './dry-run.ts'
+import { type ActDraft, doneWords } from './acts.ts'
+import type { ActTarget } from './dry-run.ts'
 import { offBecause } from './preview.ts'
 import { toast } from './toast.tsx'
-import type { Undoing } from './undoing.ts'
+import type { UndoStacks } from './undoing.ts'
 
 /** What of a conversation can be acted on. */
-export interface Seen extends Acting {
+export interface ActSelection extends ActTarget {
   /** The position looked at: where a rewind or a fork goes. */
   readonly at: number
   /** The positions of the first and last items to hide: what is selected, if anything. */
@@ -34,7 +34,7 @@ export interface Acts {
 }
 
 /** Does what the keys R F C T U z Z say, each after a sheet that shows what it would do. Buttons do the same. */
-export const useActs = (seen: Seen): Acts => {
+export const useActs = (seen: ActSelection): Acts => {
   const off = offBecause(seen.source.isLive, seen.source.access())
   const { at, first = at, through = at, marker = at } = seen
   const able = (act: () => void) => (): void => {
@@ -55,13 +55,13 @@ export const useActs = (seen: Seen): Acts => {
 }
 
 /** The sheet is loaded when it is first opened. */
-const open = (acting: Acting, draft: Draft): void =>
+const open = (acting: ActTarget, draft: ActDraft): void =>
   openPart(import('./sheets.ts'), ({ ActSheet }) => (
     <ActSheet acting={acting} draft={draft} done={(done) => tell(acting, done)} />
   ))
 
 /** Says what was done, and offers to undo it. */
-const tell = (acting: Acting, draft: Draft): void => {
+const tell = (acting: ActTarget, draft: ActDraft): void => {
   const { id } = acting
   if (draft.act === 'fork') {
     go(hrefs.conversation(draft.id))
@@ -85,7 +85,7 @@ const tell = (acting: Acting, draft: Draft): void => {
 }
 
 /** Its sheet looks for what there is to undo. */
-const undo = (acting: Acting, way: keyof Undoing): void =>
+const undo = (acting: ActTarget, way: keyof UndoStacks): void =>
   openPart(import('./sheets.ts'), ({ UndoSheet }) => (
     <UndoSheet acting={acting} way={way} done={(done) => tell(acting, done)} />
   ))

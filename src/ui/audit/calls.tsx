@@ -1,10 +1,10 @@
 import { CallLink } from '../call-link.tsx'
 import { Failed, useFetched } from '../states.tsx'
-import type { Source } from '../source/source.ts'
+import type { ApiSource } from '../source/source.ts'
 import { apiOf, hrefs } from '../url.ts'
 import { count, number } from '../words.ts'
 import { alikeIn } from './alike.ts'
-import type { Checked, Finding } from './shapes.ts'
+import type { VerificationResponse, VerificationFinding } from './shapes.ts'
 
 interface Call {
   readonly number?: number | undefined
@@ -24,9 +24,9 @@ const icons: Readonly<Record<State, string>> = {
 const most = 600
 
 interface CallsProps {
-  readonly source: Source
+  readonly source: ApiSource
   readonly id: string
-  readonly checked: Checked | undefined
+  readonly checked: VerificationResponse | undefined
 }
 
 /** Every call, and what its receipt proves. */
@@ -90,7 +90,7 @@ const mostGroups = 12
 
 interface WhichProps {
   readonly id: string
-  readonly findings: readonly Finding[]
+  readonly findings: readonly VerificationFinding[]
 }
 
 /** The first of those that have the same to say, and how many more. */
@@ -102,10 +102,15 @@ const Which = ({ id, findings: [first, ...more] }: WhichProps) =>
     </span>
   ) : null
 
-const keyOf = ({ call, position }: Pick<Finding, 'call' | 'position'>): string =>
+const keyOf = ({ call, position }: Pick<VerificationFinding, 'call' | 'position'>): string =>
   call === undefined ? `p${position}` : String(call)
 
-const wordsOf = ({ verified, differs, missing, reconstructed }: NonNullable<Checked['receipts']>): string => {
+const wordsOf = ({
+  verified,
+  differs,
+  missing,
+  reconstructed,
+}: NonNullable<VerificationResponse['receipts']>): string => {
   const parts = [
     ...(verified > 0
       ? [`${count(verified, 'call')} verified: made again from the log, each request is what was sent`]

@@ -3,13 +3,13 @@ import './audit.css'
 import { useState } from 'preact/hooks'
 import { download } from '../download.ts'
 import { closeSheet, Sheet } from '../sheet.tsx'
-import { problemOf, type Source } from '../source/source.ts'
+import { problemOf, type ApiSource } from '../source/source.ts'
 import { apiOf } from '../url.ts'
 import { count, number } from '../words.ts'
 import { callsIn, positionsIn, rangesOf } from './withhold.ts'
 
 interface EvidenceSheetProps {
-  readonly source: Source
+  readonly source: ApiSource
   readonly id: string
   /** The last position. */
   readonly last: number

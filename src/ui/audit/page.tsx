@@ -10,13 +10,13 @@ import { count, number } from '../words.ts'
 import { Calls } from './calls.tsx'
 import { EvidenceSheet } from './evidence-sheet.tsx'
 import { Anchors, Fact, Key, VerdictWords, When } from './parts.tsx'
-import type { Checked, Head, Standing } from './shapes.ts'
+import type { VerificationResponse, AuditHead, ConversationAuditResponse } from './shapes.ts'
 import { verdictOf } from './verdict.ts'
 
 /** What proves a conversation, and what does not. */
 export const AuditPage = ({ source, params: { id = '' } }: PageProps) => {
-  const standing = useFetched<Standing>(source, `${apiOf(id)}/audit`)
-  const checked = useFetched<Checked>(source, `${apiOf(id)}/verification`)
+  const standing = useFetched<ConversationAuditResponse>(source, `${apiOf(id)}/audit`)
+  const checked = useFetched<VerificationResponse>(source, `${apiOf(id)}/verification`)
   useTitle(`audit ${id}`)
   const last = standing.value?.last
   // The same says why neither is there.
@@ -87,7 +87,13 @@ export const AuditPage = ({ source, params: { id = '' } }: PageProps) => {
   )
 }
 
-const Chain = ({ checked, isBusy }: { readonly checked: Checked | undefined; readonly isBusy: boolean }) => (
+const Chain = ({
+  checked,
+  isBusy,
+}: {
+  readonly checked: VerificationResponse | undefined
+  readonly isBusy: boolean
+}) => (
   <section aria-busy={isBusy}>
     <h2>Hash chain</h2>
     {!checked && isBusy && <p class="faint">Every event is read …</p>}
@@ -111,8 +117,8 @@ const Chain = ({ checked, isBusy }: { readonly checked: Checked | undefined; rea
 
 interface LedgerProps {
   readonly id: string
-  readonly standing: Standing
-  readonly ledger: NonNullable<Standing['ledger']>
+  readonly standing: ConversationAuditResponse
+  readonly ledger: NonNullable<ConversationAuditResponse['ledger']>
 }
 
 const Ledger = ({ id, standing: { last }, ledger }: LedgerProps) => {
@@ -150,19 +156,19 @@ const Ledger = ({ id, standing: { last }, ledger }: LedgerProps) => {
 }
 
 /** What of the conversation a checkpoint of so many entries holds. */
-const holds = (heads: readonly Head[], size: number): string => {
+const holds = (heads: readonly AuditHead[], size: number): string => {
   const held = heads.find(({ index }) => index < size)
   return held ? `through ${number(held.position)}` : 'nothing of it yet'
 }
 
-const states: Readonly<Record<Head['state'], string>> = {
+const states: Readonly<Record<AuditHead['state'], string>> = {
   same: 'the same',
   changed: 'another event now',
   gone: 'gone',
 }
 const most = 12
 
-const Heads = ({ id, heads }: { readonly id: string; readonly heads: readonly Head[] }) => (
+const Heads = ({ id, heads }: { readonly id: string; readonly heads: readonly AuditHead[] }) => (
   <div class="heads">
     {heads.slice(0, most).map(({ position, index, sealed, state, head }) => (
       <p key={index} class={`line ${state}`}>

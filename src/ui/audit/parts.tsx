@@ -2,8 +2,8 @@ import './audit.css'
 import type { ComponentChildren } from 'preact'
 import { announced } from '../announcer.tsx'
 import { ago, moment, number } from '../words.ts'
-import type { Anchored } from './shapes.ts'
-import type { Verdict } from './verdict.ts'
+import type { AnchorRow } from './shapes.ts'
+import type { AuditVerdict } from './verdict.ts'
 
 const icons = { bad: '✕', open: '○', good: '✓', busy: '…' } as const
 
@@ -12,7 +12,7 @@ export const VerdictWords = ({
   verdict: { tone, title, words, command },
   children,
 }: {
-  readonly verdict: Verdict
+  readonly verdict: AuditVerdict
   readonly children?: ComponentChildren
 }) => (
   <section class={`verdict ${tone}`} role={tone === 'bad' ? 'alert' : 'status'}>
@@ -60,7 +60,7 @@ export const When = ({ time }: { readonly time: string }) => (
 )
 
 interface AnchorsProps {
-  readonly anchors: readonly Anchored[]
+  readonly anchors: readonly AnchorRow[]
   /** Says what a checkpoint of so many entries holds. */
   readonly holds: (size: number) => string
 }

@@ -1,6 +1,6 @@
 // What the API answers about audits (src/server/shapes/audit.ts says it as schemas).
 
-export interface Anchored {
+export interface AnchorRow {
   readonly anchor: string
   readonly size: number
   /** When the checkpoint was made. */
@@ -14,11 +14,11 @@ interface Ledger {
   /** Entries. */
   readonly size: number
   readonly sealed?: string | undefined
-  readonly anchors: readonly Anchored[]
+  readonly anchors: readonly AnchorRow[]
 }
 
 /** Of `GET /audit`. */
-export interface Audit {
+export interface StoreAuditResponse {
   readonly ledger?: StoreLedger | undefined
 }
 export interface StoreLedger extends Ledger {
@@ -30,7 +30,7 @@ export interface StoreLedger extends Ledger {
 }
 
 /** Something of a conversation that was sealed. */
-export interface Head {
+export interface AuditHead {
   readonly position: number
   /** Of the entry. */
   readonly index: number
@@ -40,13 +40,13 @@ export interface Head {
 }
 
 /** Of `GET /conversations/{id}/audit`. */
-export interface Standing {
+export interface ConversationAuditResponse {
   readonly last: number
-  readonly ledger?: (Ledger & { readonly first: number; readonly heads: readonly Head[] }) | undefined
+  readonly ledger?: (Ledger & { readonly first: number; readonly heads: readonly AuditHead[] }) | undefined
   readonly problem?: string | undefined
 }
 
-export interface Finding {
+export interface VerificationFinding {
   readonly call?: number | undefined
   readonly position: number
   readonly kind: string
@@ -54,7 +54,7 @@ export interface Finding {
 }
 
 /** Of `GET /conversations/{id}/verification`. */
-export interface Checked {
+export interface VerificationResponse {
   readonly last: number
   readonly events: number
   readonly discrepancy?:
@@ -66,7 +66,7 @@ export interface Checked {
         readonly differs: number
         readonly missing: number
         readonly reconstructed: number
-        readonly findings: readonly Finding[]
+        readonly findings: readonly VerificationFinding[]
       }
     | undefined
 }

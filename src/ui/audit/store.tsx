@@ -4,12 +4,12 @@ import { Bar, Failed, Skeleton, useFetched } from '../states.tsx'
 import { count, number } from '../words.ts'
 import { useTitle } from '../use-title.ts'
 import { Anchors, Fact, Key, VerdictWords, When } from './parts.tsx'
-import type { Audit, StoreLedger } from './shapes.ts'
+import type { StoreAuditResponse, StoreLedger } from './shapes.ts'
 import { storeVerdict } from './verdict.ts'
 
 /** What proves the conversations of a store. */
 export const StoreAuditPage = ({ source }: PageProps) => {
-  const { value, error, isBusy, retry } = useFetched<Audit>(source, '/audit')
+  const { value, error, isBusy, retry } = useFetched<StoreAuditResponse>(source, '/audit')
   useTitle('Audit')
   return (
     <>

@@ -1,13 +1,20 @@
 import { count, number } from '../words.ts'
-import type { Anchored, Checked, Finding, Head, Standing, StoreLedger } from './shapes.ts'
+import type {
+  AnchorRow,
+  VerificationResponse,
+  VerificationFinding,
+  AuditHead,
+  ConversationAuditResponse,
+  StoreLedger,
+} from './shapes.ts'
 
 // What all that was found comes to, in plain words.
 
 /** `bad`: something is not as it was; `open`: nothing contradicts, and not everything is proven; `good`; `busy`: not known yet. */
-export type Tone = 'bad' | 'open' | 'good' | 'busy'
+export type VerdictTone = 'bad' | 'open' | 'good' | 'busy'
 
-export interface Verdict {
-  readonly tone: Tone
+export interface AuditVerdict {
+  readonly tone: VerdictTone
   readonly title: string
   readonly words: string
   /** A position to look at. */
@@ -37,7 +44,7 @@ export interface Rewritten {
   readonly sealed: string
 }
 
-export const rewrittenIn = (heads: readonly Head[]): Rewritten | undefined => {
+export const rewrittenIn = (heads: readonly AuditHead[]): Rewritten | undefined => {
   const inOrder = heads.toSorted((one, other) => one.position - other.position || one.index - other.index)
   const first = inOrder.find(({ state }) => state !== 'same')
   if (!first) return undefined
@@ -55,29 +62,35 @@ const rangeOf = ({ after, through }: Rewritten): string =>
   (after ?? -1) + 1 === through ? number(through) : `${number((after ?? -1) + 1)} to ${number(through)}`
 
 /** The newest position that is sealed and still so. */
-export const sealedThrough = (heads: readonly Head[]): Head | undefined =>
+export const sealedThrough = (heads: readonly AuditHead[]): AuditHead | undefined =>
   heads.filter(({ state }) => state === 'same').toSorted((one, other) => other.position - one.position)[0]
 
 /** The newest position that is in a checkpoint which is kept elsewhere. */
-export const anchoredThrough = (heads: readonly Head[], anchors: readonly Anchored[]): Head | undefined => {
+export const anchoredThrough = (
+  heads: readonly AuditHead[],
+  anchors: readonly AnchorRow[],
+): AuditHead | undefined => {
   const size = Math.max(0, ...anchors.map((anchor) => anchor.size))
   return sealedThrough(heads.filter(({ index }) => index < size))
 }
 
 /** What is known so far; undefined: it is still being found out, or could not be. */
 export const verdictOf = (
-  standing: Standing | undefined,
-  checked: Checked | undefined,
+  standing: ConversationAuditResponse | undefined,
+  checked: VerificationResponse | undefined,
   isChecking: boolean,
-): Verdict => contradiction(standing, checked) ?? (isChecking || !standing ? busy : proven(standing))
+): AuditVerdict => contradiction(standing, checked) ?? (isChecking || !standing ? busy : proven(standing))
 
-const busy: Verdict = {
+const busy: AuditVerdict = {
   tone: 'busy',
   title: 'Checking …',
   words: 'Every hash and every request that has a receipt is computed again.',
 }
 
-const contradiction = (standing: Standing | undefined, checked: Checked | undefined): Verdict | undefined => {
+const contradiction = (
+  standing: ConversationAuditResponse | undefined,
+  checked: VerificationResponse | undefined,
+): AuditVerdict | undefined => {
   const { discrepancy, receipts } = checked ?? {}
   if (discrepancy && beside.has(discrepancy.kind))
     return {
@@ -116,7 +129,7 @@ const contradiction = (standing: Standing | undefined, checked: Checked | undefi
   return finding && differing(finding)
 }
 
-const differing = ({ call, position, message }: Finding): Verdict => ({
+const differing = ({ call, position, message }: VerificationFinding): AuditVerdict => ({
   tone: 'bad',
   title:
     call === undefined
@@ -126,7 +139,7 @@ const differing = ({ call, position, message }: Finding): Verdict => ({
   position,
 })
 
-const proven = ({ last, ledger }: Standing): Verdict => {
+const proven = ({ last, ledger }: ConversationAuditResponse): AuditVerdict => {
   if (!ledger)
     return {
       tone: 'open',
@@ -170,7 +183,7 @@ const proven = ({ last, ledger }: Standing): Verdict => {
 }
 
 /** What the whole store comes to: never `good`, because nothing is compared for it. */
-export const storeVerdict = (ledger: StoreLedger | undefined): Verdict => {
+export const storeVerdict = (ledger: StoreLedger | undefined): AuditVerdict => {
   if (!ledger)
     return {
       tone: 'open',

@@ -1,8 +1,8 @@
 import type { AnyBlock, Block } from '../../core.ts'
-import type { Source } from '../source/source.ts'
+import type { ApiSource } from '../source/source.ts'
 import { apiOf } from '../url.ts'
 import { size } from '../words.ts'
-import { type Cut, leastCut } from './cut.ts'
+import { type ClippedString, leastCut } from './cut.ts'
 import { blobOf, Image } from './image.tsx'
 import { reading, type ReadOn } from './lot.ts'
 import type { Path } from './reader-at.ts'
@@ -10,11 +10,11 @@ import { Exact } from './shown.tsx'
 import { Text } from './text.tsx'
 
 export interface BlocksProps {
-  readonly source: Source
+  readonly source: ApiSource
   /** The conversation and position that the blocks are of: what was cut is fetched there. Undefined: nothing was cut. */
   readonly of?: { readonly conversation: string; readonly position: number } | undefined
   readonly content: readonly (Block | AnyBlock)[]
-  readonly cuts?: readonly Cut[] | undefined
+  readonly cuts?: readonly ClippedString[] | undefined
   readonly text?: 'exact' | 'rendered'
   readonly isOpen?: boolean | undefined
   /** Whether a call says its name also if it is the only one. */

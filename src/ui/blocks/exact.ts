@@ -1,7 +1,7 @@
 // Text as it is: what cannot be seen is named, what is long is cut with its size, what is very long is laid out in pieces.
 
 /** Either text, or the name of a character that would be invisible or turn its neighbours around. */
-export type Piece = string | { readonly name: string }
+export type ExactPiece = string | { readonly name: string }
 
 // Controls but tab and newline, soft hyphens, marks of direction, zero-width characters, separators, tag characters.
 const invisible =
@@ -33,8 +33,8 @@ const known: Readonly<Record<string, string>> = {
 }
 
 /** A text with its invisible characters named. Joiners inside of emoji and letters of scripts that need them are text. */
-export const exact = (text: string): readonly Piece[] => {
-  const pieces: Piece[] = []
+export const exact = (text: string): readonly ExactPiece[] => {
+  const pieces: ExactPiece[] = []
   let from = 0
   for (const { 0: character, index } of text.matchAll(invisible)) {
     if (character === '\r' && text[index + 1] === '\n') continue

@@ -1,5 +1,5 @@
 /** Where something was found in a text: from a character to before another one. */
-export interface Place {
+export interface MatchRange {
   readonly from: number
   readonly to: number
 }
@@ -8,9 +8,9 @@ export interface Place {
 export const mostFound = 1_000
 
 /** Where words are in a text, whatever their case, from its beginning: the first 1,000 places. */
-export const placesOf = (text: string, words: string): readonly Place[] => {
+export const placesOf = (text: string, words: string): readonly MatchRange[] => {
   if (words === '') return []
-  const places: Place[] = []
+  const places: MatchRange[] = []
   for (const { 0: match, index } of text.matchAll(new RegExp(escaped(words), 'giu'))) {
     places.push({ from: index, to: index + match.length })
     if (places.length === mostFound) break

@@ -1,4 +1,4 @@
-import type { Source } from '../source/source.ts'
+import type { ApiSource } from '../source/source.ts'
 import { type Path, readerAt } from './reader-at.ts'
 
 // Very long texts, read in pieces.
@@ -15,7 +15,7 @@ export type ReadOn = () => Promise<Lot>
 export const pieceLength = 1_000_000
 
 /** Begins to read a value of a block in pieces: of a string its text, of anything else its JSON, indented if one piece has all of it. @param path of the block in the API, as JSON */
-export const reading = (source: Source, path: string, value: Path, length = pieceLength): ReadOn => {
+export const reading = (source: ApiSource, path: string, value: Path, length = pieceLength): ReadOn => {
   const reader = readerAt(value)
   const decoder = new TextDecoder()
   let text = ''

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { number, size } from '../words.ts'
-import { mostFound, type Place, placesOf } from './finding.ts'
+import { mostFound, type MatchRange, placesOf } from './finding.ts'
 import { type Lot, pieceLength } from './lot.ts'
 import { Shown } from './shown.tsx'
 
@@ -16,7 +16,7 @@ interface OpenedProps {
 
 /** A text that is open: what is read of it, with what is needed to find one's way in it. */
 export const Opened = ({ lot: { text, isWhole }, length, as, problem, more, close }: OpenedProps) => {
-  const [mark, setMark] = useState<Place>()
+  const [mark, setMark] = useState<MatchRange>()
   const readOf = `the first ${size(text.length)} of ${size(Math.max(length, text.length))}`
   return (
     <>
@@ -44,7 +44,7 @@ interface FindingProps {
   readonly text: string
   /** In what part of the text, in words; empty: in all of it. */
   readonly in: string
-  readonly show: (place: Place | undefined) => void
+  readonly show: (place: MatchRange | undefined) => void
   readonly children: preact.ComponentChildren
 }
 

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { withPart } from '../part.tsx'
 import { openSheet, Sheet } from '../sheet.tsx'
 import { chunks, exact } from './exact.ts'
-import type { Place } from './finding.ts'
+import type { MatchRange } from './finding.ts'
 
 /** Text as it is, with invisible characters named. */
 export const Exact = ({ text }: { readonly text: string }) => (
@@ -24,7 +24,7 @@ interface ShownProps {
   readonly as: 'exact' | 'rendered'
   readonly isCut?: boolean
   /** What is marked in it, and brought into sight. */
-  readonly mark?: Place | undefined
+  readonly mark?: MatchRange | undefined
 }
 /** A text, in pieces that are laid out when they come into sight. */
 export const Shown = ({ text, as, isCut = false, mark }: ShownProps) => {
@@ -46,7 +46,7 @@ interface Drawn {
 }
 
 /** The pieces of a text; those that were drawn before are the same again, as there may be a thousand. */
-const drawnOf = (text: string, mark: Place | undefined, before: readonly Drawn[]): readonly Drawn[] => {
+const drawnOf = (text: string, mark: MatchRange | undefined, before: readonly Drawn[]): readonly Drawn[] => {
   let from = 0
   return chunks(text).map((piece, index) => {
     const [start, was] = [from, before[index]]
@@ -66,7 +66,7 @@ const drawnOf = (text: string, mark: Place | undefined, before: readonly Drawn[]
   })
 }
 
-const Marked = ({ text, from, to }: Place & { readonly text: string }) => {
+const Marked = ({ text, from, to }: MatchRange & { readonly text: string }) => {
   const node = useRef<HTMLElement>(null)
   useEffect(() => node.current?.scrollIntoView({ block: 'center' }), [from])
   return (

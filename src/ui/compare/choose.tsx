@@ -1,15 +1,15 @@
 import { useState } from 'preact/hooks'
 import { Exact } from '../blocks/shown.tsx'
-import type { Overview } from '../list/rows.ts'
+import type { ConversationListRow } from '../list/rows.ts'
 import { go } from '../router.ts'
-import type { Source } from '../source/source.ts'
+import type { ApiSource } from '../source/source.ts'
 import { useFetched } from '../states.tsx'
 import { hrefs, queryOf } from '../url.ts'
 
 /** Which conversation to compare with: those whose ids begin alike, as those of forks often do, or any. */
-export const Choose = ({ source, id }: { readonly source: Source; readonly id: string }) => {
+export const Choose = ({ source, id }: { readonly source: ApiSource; readonly id: string }) => {
   const [typed, setTyped] = useState('')
-  const { value } = useFetched<{ readonly items: readonly Overview[] }>(
+  const { value } = useFetched<{ readonly items: readonly ConversationListRow[] }>(
     source,
     `/conversations${queryOf({ beginning: typed === '' ? id.slice(0, 6) : typed, limit: 20 })}`,
   )

@@ -4,13 +4,13 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { Exact } from '../blocks/shown.tsx'
 import { Cut } from '../diff/cut.tsx'
 import { EntryLine } from '../diff/rows-view.tsx'
-import type { Told } from '../diff/excerpt.ts'
+import type { ExcerptEntry } from '../diff/excerpt.ts'
 import { stretchesOf } from '../diff/rows.ts'
 import { Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { goWhenAtRest } from '../router.ts'
 import { Bar, Failed, Skeleton, useFetched } from '../states.tsx'
-import type { Source } from '../source/source.ts'
+import type { ApiSource } from '../source/source.ts'
 import { apiOf, hrefs, queryOf } from '../url.ts'
 import { useActions } from '../use-keys.ts'
 import { useTitle } from '../use-title.ts'
@@ -20,14 +20,18 @@ import {
   commonUntil,
   type CompareRow,
   compareRows,
-  type Item,
+  type CompareItem,
   moved,
-  type Outcome,
+  type SideOutcome,
   outcomeOf,
   turnEnds,
 } from './rows.ts'
 
-type Shown = { readonly items: readonly (Item & Told)[]; readonly at: number; readonly total: number }
+type Shown = {
+  readonly items: readonly (CompareItem & ExcerptEntry)[]
+  readonly at: number
+  readonly total: number
+}
 type Which = 'left' | 'right'
 
 /** Two histories side by side: of a conversation and its fork, or of two branches. */
@@ -66,7 +70,7 @@ interface Side {
   readonly at: number | undefined
 }
 interface ComparedProps {
-  readonly source: Source
+  readonly source: ApiSource
   readonly left: Side
   readonly right: Side
 }
@@ -74,7 +78,7 @@ interface ComparedProps {
 /** So much of each text is enough for a line. */
 const clip = 300
 
-const useSide = (source: Source, { id, at }: Side) => {
+const useSide = (source: ApiSource, { id, at }: Side) => {
   const path = (position: number | undefined): string =>
     `${apiOf(id)}/effective${queryOf({ at: position, limit: 1_000, clip })}`
   const head = useFetched<Shown>(source, path(undefined))
@@ -185,7 +189,7 @@ interface SideTopProps {
   readonly at: number
   readonly stops: readonly number[]
   readonly tokens: number | undefined
-  readonly outcome: Outcome | undefined
+  readonly outcome: SideOutcome | undefined
   readonly move: (turns: number) => void
 }
 
@@ -250,11 +254,11 @@ const Rows = ({ rows, left, right }: RowsProps) => {
       {until === undefined && <p class="faint">They have nothing in common at the beginning.</p>}
       {rows.map((row, index) =>
         row.kind === 'same' ? (
-          <Same key={index} id={left} items={row.items as readonly (Item & Told)[]} />
+          <Same key={index} id={left} items={row.items as readonly (CompareItem & ExcerptEntry)[]} />
         ) : (
           <div key={index} class="apart">
-            <Column id={left} items={row.left as readonly (Item & Told)[]} />
-            <Column id={right} items={row.right as readonly (Item & Told)[]} />
+            <Column id={left} items={row.left as readonly (CompareItem & ExcerptEntry)[]} />
+            <Column id={right} items={row.right as readonly (CompareItem & ExcerptEntry)[]} />
           </div>
         ),
       )}
@@ -263,7 +267,13 @@ const Rows = ({ rows, left, right }: RowsProps) => {
 }
 
 /** What both have, once: folded. */
-const Same = ({ id, items }: { readonly id: string; readonly items: readonly (Item & Told)[] }) => {
+const Same = ({
+  id,
+  items,
+}: {
+  readonly id: string
+  readonly items: readonly (CompareItem & ExcerptEntry)[]
+}) => {
   const [open, setOpen] = useState(false)
   return (
     <details class="both-have" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -279,7 +289,13 @@ const Same = ({ id, items }: { readonly id: string; readonly items: readonly (It
 /** So many entries of a column are shown at first. */
 const most = 60
 
-const Column = ({ id, items }: { readonly id: string; readonly items: readonly (Item & Told)[] }) => {
+const Column = ({
+  id,
+  items,
+}: {
+  readonly id: string
+  readonly items: readonly (CompareItem & ExcerptEntry)[]
+}) => {
   const [all, setAll] = useState(false)
   const shown = all ? items : items.slice(0, most)
   return (

@@ -1,35 +1,38 @@
-import type { Entry } from '../diff/rows.ts'
+import type { DiffRowEntry } from '../diff/rows.ts'
 
 // Two histories side by side: what both have once, then each by itself.
 
 /** An item of an effective history. */
-export interface Item extends Entry {
+export interface CompareItem extends DiffRowEntry {
   readonly time: string
   readonly messageId?: string | undefined
   readonly role?: string | undefined
-  readonly content?: readonly Block[] | undefined
+  readonly content?: readonly CompareBlock[] | undefined
   readonly origin?: { readonly stopReason?: string | null | undefined } | undefined
 }
-export interface Block {
+export interface CompareBlock {
   readonly type: string
   readonly [field: string]: unknown
 }
 
 export type CompareRow =
-  | { readonly kind: 'same'; readonly items: readonly Item[] }
-  | { readonly kind: 'apart'; readonly left: readonly Item[]; readonly right: readonly Item[] }
+  | { readonly kind: 'same'; readonly items: readonly CompareItem[] }
+  | { readonly kind: 'apart'; readonly left: readonly CompareItem[]; readonly right: readonly CompareItem[] }
 
 /** The same in both: a fork keeps the ids of its parent's messages, and the times and positions of its markers. */
-const keyOf = ({ kind, position, time, messageId }: Item): string =>
+const keyOf = ({ kind, position, time, messageId }: CompareItem): string =>
   messageId ?? `${kind} ${position} ${time}`
 
 /** The rows of two histories, in the order of both. */
-export const compareRows = (left: readonly Item[], right: readonly Item[]): readonly CompareRow[] => {
+export const compareRows = (
+  left: readonly CompareItem[],
+  right: readonly CompareItem[],
+): readonly CompareRow[] => {
   const placeOf = new Map(right.map((item, index) => [keyOf(item), index]))
   const rows: CompareRow[] = []
   let next = 0
-  let apart: Item[] = []
-  let same: Item[] = []
+  let apart: CompareItem[] = []
+  let same: CompareItem[] = []
   const close = (until: number): void => {
     if (same.length > 0) rows.push({ kind: 'same', items: same })
     if (apart.length > 0 || until > next)
@@ -60,7 +63,7 @@ export const commonUntil = (rows: readonly CompareRow[]): number | undefined => 
 }
 
 /** What stands at the top of a side. */
-export interface Outcome {
+export interface SideOutcome {
   readonly items: number
   /** The tools that were called since the two parted, the most frequent first. */
   readonly tools: readonly (readonly [name: string, times: number])[]
@@ -70,7 +73,7 @@ export interface Outcome {
   readonly stopReason: string | undefined
 }
 
-export const outcomeOf = (rows: readonly CompareRow[], side: 'left' | 'right'): Outcome => {
+export const outcomeOf = (rows: readonly CompareRow[], side: 'left' | 'right'): SideOutcome => {
   const own = rows.flatMap((row) => (row.kind === 'apart' ? row[side] : []))
   const all = rows.flatMap((row) => (row.kind === 'apart' ? row[side] : row.items))
   const times = new Map<string, number>()
@@ -91,13 +94,13 @@ export const outcomeOf = (rows: readonly CompareRow[], side: 'left' | 'right'): 
 }
 
 /** Whether a message begins a turn: a user's message that is more than tool results. */
-const beginsTurn = ({ kind, role, content = [] }: Item): boolean =>
+const beginsTurn = ({ kind, role, content = [] }: CompareItem): boolean =>
   kind === 'message' &&
   role === 'user' &&
   !(content.length > 0 && content.every(({ type }) => type === 'tool_result'))
 
 /** The last positions of the turns of a history: where a slider that moves by turns stops. */
-export const turnEnds = (items: readonly Item[]): readonly number[] =>
+export const turnEnds = (items: readonly CompareItem[]): readonly number[] =>
   items.flatMap((item, index) => {
     const next = items[index + 1]
     return next === undefined || beginsTurn(next) ? [item.position] : []

@@ -1,19 +1,19 @@
 import { NotIndexed, Stopped } from '../states.tsx'
 import { perform } from '../use-keys.ts'
-import type { Pane, View } from '../url.ts'
+import type { Pane, ConversationViewState } from '../url.ts'
 import { brief, count, kindOf, number, placeOf } from '../words.ts'
-import type { Stretch } from './path.ts'
+import type { PathRange } from './path.ts'
 import { mayRewindBefore } from './steps.ts'
-import type { Finding } from './use-finding.ts'
-import type { Rows } from './use-rows.ts'
+import type { SearchControls } from './use-finding.ts'
+import type { PositionView } from './use-rows.ts'
 import type { Sight } from './use-sight.ts'
 
 const paneNames: Readonly<Record<Pane, string>> = { all: 'All', both: 'Both', model: 'Model' }
 
 interface BarOfViewProps {
   readonly sight: Sight
-  readonly shown: Rows
-  readonly finding: Finding
+  readonly shown: PositionView
+  readonly finding: SearchControls
   readonly isInspected: boolean
   readonly showPane: (pane: Pane) => void
 }
@@ -36,7 +36,13 @@ export const BarOfView = ({ sight, shown, finding, isInspected, showPane }: BarO
 const isStopped = ({ connection }: Sight): boolean =>
   connection.state === 'offline' && connection.why !== undefined
 
-const Panes = ({ view, showPane }: { readonly view: View; readonly showPane: (pane: Pane) => void }) => (
+const Panes = ({
+  view,
+  showPane,
+}: {
+  readonly view: ConversationViewState
+  readonly showPane: (pane: Pane) => void
+}) => (
   <div class="switch" role="radiogroup" aria-label="Show">
     {(['all', 'both', 'model'] as const).map((pane) => (
       <button
@@ -66,7 +72,7 @@ const Toggle = ({ name, isOn, press }: ToggleProps) => (
 /** The position in a sentence. */
 const statusOf = (
   { outline, overview, at, value }: Sight,
-  { paths, hiddenCount }: Rows,
+  { paths, hiddenCount }: PositionView,
 ): readonly string[] => {
   const index = outline && at !== undefined ? at - outline.from : undefined
   const letter = index === undefined ? undefined : outline?.kinds[index]
@@ -85,5 +91,5 @@ const statusOf = (
   ]
 }
 
-const lengthOf = (stretches: readonly Stretch[]): number =>
+const lengthOf = (stretches: readonly PathRange[]): number =>
   stretches.reduce((sum, { from, to }) => sum + to - from + 1, 0)

@@ -1,7 +1,7 @@
 import { announced } from '../announcer.tsx'
 import type { ConversationEvent } from '../../core.ts'
 import { linkTo } from '../router.ts'
-import type { Source } from '../source/source.ts'
+import type { ApiSource } from '../source/source.ts'
 import { apiOf } from '../url.ts'
 import { contentOf } from './kinds.ts'
 
@@ -17,7 +17,7 @@ export const copyLink = (href: string): void =>
   copied(Promise.resolve(linkTo(href)), 'Copied a link to this view')
 
 /** Copies what an event says, or else what it holds. */
-export const copyContent = (source: Source, id: string, position: number): void => {
+export const copyContent = (source: ApiSource, id: string, position: number): void => {
   const text = async (): Promise<string> => {
     const event = await source.get<ConversationEvent>(`${apiOf(id)}/events/${position}`)
     const content =

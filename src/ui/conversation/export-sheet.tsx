@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { toast } from '../acts/toast.tsx'
 import { download } from '../download.ts'
 import { closeSheet, Sheet } from '../sheet.tsx'
-import { problemOf, type Source } from '../source/source.ts'
+import { problemOf, type ApiSource } from '../source/source.ts'
 import { apiOf } from '../url.ts'
 import { number } from '../words.ts'
 
@@ -14,7 +14,7 @@ const formats = [
 ] as const
 
 interface ExportSheetProps {
-  readonly source: Source
+  readonly source: ApiSource
   readonly id: string
   readonly at: number
 }

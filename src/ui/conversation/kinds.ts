@@ -1,18 +1,18 @@
 import type { AnyBlock } from '../../core.ts'
-import type { ShownEntry, ShownItem } from './shapes.ts'
+import type { ShownEntry, ClippedItem } from './shapes.ts'
 
 // What a message is, in words and in a colour.
 
-export type Tone = 'user' | 'assistant' | 'call' | 'result' | 'condensed' | 'truncated' | 'system'
+export type ItemTone = 'user' | 'assistant' | 'call' | 'result' | 'condensed' | 'truncated' | 'system'
 
-const blocksOf = (item: ShownItem | ShownEntry): readonly AnyBlock[] =>
+const blocksOf = (item: ClippedItem | ShownEntry): readonly AnyBlock[] =>
   item.kind === 'message' ? item.content : []
 
 const isCall = ({ type }: AnyBlock): boolean => type.endsWith('tool_use')
 const isResult = ({ type }: AnyBlock): boolean => type === 'tool_result'
 
 /** The calls of messages, by id: the name of the tool. */
-export const toolNames = (items: Iterable<ShownItem | ShownEntry>): ReadonlyMap<string, string> => {
+export const toolNames = (items: Iterable<ClippedItem | ShownEntry>): ReadonlyMap<string, string> => {
   const names = new Map<string, string>()
   for (const item of items)
     for (const block of blocksOf(item))
@@ -20,14 +20,14 @@ export const toolNames = (items: Iterable<ShownItem | ShownEntry>): ReadonlyMap<
   return names
 }
 
-export interface Described {
-  readonly tone: Tone
+export interface ItemLabel {
+  readonly tone: ItemTone
   readonly words: string
   /** The tools that are called, or whose results these are. */
   readonly tools: string
 }
 
-export const describe = (item: ShownItem | ShownEntry, names: ReadonlyMap<string, string>): Described => {
+export const describe = (item: ClippedItem | ShownEntry, names: ReadonlyMap<string, string>): ItemLabel => {
   if (item.kind === 'summary') return { tone: 'condensed', words: 'summary', tools: '' }
   if (item.kind === 'truncation') return { tone: 'truncated', words: 'truncation', tools: '' }
   const blocks = blocksOf(item)
@@ -56,7 +56,7 @@ export const listed = (names: readonly string[]): string => {
 }
 
 /** What an item says, as text to copy. */
-export const contentOf = (item: ShownItem | ShownEntry): string => {
+export const contentOf = (item: ClippedItem | ShownEntry): string => {
   const messages = item.kind === 'message' ? [item] : item.kind === 'summary' ? item.messages : []
   return messages
     .flatMap(({ content }) => content as readonly AnyBlock[])
@@ -65,7 +65,7 @@ export const contentOf = (item: ShownItem | ShownEntry): string => {
 }
 
 /** About how long an item is, in characters: its strings, those that the server cut as they are whole. */
-export const lengthOf = (item: ShownItem | ShownEntry): number => {
+export const lengthOf = (item: ClippedItem | ShownEntry): number => {
   const messages = item.kind === 'message' ? [item] : item.kind === 'summary' ? item.messages : []
   const blocks = messages.flatMap(({ content }) => content as readonly AnyBlock[])
   return blocks.reduce((sum, block, index) => {

@@ -1,8 +1,8 @@
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { lengthOf } from './kinds.ts'
-import { type Around, InPlace, rowLabel, RowView } from './row-views.tsx'
+import { type RowContext, InPlace, rowLabel, RowView } from './row-views.tsx'
 import { usePrinting } from './printing.ts'
-import type { Row } from './rows.ts'
+import type { HistoryRow } from './rows.ts'
 import { useVirtual } from './virtual.ts'
 
 /** A row that is brought into sight at a time. */
@@ -15,22 +15,22 @@ export interface Brought {
 type Held = 'end' | { readonly key: string; readonly align: Brought['align'] } | undefined
 
 interface ListProps {
-  readonly rows: readonly Row[]
-  readonly around: Around
+  readonly rows: readonly HistoryRow[]
+  readonly around: RowContext
   /** The index of the selected row; -1: none is. */
   readonly selected: number
-  readonly onSelect: (row: Row) => void
+  readonly onSelect: (row: HistoryRow) => void
   /** What the rows are of: another one is shown from its end. */
   readonly place: string
   /** The row that is to be brought into sight once, at the top or anywhere (then it takes the focus); undefined: the last one. */
   readonly show: Brought | undefined
 }
 
-export const keyOfRow = (row: Row): string =>
+export const keyOfRow = (row: HistoryRow): string =>
   `${row.kind} ${row.position} ${row.kind === 'repair' ? row.repair.detail : ''}`
 
 /** About how high a row is, in pixels, before it has been measured. */
-const estimated = (row: Row): number => {
+const estimated = (row: HistoryRow): number => {
   if (row.kind === 'jump' || row.kind === 'restored' || row.kind === 'more' || row.kind === 'repair')
     return 34
   if (row.kind === 'group') return 130
@@ -164,7 +164,7 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
 }
 
 /** Its kind, and the colour of the reason for which it is not seen. */
-const classOf = (row: Row, isSelected: boolean): string =>
+const classOf = (row: HistoryRow, isSelected: boolean): string =>
   [
     'entry',
     row.kind,
@@ -174,19 +174,19 @@ const classOf = (row: Row, isSelected: boolean): string =>
     ...(isSelected ? ['selected'] : []),
   ].join(' ')
 
-const keyOf = (row: Row | undefined): string => (row ? keyOfRow(row) : '')
-const estimatedAt = (row: Row | undefined): number => (row ? estimated(row) : 0)
+const keyOf = (row: HistoryRow | undefined): string => (row ? keyOfRow(row) : '')
+const estimatedAt = (row: HistoryRow | undefined): number => (row ? estimated(row) : 0)
 
 const focusRow = (scroller: HTMLElement | null, index: number): void => {
   const row = scroller?.querySelector(`[data-index="${index}"]`)
   if (row instanceof HTMLElement) row.focus({ preventScroll: true })
 }
 
-type Group = Extract<Row, { readonly kind: 'group' }>
+type Group = Extract<HistoryRow, { readonly kind: 'group' }>
 
 /** The rows of each open group: beside them stands what is seen in their place. */
 const openGroups = (
-  rows: readonly Row[],
+  rows: readonly HistoryRow[],
 ): readonly { readonly from: number; readonly to: number; readonly row: Group }[] =>
   rows.flatMap((row, from) => {
     if (row.kind !== 'group' || !row.isOpen) return []

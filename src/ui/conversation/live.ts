@@ -1,23 +1,23 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { ConversationEvent } from '../../core.ts'
-import type { Connection, Source } from '../source/source.ts'
+import type { ConnectionState, ApiSource } from '../source/source.ts'
 import { apiOf } from '../url.ts'
 
 /** What is told of a conversation. */
 export interface Live {
-  readonly connection: Connection
+  readonly connection: ConnectionState
   /** The last event, its texts clipped: `coming` until it is told, undefined if nothing is. */
   readonly newest: ConversationEvent | 'coming' | undefined
 }
 
 /** Follows what is written to a conversation, from its last event on. @param last the position of that: undefined until it is known */
 export const useLive = (
-  source: Source,
+  source: ApiSource,
   id: string,
   last: number | undefined,
   grown: (position: number) => void,
 ): Live => {
-  const [connection, setConnection] = useState<Connection>({ state: 'connecting' })
+  const [connection, setConnection] = useState<ConnectionState>({ state: 'connecting' })
   const [newest, setNewest] = useState<ConversationEvent>()
   const tell = useRef(grown)
   tell.current = grown

@@ -1,12 +1,12 @@
 import { closeSheet, Sheet } from '../sheet.tsx'
-import { hrefs, type View } from '../url.ts'
+import { hrefs, type ConversationViewState } from '../url.ts'
 import { brief, clock, count, number } from '../words.ts'
-import type { Outline } from './shapes.ts'
+import type { OutlineResponse } from './shapes.ts'
 
 interface MarksProps {
   readonly conversation: string
-  readonly view: View
-  readonly outline: Outline
+  readonly view: ConversationViewState
+  readonly outline: OutlineResponse
 }
 
 /** Every mark of the ribbon as a line of text. */

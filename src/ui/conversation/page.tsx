@@ -10,7 +10,7 @@ import { useWaiting } from './fetching/waiting.ts'
 import { Inspector } from './inspector.tsx'
 import { Reading } from './reading.tsx'
 import { Ribbon } from './ribbon/ribbon.tsx'
-import { type Row, stateOf } from './rows.ts'
+import { type HistoryRow, stateOf } from './rows.ts'
 import { Search } from './search/search.tsx'
 import { Top } from './top.tsx'
 import { useFinding } from './use-finding.ts'
@@ -104,7 +104,7 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
 }
 
 /** The marker of a row: its own, or the one that hides it. @param otherwise for a row that has nothing to do with one */
-const markerOf = (row: Row | undefined, otherwise: number | undefined): number | undefined =>
+const markerOf = (row: HistoryRow | undefined, otherwise: number | undefined): number | undefined =>
   row?.kind === 'group' ? row.position : row && 'group' in row ? row.group : otherwise
 
 interface MissingProps {

@@ -1,19 +1,19 @@
-import type { Rewind } from './shapes.ts'
+import type { OutlineRewind } from './shapes.ts'
 
 // Which positions are on the path, from the rewinds alone: a path is a few stretches, however long the log is.
 
 /** Positions from one through another, both included. */
-export interface Stretch {
+export interface PathRange {
   readonly from: number
   readonly to: number
 }
 /** Positions that were left, and by which rewind. */
-export interface Jump extends Stretch {
+export interface Jump extends PathRange {
   readonly by: number
 }
 
 /** The rewinds of a log, to ask for paths. @param rewinds by position, ascending */
-export const paths = (rewinds: readonly Rewind[]) => {
+export const paths = (rewinds: readonly OutlineRewind[]) => {
   const to = new Map(rewinds.map((rewind) => [rewind.position, rewind.to]))
   /** The index of the last rewind at or before a position; -1 if there is none. */
   const indexAt = (position: number): number => {
@@ -32,8 +32,8 @@ export const paths = (rewinds: readonly Rewind[]) => {
     return at
   }
   /** The stretches of the path at a position, ascending. */
-  const stretches = (at: number): readonly Stretch[] => {
-    const found: Stretch[] = []
+  const stretches = (at: number): readonly PathRange[] => {
+    const found: PathRange[] = []
     for (let end = resolve(at); end >= 0;) {
       const rewind = rewinds[indexAt(end)]
       found.push({ from: (rewind?.position ?? -1) + 1, to: end })
@@ -58,11 +58,11 @@ export const paths = (rewinds: readonly Rewind[]) => {
 export type Paths = ReturnType<typeof paths>
 
 /** Whether a position is in one of these stretches, which ascend. */
-export const isIn = (stretches: readonly Stretch[], position: number): boolean =>
+export const isIn = (stretches: readonly PathRange[], position: number): boolean =>
   stretches.some(({ from, to }) => from <= position && position <= to)
 
 /** The parts of stretches that are in others, too. Both ascend. */
-export const within = (stretches: readonly Stretch[], others: readonly Stretch[]): readonly Stretch[] =>
+export const within = (stretches: readonly PathRange[], others: readonly PathRange[]): readonly PathRange[] =>
   stretches.flatMap(({ from, to }) =>
     others.flatMap((other) => {
       const part = { from: Math.max(from, other.from), to: Math.min(to, other.to) }
@@ -70,9 +70,9 @@ export const within = (stretches: readonly Stretch[], others: readonly Stretch[]
     }),
   )
 
-const without = (stretches: readonly Stretch[], others: readonly Stretch[]): readonly Stretch[] =>
+const without = (stretches: readonly PathRange[], others: readonly PathRange[]): readonly PathRange[] =>
   stretches.flatMap(({ from, to }) => {
-    const parts: Stretch[] = []
+    const parts: PathRange[] = []
     let next = from
     for (const other of others) {
       if (other.to < next || other.from > to) continue

@@ -1,27 +1,27 @@
 import { useMemo } from 'preact/hooks'
-import type { Source } from '../source/source.ts'
+import type { ApiSource } from '../source/source.ts'
 import { Empty, Failed, Skeleton } from '../states.tsx'
 import type { Pane } from '../url.ts'
 import { number } from '../words.ts'
-import { type Awaited, WaitingCalls } from '../workers/waiting.tsx'
+import { type WaitingCallItem, WaitingCalls } from '../workers/waiting.tsx'
 import { List } from './list.tsx'
-import type { Around } from './row-views.tsx'
+import type { RowContext } from './row-views.tsx'
 import { useStable } from './stable.ts'
-import type { Doing } from './use-handlers.tsx'
-import type { Rows } from './use-rows.ts'
-import type { Selected } from './use-selected.ts'
+import type { PageControls } from './use-handlers.tsx'
+import type { PositionView } from './use-rows.ts'
+import type { RowSelection } from './use-selected.ts'
 import type { Sight } from './use-sight.ts'
 
 interface ReadingProps {
-  readonly source: Source
+  readonly source: ApiSource
   readonly id: string
   readonly sight: Sight
-  readonly shown: Rows
-  readonly selected: Selected
-  readonly doing: Doing
+  readonly shown: PositionView
+  readonly selected: RowSelection
+  readonly doing: PageControls
   /** Whether anything is not the same on both sides. */
   readonly isSplit: boolean
-  readonly waiting: readonly Awaited[]
+  readonly waiting: readonly WaitingCallItem[]
   /** Why nothing can be changed; undefined if it can. */
   readonly off: string | undefined
 }
@@ -58,7 +58,7 @@ const useList = ({
   const more = useStable(shown.more)
   const at = value?.at
   const around = useMemo(
-    (): Around => ({
+    (): RowContext => ({
       source,
       conversation: id,
       view,

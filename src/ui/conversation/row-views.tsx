@@ -2,18 +2,18 @@ import type { HiddenByMarker } from '../../core.ts'
 import type { ComponentChildren } from 'preact'
 import { Blocks } from '../blocks/blocks.tsx'
 import { Exact } from '../blocks/shown.tsx'
-import type { Source } from '../source/source.ts'
-import { hrefs, type View } from '../url.ts'
+import type { ApiSource } from '../source/source.ts'
+import { hrefs, type ConversationViewState } from '../url.ts'
 import { brief, count, number, size } from '../words.ts'
 import { describe, lengthOf } from './kinds.ts'
-import { type Row, stateOf } from './rows.ts'
-import type { ShownEntry, ShownItem } from './shapes.ts'
+import { type HistoryRow, stateOf } from './rows.ts'
+import type { ShownEntry, ClippedItem } from './shapes.ts'
 
 /** What rows need to know besides what they show. */
-export interface Around {
-  readonly source: Source
+export interface RowContext {
+  readonly source: ApiSource
   readonly conversation: string
-  readonly view: View
+  readonly view: ConversationViewState
   readonly at: number
   readonly names: ReadonlyMap<string, string>
   readonly hidden: ReadonlyMap<number, HiddenByMarker>
@@ -24,7 +24,7 @@ export interface Around {
 }
 
 /** A position, as a link to it. */
-export const At = ({ around, position }: { readonly around: Around; readonly position: number }) => (
+export const At = ({ around, position }: { readonly around: RowContext; readonly position: number }) => (
   <a
     class="at"
     href={hrefs.conversation(around.conversation, { ...around.view, at: position, sel: undefined })}
@@ -36,8 +36,8 @@ export const At = ({ around, position }: { readonly around: Around; readonly pos
 )
 
 interface BodyProps {
-  readonly around: Around
-  readonly item: ShownItem | ShownEntry
+  readonly around: RowContext
+  readonly item: ClippedItem | ShownEntry
   /** What became of it, in words. */
   readonly state?: ComponentChildren
 }
@@ -90,10 +90,10 @@ const methods: Readonly<Record<string, string>> = {
   manual: 'by hand',
 }
 
-type Group = Extract<Row, { readonly kind: 'group' }>
+type Group = Extract<HistoryRow, { readonly kind: 'group' }>
 
 /** What is seen in place of what a marker hides. */
-export const InPlace = ({ around, item }: { readonly around: Around; readonly item: Group['item'] }) => (
+export const InPlace = ({ around, item }: { readonly around: RowContext; readonly item: Group['item'] }) => (
   <div class={`in-place tone-${item.kind === 'summary' ? 'condensed' : 'truncated'}`}>
     <p class="what">
       <span class="kind">{item.kind === 'summary' ? 'summary' : 'truncated'}</span>{' '}
@@ -137,7 +137,7 @@ const Outlined = ({ hidden }: { readonly hidden: HiddenByMarker | undefined }) =
   )
 }
 
-const GroupHead = ({ around, row }: { readonly around: Around; readonly row: Group }) => {
+const GroupHead = ({ around, row }: { readonly around: RowContext; readonly row: Group }) => {
   const { item, isOpen, position } = row
   const words = item.kind === 'summary' ? 'replaced by a summary' : 'no longer shown'
   return (
@@ -167,7 +167,7 @@ const hiddenState = (entry: ShownEntry, group: number): string => {
 }
 
 /** The cells of a row: what happened, and what the model sees. */
-export const RowView = ({ around, row }: { readonly around: Around; readonly row: Row }) => {
+export const RowView = ({ around, row }: { readonly around: RowContext; readonly row: HistoryRow }) => {
   switch (row.kind) {
     case 'same':
       return (
@@ -278,7 +278,7 @@ export const RowView = ({ around, row }: { readonly around: Around; readonly row
 }
 
 /** What a row is called in a list. */
-export const rowLabel = (row: Row, names: ReadonlyMap<string, string>): string => {
+export const rowLabel = (row: HistoryRow, names: ReadonlyMap<string, string>): string => {
   const item = 'item' in row ? row.item : 'entry' in row ? row.entry : undefined
   const what = item ? describe(item, names).words : row.kind
   return `${number(row.position)}, ${what}, ${stateOf(row)}`

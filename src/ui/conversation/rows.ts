@@ -1,15 +1,15 @@
 import type { Repair } from '../../core.ts'
 import { isIn, type Jump, type Paths } from './path.ts'
 import type { Pane } from '../url.ts'
-import type { Restore, ShownEntry, ShownItem } from './shapes.ts'
+import type { Restore, ShownEntry, ClippedItem } from './shapes.ts'
 
 // The rows of the page: what happened beside what the model sees. A row is one text where both agree, and two where they differ.
 
-export type MarkerItem = Exclude<ShownItem, { readonly kind: 'message' }>
+export type MarkerItem = Exclude<ClippedItem, { readonly kind: 'message' }>
 
-export type Row =
+export type HistoryRow =
   /** Happened, and is seen. */
-  | { readonly kind: 'same'; readonly position: number; readonly item: ShownItem }
+  | { readonly kind: 'same'; readonly position: number; readonly item: ClippedItem }
   /** A summary or truncation, and how much it stands for. `loaded`: how many entries of it are there, if it is open. */
   | {
       readonly kind: 'group'
@@ -47,7 +47,7 @@ export type Row =
   | { readonly kind: 'repair'; readonly position: number; readonly repair: Repair }
 
 /** What of an open group or jump is there. */
-export interface Piece {
+export interface SectionEntries {
   /** By position. */
   readonly entries: readonly ShownEntry[]
   /** Whether there is more before them. */
@@ -55,7 +55,7 @@ export interface Piece {
 }
 
 /** An open group or jump. */
-export interface Opened {
+export interface OpenSection {
   /** The marker's position, or the first one of the jump. */
   readonly position: number
   /** Its entries are before this position, and not before the other one. */
@@ -75,10 +75,10 @@ interface Page {
 
 /** What is there of a group or jump once a page of it has come, in place of what was known of the same positions. */
 export const pieceWith = (
-  before: Piece | undefined,
-  { position, from, isGroup }: Opened,
+  before: SectionEntries | undefined,
+  { position, from, isGroup }: OpenSection,
   { items, until, isFull }: Page,
-): Piece => {
+): SectionEntries => {
   const first = items[0]?.position ?? -1
   const known = before?.entries ?? []
   const earlier = known.filter((entry) => entry.position < first)
@@ -90,26 +90,26 @@ export const pieceWith = (
   }
 }
 
-export interface Shown {
+export interface RowsInput {
   readonly at: number
   /** As the model sees them. */
-  readonly items: readonly ShownItem[]
+  readonly items: readonly ClippedItem[]
   readonly paths: Paths
   readonly restores: readonly Restore[]
   readonly isOpen: (position: number) => boolean
   /** The entries of an open group (by its marker) or jump (by its first position). Undefined: not there yet. */
-  readonly pieceOf: (position: number) => Piece | undefined
+  readonly pieceOf: (position: number) => SectionEntries | undefined
   readonly repairs?: readonly Repair[] | undefined
 }
 
 /** The rows, from the first to the last. */
-export const rowsOf = (shown: Shown): readonly Row[] => {
+export const rowsOf = (shown: RowsInput): readonly HistoryRow[] => {
   const { items, at } = shown
   // Between the items, by position.
   const beside = [...jumpRows(shown), ...restoredRows(shown)].toSorted(
     (one, other) => one.position - other.position,
   )
-  const rows: Row[] = []
+  const rows: HistoryRow[] = []
   let next = 0
   const takeWhile = (isTaken: (row: Beside) => boolean): readonly Beside[] => {
     const first = next
@@ -136,9 +136,9 @@ export const rowsOf = (shown: Shown): readonly Row[] => {
   return withRepairs(rows, shown.repairs ?? [])
 }
 
-type Beside = Extract<Row, { readonly kind: 'jump' | 'restored' }>
+type Beside = Extract<HistoryRow, { readonly kind: 'jump' | 'restored' }>
 
-const jumpRows = ({ paths, at, isOpen }: Shown): readonly Beside[] =>
+const jumpRows = ({ paths, at, isOpen }: RowsInput): readonly Beside[] =>
   paths.jumps(at).map((jump) => ({
     kind: 'jump' as const,
     position: jump.from,
@@ -146,7 +146,7 @@ const jumpRows = ({ paths, at, isOpen }: Shown): readonly Beside[] =>
     isOpen: isOpen(jump.from),
   }))
 
-const restoredRows = ({ restores, paths, at }: Shown): readonly Beside[] => {
+const restoredRows = ({ restores, paths, at }: RowsInput): readonly Beside[] => {
   const path = paths.stretches(at)
   return restores.flatMap(({ position: by, marker: position }) =>
     by <= at && isIn(path, by) ? [{ kind: 'restored' as const, position, by }] : [],
@@ -155,7 +155,7 @@ const restoredRows = ({ restores, paths, at }: Shown): readonly Beside[] => {
 
 /** Where what a marker hides lies, as far as it is known: a marker that it covers comes after all that this one covers. */
 const reach = (
-  { pieceOf, isOpen }: Shown,
+  { pieceOf, isOpen }: RowsInput,
   { position, covers }: MarkerItem,
 ): { readonly first: number; readonly last: number } => {
   const piece = isOpen(position) ? pieceOf(position) : undefined
@@ -163,7 +163,7 @@ const reach = (
   return { first: first ?? Math.min(covers.first, covers.last), last: covers.last }
 }
 
-const opened = (shown: Shown, row: Beside, group?: number): readonly Row[] => {
+const opened = (shown: RowsInput, row: Beside, group?: number): readonly HistoryRow[] => {
   const own = group === undefined ? row : { ...row, group }
   if (row.kind === 'restored' || !row.isOpen) return [own]
   const entries = shown.pieceOf(row.position)?.entries ?? []
@@ -176,13 +176,13 @@ const opened = (shown: Shown, row: Beside, group?: number): readonly Row[] => {
   return [own, ...left]
 }
 
-const groupRows = (shown: Shown, item: MarkerItem, beside: readonly Beside[]): readonly Row[] => {
+const groupRows = (shown: RowsInput, item: MarkerItem, beside: readonly Beside[]): readonly HistoryRow[] => {
   const { position } = item
   const isOpen = shown.isOpen(position)
   const piece = isOpen ? shown.pieceOf(position) : undefined
-  const head: Row = { kind: 'group', position, item, isOpen, loaded: piece?.entries.length }
+  const head: HistoryRow = { kind: 'group', position, item, isOpen, loaded: piece?.entries.length }
   if (!piece) return [head]
-  const rows: Row[] = [head]
+  const rows: HistoryRow[] = [head]
   if (piece.hasMore) rows.push({ kind: 'more', position, group: position })
   const from = piece.hasMore ? (piece.entries[0]?.position ?? position) : -1
   const rest = beside.filter((row) => row.position >= from)
@@ -197,10 +197,10 @@ const groupRows = (shown: Shown, item: MarkerItem, beside: readonly Beside[]): r
 }
 
 /** Each repair after the row of its position, and after all that is open under it; those of no row at the end. */
-const withRepairs = (rows: readonly Row[], repairs: readonly Repair[]): readonly Row[] => {
+const withRepairs = (rows: readonly HistoryRow[], repairs: readonly Repair[]): readonly HistoryRow[] => {
   if (repairs.length === 0) return rows
   const rest = Map.groupBy(repairs, ({ position }) => position)
-  const take = (position: number): readonly Row[] => {
+  const take = (position: number): readonly HistoryRow[] => {
     const taken = rest.get(position) ?? []
     rest.delete(position)
     return taken.map((repair) => ({ kind: 'repair' as const, position, repair }))
@@ -215,7 +215,7 @@ const withRepairs = (rows: readonly Row[], repairs: readonly Repair[]): readonly
 }
 
 /** Whether the model sees something at this row. */
-const isSeen = ({ kind }: Row): boolean => kind === 'same' || kind === 'group'
+const isSeen = ({ kind }: HistoryRow): boolean => kind === 'same' || kind === 'group'
 
 /**
  * The entries that a marker hides, at all levels, of entries that follow one another: the marker that hides one may itself be hidden.
@@ -232,12 +232,12 @@ export const hiddenBy = (entries: readonly ShownEntry[], marker: number): readon
 }
 
 /** Whether a row is one of those that a pane shows. */
-export const isInPane = ({ kind }: Row, pane: Pane): boolean =>
+export const isInPane = ({ kind }: HistoryRow, pane: Pane): boolean =>
   pane === 'both' ||
   (pane === 'model' ? kind === 'same' || kind === 'group' || kind === 'repair' : kind !== 'repair')
 
 /** What a screen reader and the ribbon call a row's state. */
-export const stateOf = (row: Row): string => {
+export const stateOf = (row: HistoryRow): string => {
   switch (row.kind) {
     case 'same':
       return 'seen by the model'

@@ -1,10 +1,10 @@
 import type { BucketColumns, Entry, Item, MarkerOutline, OutlineColumns, Repair } from '../../core.ts'
-import type { Cut } from '../blocks/cut.ts'
+import type { ClippedString } from '../blocks/cut.ts'
 
 // What the API answers about one conversation (src/server/shapes says it as schemas).
 
 /** The events without their content, in columns. */
-export interface Outline extends OutlineColumns {
+export interface OutlineResponse extends OutlineColumns {
   /** The last position of the conversation. */
   readonly last: number
   /** The last position that the answer knows of. */
@@ -14,23 +14,23 @@ export interface Outline extends OutlineColumns {
   readonly next?: number | undefined
 }
 export type Marker = MarkerOutline
-export type Rewind = OutlineColumns['rewinds'][number]
+export type OutlineRewind = OutlineColumns['rewinds'][number]
 export type Restore = OutlineColumns['restores'][number]
 
 /** A long conversation in parts, in columns. */
-export interface Overview extends BucketColumns {
+export interface OverviewResponse extends BucketColumns {
   readonly last: number
 }
 
-type Clipped<T> = T & { readonly cuts?: readonly Cut[] }
-export type ShownItem = Clipped<Item>
+type Clipped<T> = T & { readonly cuts?: readonly ClippedString[] }
+export type ClippedItem = Clipped<Item>
 export type ShownEntry = Clipped<Entry>
 
-export interface Effective {
+export interface EffectiveResponse {
   readonly at: number
   readonly total: number
   readonly next?: number | undefined
-  readonly items: readonly ShownItem[]
+  readonly items: readonly ClippedItem[]
   readonly repairs?: readonly Repair[] | undefined
 }
 export interface Full {

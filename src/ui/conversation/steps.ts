@@ -1,7 +1,7 @@
-import { type Listed, nameOf } from '../request/shapes.ts'
-import type { Source } from '../source/source.ts'
+import { type CallListResponse, nameOf } from '../request/shapes.ts'
+import type { ApiSource } from '../source/source.ts'
 import { apiOf, queryOf } from '../url.ts'
-import type { Outline, Overview } from './shapes.ts'
+import type { OutlineResponse, OverviewResponse } from './shapes.ts'
 
 // Where the keys lead, from the outline of what is around a position.
 
@@ -17,7 +17,7 @@ export type StepKind = keyof typeof tests
 
 /** The next position of a kind after (or before) another; undefined if the outline has none. */
 export const stepFrom = (
-  { from, kinds }: Outline,
+  { from, kinds }: OutlineResponse,
   position: number,
   kind: StepKind,
   by: 1 | -1,
@@ -29,14 +29,18 @@ export const stepFrom = (
 }
 
 /** Whether there are rewinds before a position, or may be while nobody knows. */
-export const mayRewindBefore = (position: number, overview: Overview | undefined): boolean =>
+export const mayRewindBefore = (position: number, overview: OverviewResponse | undefined): boolean =>
   position > 0 &&
   (overview?.first.some((first, part) => first < position && (overview.rewinds[part] ?? 0) > 0) ?? true)
 
 /** What the call of a reply is named by; undefined if nothing is known of one. No outline says it: calls for summaries count, too. */
-export const callNameAt = async (source: Source, id: string, reply: number): Promise<string | undefined> => {
+export const callNameAt = async (
+  source: ApiSource,
+  id: string,
+  reply: number,
+): Promise<string | undefined> => {
   const path = `${apiOf(id)}/calls${queryOf({ from: reply, limit: 1 })}`
-  const { items } = await source.get<Listed>(path)
+  const { items } = await source.get<CallListResponse>(path)
   const call = items.find(({ position }) => position === reply)
   return call && nameOf(call)
 }

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Header } from '../header.tsx'
-import type { Connection } from '../source/source.ts'
+import type { ConnectionState } from '../source/source.ts'
 import { number } from '../words.ts'
 import type { Sight } from './use-sight.ts'
 
@@ -81,7 +81,7 @@ export const Top = ({ id, sight, isLive, onGo, onFollow }: TopProps) => {
   )
 }
 
-const Connected = ({ connection }: { readonly connection: Connection }) => {
+const Connected = ({ connection }: { readonly connection: ConnectionState }) => {
   const [, setTick] = useState(0)
   const isWaiting = connection.state === 'reconnecting'
   useEffect(() => {

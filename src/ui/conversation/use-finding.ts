@@ -1,16 +1,16 @@
 import { useMemo, useState } from 'preact/hooks'
-import type { Source } from '../source/source.ts'
-import type { View } from '../url.ts'
-import { type Hits, useHits } from './search/hits.ts'
+import type { ApiSource } from '../source/source.ts'
+import type { ConversationViewState } from '../url.ts'
+import { type SearchState, useHits } from './search/hits.ts'
 import type { Moves } from './use-moves.ts'
-import type { Selected } from './use-selected.ts'
+import type { RowSelection } from './use-selected.ts'
 
 /** A search in the conversation. */
-export interface Finding {
+export interface SearchControls {
   readonly isOpen: boolean
   /** How many times somebody has asked for it. */
   readonly asked: number
-  readonly found: Hits
+  readonly found: SearchState
   readonly positions: readonly number[]
   readonly open: () => void
   readonly close: () => void
@@ -21,12 +21,12 @@ export interface Finding {
 }
 
 export const useFinding = (
-  source: Source,
+  source: ApiSource,
   id: string,
-  { find }: View,
+  { find }: ConversationViewState,
   { show, jump }: Moves,
-  { bring }: Selected,
-): Finding => {
+  { bring }: RowSelection,
+): SearchControls => {
   const [isOpen, setOpen] = useState(find !== undefined)
   const [asked, setAsked] = useState(0)
   const found = useHits(source, id, isOpen ? find : undefined)

@@ -3,32 +3,32 @@ import { openPart } from '../part.tsx'
 import { go } from '../router.ts'
 import { set, setting } from '../settings.ts'
 import { openSheet } from '../sheet.tsx'
-import type { Source } from '../source/source.ts'
+import type { ApiSource } from '../source/source.ts'
 import { hrefs, type Pane } from '../url.ts'
 import { type Handlers, useActions } from '../use-keys.ts'
 import { copyContent, copyLink } from './copying.ts'
 import { DiffSheet } from './diff-sheet.tsx'
 import { MarksSheet } from './marks.tsx'
-import type { Finding } from './use-finding.ts'
+import type { SearchControls } from './use-finding.ts'
 import type { Moves } from './use-moves.ts'
-import type { Rows } from './use-rows.ts'
-import type { Selected } from './use-selected.ts'
+import type { PositionView } from './use-rows.ts'
+import type { RowSelection } from './use-selected.ts'
 import type { Sight } from './use-sight.ts'
 
 interface Parts {
-  readonly source: Source
+  readonly source: ApiSource
   readonly id: string
   readonly sight: Sight
   readonly moves: Moves
-  readonly shown: Rows
-  readonly selected: Selected
-  readonly finding: Finding
+  readonly shown: PositionView
+  readonly selected: RowSelection
+  readonly finding: SearchControls
   /** The position of the selected row: that looked from if none is. */
   readonly position: number
 }
 
 /** What can be done on the page of a conversation, and what of it is chosen. */
-export interface Doing {
+export interface PageControls {
   readonly handlers: Handlers
   readonly inspector: 'default' | 'shown' | 'hidden'
   readonly isInspected: boolean
@@ -38,13 +38,13 @@ export interface Doing {
   readonly showPane: (pane: Pane) => void
 }
 
-export const useHandlers = (parts: Parts): Doing => {
+export const useHandlers = (parts: Parts): PageControls => {
   const { source, id, sight, moves, shown, selected, finding, position } = parts
   const { view, at, outline } = sight
   const { show, jump, moveBy, step } = moves
   const { row, bring } = selected
   const [whole, setWhole] = useState<ReadonlySet<number>>(new Set())
-  const [inspector, setInspector] = useState<Doing['inspector']>(
+  const [inspector, setInspector] = useState<PageControls['inspector']>(
     setting('inspector') === 'hidden' ? 'hidden' : 'default',
   )
   const isInspected = inspector === 'shown' || (inspector === 'default' && innerWidth >= 900)
@@ -145,5 +145,5 @@ const compare = ({ id, sight: { at, last }, shown: { markers }, selected: { row 
 }
 
 /** It is loaded when it is first asked for. */
-const openExport = (source: Source, id: string, at: number): void =>
+const openExport = (source: ApiSource, id: string, at: number): void =>
   openPart(import('./export-sheet.tsx'), ({ ExportSheet }) => <ExportSheet {...{ source, id, at }} />)

@@ -1,8 +1,8 @@
 import { useRef } from 'preact/hooks'
 import { announced } from '../announcer.tsx'
 import { go, goWhenAtRest } from '../router.ts'
-import { problemOf, type Source } from '../source/source.ts'
-import { hrefs, type View } from '../url.ts'
+import { problemOf, type ApiSource } from '../source/source.ts'
+import { hrefs, type ConversationViewState } from '../url.ts'
 import { number } from '../words.ts'
 import { stepFar } from './fetching/far.ts'
 import { callNameAt, type StepKind, stepFrom } from './steps.ts'
@@ -19,8 +19,8 @@ const words: Readonly<Record<StepKind, string>> = {
 
 /** Goes to other views of a conversation: each is an address. */
 export interface Moves {
-  readonly show: (change: Partial<View>, replace?: boolean) => void
-  readonly jump: (position: number | undefined, change?: Partial<View>) => void
+  readonly show: (change: Partial<ConversationViewState>, replace?: boolean) => void
+  readonly jump: (position: number | undefined, change?: Partial<ConversationViewState>) => void
   /** As something is dragged: Back leads to where that began. */
   readonly move: (position: number) => void
   readonly moveBy: (by: 1 | -1) => void
@@ -30,7 +30,7 @@ export interface Moves {
   readonly request: (position: number, as?: string) => void
 }
 
-export const useMoves = (source: Source, id: string, sight: Sight): Moves => {
+export const useMoves = (source: ApiSource, id: string, sight: Sight): Moves => {
   const { view, dragged, drag, at, last, outline, overview } = sight
   const moved = useRef(-Infinity)
   const target = useRef<number | undefined>(undefined)

@@ -1,20 +1,20 @@
 import { useCallback, useMemo } from 'preact/hooks'
 import type { HiddenByMarker } from '../../core.ts'
-import type { Source } from '../source/source.ts'
+import type { ApiSource } from '../source/source.ts'
 import { useHidden } from './fetching/hidden.ts'
 import { usePieces } from './fetching/pieces.ts'
 import { useRepairs } from './fetching/repairs.ts'
 import { toolNames } from './kinds.ts'
 import { firstOf } from './markers.ts'
 import { type Paths, paths } from './path.ts'
-import { isInPane, type MarkerItem, type Opened, type Row, rowsOf } from './rows.ts'
-import type { Effective, Outline } from './shapes.ts'
+import { isInPane, type MarkerItem, type OpenSection, type HistoryRow, rowsOf } from './rows.ts'
+import type { EffectiveResponse, OutlineResponse } from './shapes.ts'
 import type { Sight } from './use-sight.ts'
 
 /** What is shown of a position. */
-export interface Rows {
+export interface PositionView {
   /** Those of the pane that is chosen. */
-  readonly rows: readonly Row[]
+  readonly rows: readonly HistoryRow[]
   /** The tools that were called, by the id of the call. */
   readonly names: ReadonlyMap<string, string>
   readonly paths: Paths
@@ -22,12 +22,12 @@ export interface Rows {
   readonly markers: readonly MarkerItem[]
   readonly hidden: ReadonlyMap<number, HiddenByMarker>
   readonly hiddenCount: number
-  readonly opened: readonly Opened[]
+  readonly opened: readonly OpenSection[]
   /** Fetches what comes before the entries of an open group. */
   readonly more: (group: number) => void
 }
 
-export const useRows = (source: Source, id: string, sight: Sight): Rows => {
+export const useRows = (source: ApiSource, id: string, sight: Sight): PositionView => {
   const { view, value, outline, isBusy } = sight
   const own = useMemo(() => paths(outline?.rewinds ?? []), [outline])
   const isOpen = useCallback(
@@ -76,16 +76,16 @@ export const useRows = (source: Source, id: string, sight: Sight): Rows => {
 }
 
 interface Openable {
-  readonly value: Effective
+  readonly value: EffectiveResponse
   readonly own: Paths
   readonly isOpen: (position: number) => boolean
-  readonly outline: Outline | undefined
+  readonly outline: OutlineResponse | undefined
 }
 
 /** The groups and jumps that are open. */
-const openedIn = ({ value, own, isOpen, outline }: Openable): readonly Opened[] => {
+const openedIn = ({ value, own, isOpen, outline }: Openable): readonly OpenSection[] => {
   const markers = new Map(outline?.markers.map((marker) => [marker.position, marker]))
-  const groups = value.items.flatMap(({ kind, position }): readonly Opened[] => {
+  const groups = value.items.flatMap(({ kind, position }): readonly OpenSection[] => {
     if (kind === 'message' || !isOpen(position)) return []
     const marker = markers.get(position)
     return [{ position, before: position, from: marker ? firstOf(marker, markers) : 0, isGroup: true }]
@@ -99,9 +99,9 @@ const openedIn = ({ value, own, isOpen, outline }: Openable): readonly Opened[] 
 
 /** The calls of the last reply have no result yet: nothing is wrong about that. */
 const repairsIn = (
-  made: NonNullable<Effective['repairs']>,
-  value: Effective | undefined,
-): Effective['repairs'] =>
+  made: NonNullable<EffectiveResponse['repairs']>,
+  value: EffectiveResponse | undefined,
+): EffectiveResponse['repairs'] =>
   made.filter(
     ({ kind, position }) => !(kind === 'call-answered' && position === value?.items.at(-1)?.position),
   )

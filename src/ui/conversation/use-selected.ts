@@ -1,27 +1,31 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { here } from '../router.ts'
-import { type View, viewOf } from '../url.ts'
+import { type ConversationViewState, viewOf } from '../url.ts'
 import type { Brought } from './list.tsx'
-import type { Row } from './rows.ts'
+import type { HistoryRow } from './rows.ts'
 import { type Moves, together } from './use-moves.ts'
 
 /** The row that is selected, and what is brought into sight. */
-export interface Selected {
+export interface RowSelection {
   /** Of the row among those shown; -1: none is selected. */
   readonly index: number
-  readonly row: Row | undefined
+  readonly row: HistoryRow | undefined
   readonly brought: Brought | undefined
-  readonly select: (row: Row) => void
+  readonly select: (row: HistoryRow) => void
   readonly selectBy: (by: 1 | -1) => void
   /** The row of a position is brought to the top once it is there; undefined: none is. */
   readonly bring: (position: number | undefined) => void
 }
 
-export const useSelected = (rows: readonly Row[], { sel }: View, { show }: Moves): Selected => {
+export const useSelected = (
+  rows: readonly HistoryRow[],
+  { sel }: ConversationViewState,
+  { show }: Moves,
+): RowSelection => {
   const own = sel === undefined ? -1 : rows.findIndex((row) => row.position === sel && isOwn(row))
   const index = own >= 0 || sel === undefined ? own : rows.findIndex((row) => row.position === sel)
   const { brought, bring, bringRow } = useBrought(rows, sel)
-  const select = (to: Row): void => show({ sel: to.position }, true)
+  const select = (to: HistoryRow): void => show({ sel: to.position }, true)
   return {
     index,
     row: rows[index],
@@ -38,9 +42,9 @@ export const useSelected = (rows: readonly Row[], { sel }: View, { show }: Moves
 }
 
 /** Whether a row is that of its position, and not beside it. */
-const isOwn = ({ kind }: Row): boolean => kind !== 'jump' && kind !== 'repair'
+const isOwn = ({ kind }: HistoryRow): boolean => kind !== 'jump' && kind !== 'repair'
 
-const useBrought = (rows: readonly Row[], sel: number | undefined) => {
+const useBrought = (rows: readonly HistoryRow[], sel: number | undefined) => {
   const wanted = useRef<number | undefined>(sel)
   const [brought, setBrought] = useState<Brought>()
   // Who goes back sees the row again that was selected there.

@@ -1,16 +1,16 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { announced } from '../announcer.tsx'
-import type { Source } from '../source/source.ts'
+import type { ApiSource } from '../source/source.ts'
 import { useRested } from '../states.tsx'
-import { type View, viewOf } from '../url.ts'
+import { type ConversationViewState, viewOf } from '../url.ts'
 import { useEffective } from './fetching/effective.ts'
-import { type Outlined, useOutline } from './fetching/outline.ts'
+import { type OutlineState, useOutline } from './fetching/outline.ts'
 import { type Live, useLive } from './live.ts'
-import type { Effective } from './shapes.ts'
+import type { EffectiveResponse } from './shapes.ts'
 
 /** Where one looks from, and what is seen there. */
-export interface Sight extends Live, Pick<Outlined, 'outline' | 'overview'> {
-  readonly view: View
+export interface Sight extends Live, Pick<OutlineState, 'outline' | 'overview'> {
+  readonly view: ConversationViewState
   /** The position; undefined until the first answer says where the end is. */
   readonly at: number | undefined
   /** The last position that is known. */
@@ -19,7 +19,7 @@ export interface Sight extends Live, Pick<Outlined, 'outline' | 'overview'> {
   /** How many events came since the position stands. */
   readonly fresh: number
   /** What the model sees at `at`, or saw where one was until that is there; undefined before the first answer, and if the next one could not be had. */
-  readonly value: Effective | undefined
+  readonly value: EffectiveResponse | undefined
   readonly error: unknown
   readonly outlineError: unknown
   readonly isBusy: boolean
@@ -32,7 +32,7 @@ export interface Sight extends Live, Pick<Outlined, 'outline' | 'overview'> {
   readonly drag: (position: number | undefined) => void
 }
 
-export const useSight = (source: Source, id: string, search: string): Sight => {
+export const useSight = (source: ApiSource, id: string, search: string): Sight => {
   const view = useMemo(() => viewOf(search), [search])
   const [dragged, drag] = useState<number>()
   const [attempt, setAttempt] = useState(0)

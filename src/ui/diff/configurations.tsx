@@ -1,9 +1,9 @@
 import { Exact } from '../blocks/shown.tsx'
-import type { Source } from '../source/source.ts'
+import type { ApiSource } from '../source/source.ts'
 import { Failed, Skeleton, useFetched } from '../states.tsx'
 import { apiOf, queryOf } from '../url.ts'
 import { toolChanges, systemText } from './configuration.ts'
-import type { End } from './ends.ts'
+import type { DiffEnd } from './ends.ts'
 import { WordsChanged } from './words-changed.tsx'
 
 interface Rendered {
@@ -12,14 +12,14 @@ interface Rendered {
 }
 
 interface ConfigurationsProps {
-  readonly source: Source
-  readonly one: End
-  readonly other: End
+  readonly source: ApiSource
+  readonly one: DiffEnd
+  readonly other: DiffEnd
 }
 
 /** How the system prompt and the tools of two positions differ. */
 export const Configurations = ({ source, one, other }: ConfigurationsProps) => {
-  const path = ({ id, at }: End): string => `${apiOf(id)}/request${queryOf({ at })}`
+  const path = ({ id, at }: DiffEnd): string => `${apiOf(id)}/request${queryOf({ at })}`
   const before = useFetched<Rendered>(source, path(one))
   const after = useFetched<Rendered>(source, path(other))
   const error = before.error ?? after.error

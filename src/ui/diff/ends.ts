@@ -3,7 +3,7 @@ import { queryOf } from '../url.ts'
 // What is compared, as the address of the page says it.
 
 /** A position of a conversation. */
-export interface End {
+export interface DiffEnd {
   readonly id: string
   readonly at: number
 }

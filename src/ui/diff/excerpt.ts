@@ -1,24 +1,24 @@
 import { count } from '../words.ts'
-import type { Entry } from './rows.ts'
+import type { DiffRowEntry } from './rows.ts'
 
 // An entry in a line.
 
 /** A message or marker, with what of it is told in a line. */
-export interface Told extends Entry {
+export interface ExcerptEntry extends DiffRowEntry {
   readonly role?: string | undefined
-  readonly content?: readonly Block[] | undefined
-  readonly messages?: readonly { readonly content: readonly Block[] }[] | undefined
+  readonly content?: readonly ExcerptBlock[] | undefined
+  readonly messages?: readonly { readonly content: readonly ExcerptBlock[] }[] | undefined
   readonly reason?: string | undefined
   /** Where the server has cut what it says. */
   readonly cuts?: readonly unknown[] | undefined
 }
-export interface Block {
+export interface ExcerptBlock {
   readonly type: string
   readonly [field: string]: unknown
 }
 
 /** What it is: `user`, `tool call Bash`, `tool result`, `summary`. */
-export const kindOf = ({ kind, role, content = [] }: Told): string => {
+export const kindOf = ({ kind, role, content = [] }: ExcerptEntry): string => {
   if (kind !== 'message') return kind
   const calls = content.filter(({ type }) => type.endsWith('tool_use')).map(({ name }) => String(name))
   if (calls.length > 0) return `tool call ${[...new Set(calls)].join(', ')}`
@@ -26,25 +26,25 @@ export const kindOf = ({ kind, role, content = [] }: Told): string => {
 }
 
 /** Which of the page's inks it has. */
-export const inkOf = (entry: Told): string => {
+export const inkOf = (entry: ExcerptEntry): string => {
   if (entry.kind !== 'message') return entry.kind === 'summary' ? 'condensed' : 'truncated'
   const kind = kindOf(entry)
   if (kind.startsWith('tool call')) return 'call'
   return kind === 'tool result' ? 'result' : kind
 }
 
-const contentOf = ({ content, messages = [] }: Told): readonly Block[] =>
+const contentOf = ({ content, messages = [] }: ExcerptEntry): readonly ExcerptBlock[] =>
   content ?? messages.flatMap((message) => message.content)
 
 /** All that it says, as far as it is there. */
-export const textOf = (entry: Told): string =>
+export const textOf = (entry: ExcerptEntry): string =>
   contentOf(entry)
     .map(textIn)
     .filter((text) => text !== '')
     .join('\n\n')
 
 /** Its first words. */
-export const excerptOf = (entry: Told): string => {
+export const excerptOf = (entry: ExcerptEntry): string => {
   if (entry.kind === 'truncation')
     return entry.reason ?? `${count(entry.messagesHidden ?? 0, 'message')} left out`
   for (const block of contentOf(entry)) {
@@ -54,11 +54,11 @@ export const excerptOf = (entry: Told): string => {
   return ''
 }
 
-const textIn = ({ type, text, thinking, input, content }: Block): string => {
+const textIn = ({ type, text, thinking, input, content }: ExcerptBlock): string => {
   if (typeof text === 'string') return text
   if (type.endsWith('tool_use')) return inputIn(input)
   if (typeof content === 'string') return content
-  if (Array.isArray(content)) return (content as readonly Block[]).map(textIn).join(' ')
+  if (Array.isArray(content)) return (content as readonly ExcerptBlock[]).map(textIn).join(' ')
   return typeof thinking === 'string' ? thinking : ''
 }
 

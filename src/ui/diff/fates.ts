@@ -1,16 +1,16 @@
-import type { DiffRow, Entry } from './rows.ts'
+import type { DiffRow, DiffRowEntry } from './rows.ts'
 
 // The full histories of two positions: what happened to each entry between them.
 
 type Fate = 'kept' | 'came' | 'left' | 'turned'
-interface Fated<E extends Entry> {
+interface Fated<E extends DiffRowEntry> {
   readonly fate: Fate
   readonly entry: E
   /** What it was before, for one that became something else. */
   readonly was?: string | undefined
 }
 
-const fatesOf = <E extends Entry>(before: readonly E[], after: readonly E[]): readonly Fated<E>[] => {
+const fatesOf = <E extends DiffRowEntry>(before: readonly E[], after: readonly E[]): readonly Fated<E>[] => {
   const earlier = new Map(before.map((entry) => [entry.position, entry]))
   const later = new Set(after.map(({ position }) => position))
   const fateOf = (entry: E): Fated<E> => {
@@ -28,7 +28,7 @@ const fatesOf = <E extends Entry>(before: readonly E[], after: readonly E[]): re
 }
 
 /** Entries that share a fate, in the order of the conversation. Of the later position, `left` is what was not written yet at an earlier one. */
-export const fateRows = <E extends Entry>(
+export const fateRows = <E extends DiffRowEntry>(
   before: readonly E[],
   after: readonly E[],
 ): readonly DiffRow<E>[] => {
@@ -56,14 +56,14 @@ export const fateRows = <E extends Entry>(
   })
 }
 
-const isAlike = (one: Fated<Entry>, other: Fated<Entry>): boolean =>
+const isAlike = (one: Fated<DiffRowEntry>, other: Fated<DiffRowEntry>): boolean =>
   one.fate === other.fate &&
   (one.fate === 'kept' ||
     one.fate === 'left' ||
     (one.entry.status === other.entry.status && one.entry.by === other.entry.by))
 
 /** The part of two histories that both have, if only the last entries of each were fetched. `from`: its first position. */
-export const commonPart = <E extends Entry>(
+export const commonPart = <E extends DiffRowEntry>(
   before: readonly E[],
   after: readonly E[],
   most: number,

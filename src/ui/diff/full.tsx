@@ -1,30 +1,30 @@
-import type { Source } from '../source/source.ts'
+import type { ApiSource } from '../source/source.ts'
 import { Empty, Failed, Skeleton, useFetched } from '../states.tsx'
 import { apiOf, queryOf } from '../url.ts'
 import { count, number } from '../words.ts'
-import type { Told } from './excerpt.ts'
+import type { ExcerptEntry } from './excerpt.ts'
 import { commonPart, fateRows } from './fates.ts'
 import { DiffList } from './rows-view.tsx'
-import type { End } from './ends.ts'
+import type { DiffEnd } from './ends.ts'
 import { Sums } from './sums.tsx'
 
 /** So many of the last entries of each history are compared. */
 const most = 1_000
 
 interface Full {
-  readonly items: readonly Told[]
+  readonly items: readonly ExcerptEntry[]
 }
 const none: Full = { items: [] }
 
 interface FullChangesProps {
-  readonly source: Source
-  readonly one: End
-  readonly other: End
+  readonly source: ApiSource
+  readonly one: DiffEnd
+  readonly other: DiffEnd
 }
 
 /** All that happened between two positions: what was added, and what became of what was there. */
 export const FullChanges = ({ source, one, other }: FullChangesProps) => {
-  const path = ({ id, at }: End): string | undefined =>
+  const path = ({ id, at }: DiffEnd): string | undefined =>
     at < 0 ? undefined : `${apiOf(id)}/full${queryOf({ at, last: most, abandoned: true, clip: 2_000 })}`
   const before = useFetched<Full>(source, path(one))
   const after = useFetched<Full>(source, path(other))

@@ -3,19 +3,19 @@ import { Crumb, Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { go } from '../router.ts'
 import { Bar, Empty, Failed, Skeleton, useFetched } from '../states.tsx'
-import type { Source } from '../source/source.ts'
+import type { ApiSource } from '../source/source.ts'
 import { apiOf, hrefs } from '../url.ts'
 import { useActions } from '../use-keys.ts'
 import { useTitle } from '../use-title.ts'
 import { count } from '../words.ts'
 import { Configurations } from './configurations.tsx'
 import { Cut } from './cut.tsx'
-import { type End, type Ends, endsOf, hrefOf, type Subject, subjectNames, subjects } from './ends.ts'
-import type { Told } from './excerpt.ts'
+import { type DiffEnd, type Ends, endsOf, hrefOf, type Subject, subjectNames, subjects } from './ends.ts'
+import type { ExcerptEntry } from './excerpt.ts'
 import { FullChanges } from './full.tsx'
 import { RequestChanges } from './requests.tsx'
 import { DiffRows } from './rows-view.tsx'
-import { type Change, sumsOf } from './rows.ts'
+import { type DiffRowChange, sumsOf } from './rows.ts'
 import { Sums } from './sums.tsx'
 import { useChanges } from './use-changes.ts'
 import { Why } from './why.tsx'
@@ -121,17 +121,23 @@ export const DiffPage = ({ source, params: { id = '' }, search }: PageProps) => 
 }
 
 interface ComparedProps {
-  readonly source: Source
+  readonly source: ApiSource
   readonly of: Exclude<Subject, 'effective'>
-  readonly one: End
-  readonly other: End
+  readonly one: DiffEnd
+  readonly other: DiffEnd
 }
 const Compared = ({ of, ...both }: ComparedProps) => {
   if (of === 'full') return <FullChanges {...both} />
   return of === 'request' ? <RequestChanges {...both} /> : <Configurations {...both} />
 }
 
-const Changes = ({ id, changes }: { readonly id: string; readonly changes: readonly Change<Told>[] }) => {
+const Changes = ({
+  id,
+  changes,
+}: {
+  readonly id: string
+  readonly changes: readonly DiffRowChange<ExcerptEntry>[]
+}) => {
   const { left, came, kept } = sumsOf(changes)
   return left + came === 0 ? (
     <Empty title="Nothing changed for the model">

@@ -1,15 +1,15 @@
-import type { Message, Request } from '../request/parts.ts'
-import { bodyOf, type Call, nameOf, type ReceiptState } from '../request/shapes.ts'
-import { problemOf, type Source } from '../source/source.ts'
+import type { ApiRequestMessage, ApiRequestBody } from '../request/parts.ts'
+import { bodyOf, type CallResponse, nameOf, type ReceiptState } from '../request/shapes.ts'
+import { problemOf, type ApiSource } from '../source/source.ts'
 import { apiOf, queryOf } from '../url.ts'
-import type { End } from './ends.ts'
+import type { DiffEnd } from './ends.ts'
 
 /** The request that was made from a position, or would be. */
-export interface Made {
+export interface DiffRequest {
   /** In the form of the Messages API. */
-  readonly request: Request
+  readonly request: ApiRequestBody
   /** In the form that was sent, if that was another one. */
-  readonly body?: Request | undefined
+  readonly body?: ApiRequestBody | undefined
   /** The call that it was sent in; undefined: none was made from there. */
   readonly call?: { readonly name: string; readonly state: ReceiptState } | undefined
 }
@@ -25,14 +25,18 @@ interface Listed {
 interface Rendered {
   readonly system?: unknown
   readonly tools?: unknown
-  readonly messages: readonly Message[]
+  readonly messages: readonly ApiRequestMessage[]
 }
 
 /** Answers come soon after what they answer: the call is among the next few. */
 const few = 10
 
 /** The request at a position: as it was sent, if a call was made from there and has a receipt; else as it would be made. */
-export const requestAt = async (source: Source, { id, at }: End, signal: AbortSignal): Promise<Made> => {
+export const requestAt = async (
+  source: ApiSource,
+  { id, at }: DiffEnd,
+  signal: AbortSignal,
+): Promise<DiffRequest> => {
   if (at < 0) return { request: { messages: [] } }
   const sent = await sentFrom(source, { id, at }, signal)
   if (sent) return sent
@@ -43,13 +47,17 @@ export const requestAt = async (source: Source, { id, at }: End, signal: AbortSi
   }
 }
 
-const sentFrom = async (source: Source, { id, at }: End, signal: AbortSignal): Promise<Made | undefined> => {
+const sentFrom = async (
+  source: ApiSource,
+  { id, at }: DiffEnd,
+  signal: AbortSignal,
+): Promise<DiffRequest | undefined> => {
   const path = `${apiOf(id)}/calls${queryOf({ from: at + 1, limit: few })}`
   const { items } = await source.get<Listed>(path, { signal })
   const found = items.find(({ receipt, kind }) => receipt?.position === at && kind !== 'summary')
   if (!found) return undefined
   try {
-    const call = await source.get<Call>(`${apiOf(id)}/calls/${nameOf(found)}`, { signal })
+    const call = await source.get<CallResponse>(`${apiOf(id)}/calls/${nameOf(found)}`, { signal })
     const { body: _, ...plain } = call
     return { request: bodyOf(plain), body: call.body, call: { name: nameOf(found), state: call.state } }
   } catch (error) {

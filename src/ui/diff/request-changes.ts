@@ -1,7 +1,7 @@
-import { partsOf, type Request } from '../request/parts.ts'
-import { type Block, kindOf, type Told } from './excerpt.ts'
+import { partsOf, type ApiRequestBody } from '../request/parts.ts'
+import { type ExcerptBlock, kindOf, type ExcerptEntry } from './excerpt.ts'
 import type { DiffRow } from './rows.ts'
-import type { Stretch } from './words.ts'
+import type { DiffRun } from './words.ts'
 
 // How two requests differ.
 
@@ -13,7 +13,7 @@ export interface Setting {
 }
 
 /** The settings that differ: all but system prompt, tools and messages. */
-export const settingChanges = (before: Request, after: Request): readonly Setting[] => {
+export const settingChanges = (before: ApiRequestBody, after: ApiRequestBody): readonly Setting[] => {
   const [old, now] = [new Map(partsOf(before).settings), new Map(partsOf(after).settings)]
   return [...new Set([...old.keys(), ...now.keys()])].flatMap((name) => {
     const change = { name, before: JSON.stringify(old.get(name)), after: JSON.stringify(now.get(name)) }
@@ -22,7 +22,7 @@ export const settingChanges = (before: Request, after: Request): readonly Settin
 }
 
 /** The places of the cache breakpoints in a request, in order: `tools[2]`, `messages[3].content[0]`. */
-export const breakpointsIn = (request: Request): readonly string[] => {
+export const breakpointsIn = (request: ApiRequestBody): readonly string[] => {
   const { tools, system, messages } = partsOf(request)
   return [...tools, ...system, ...messages.flatMap(({ parts }) => parts)].flatMap(({ breakpoint, path }) =>
     breakpoint === undefined ? [] : [path],
@@ -32,15 +32,15 @@ export const breakpointsIn = (request: Request): readonly string[] => {
 /** A block of a message, with what it is compared by: its JSON, without a cache breakpoint, which moves. */
 export interface SaidBlock {
   readonly key: string
-  readonly entry: Told
+  readonly entry: ExcerptEntry
 }
 
 /** The blocks of a request's messages, in order. The position of each is the index of its message. */
-export const saidIn = (request: Request): readonly SaidBlock[] =>
+export const saidIn = (request: ApiRequestBody): readonly SaidBlock[] =>
   partsOf(request).messages.flatMap(({ index, role, parts }) =>
     parts.map(({ block }) => {
       const { cache_control: _, ...own } = block
-      const entry: Told = { kind: 'message', position: index, role, content: [own as Block] }
+      const entry: ExcerptEntry = { kind: 'message', position: index, role, content: [own as ExcerptBlock] }
       return { key: JSON.stringify([role, own]), entry }
     }),
   )
@@ -49,9 +49,9 @@ export const saidIn = (request: Request): readonly SaidBlock[] =>
 export const saidRows = (
   before: readonly SaidBlock[],
   after: readonly SaidBlock[],
-  stretches: readonly Stretch[],
-): readonly DiffRow<Told>[] => {
-  const rows: DiffRow<Told>[] = []
+  stretches: readonly DiffRun[],
+): readonly DiffRow<ExcerptEntry>[] => {
+  const rows: DiffRow<ExcerptEntry>[] = []
   let [old, now] = [0, 0]
   for (const { kind, length } of stretches) {
     const list = kind === 'left' ? before : after

@@ -1,36 +1,36 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Exact } from '../blocks/shown.tsx'
 import { withPart } from '../part.tsx'
-import type { Request } from '../request/parts.ts'
-import type { Source } from '../source/source.ts'
+import type { ApiRequestBody } from '../request/parts.ts'
+import type { ApiSource } from '../source/source.ts'
 import { Failed, Skeleton, useAsked } from '../states.tsx'
 import { hrefs } from '../url.ts'
 import { count, size } from '../words.ts'
 import { ConfigurationChanges } from './configurations.tsx'
-import type { End } from './ends.ts'
-import type { Told } from './excerpt.ts'
-import { type Made, requestAt } from './request-at.ts'
+import type { DiffEnd } from './ends.ts'
+import type { ExcerptEntry } from './excerpt.ts'
+import { type DiffRequest, requestAt } from './request-at.ts'
 import { breakpointsIn, type SaidBlock, saidIn, saidRows, settingChanges } from './request-changes.ts'
 import type { DiffRow } from './rows.ts'
 import { DiffList } from './rows-view.tsx'
 import { Sums } from './sums.tsx'
 
 interface RequestChangesProps {
-  readonly source: Source
-  readonly one: End
-  readonly other: End
+  readonly source: ApiSource
+  readonly one: DiffEnd
+  readonly other: DiffEnd
 }
 
 /** How the requests of two positions differ: those that were sent, where calls were made from there. */
 export const RequestChanges = ({ source, one, other }: RequestChangesProps) => {
-  const key = (end: End): string => `${end.id} ${end.at}`
+  const key = (end: DiffEnd): string => `${end.id} ${end.at}`
   const before = useAsked((signal) => requestAt(source, one, signal), [source, key(one)])
   const after = useAsked((signal) => requestAt(source, other, signal), [source, key(other)])
   const error = before.error ?? after.error
   if (error !== undefined) return <Failed error={error} />
   if (!before.value || !after.value) return <Skeleton />
   const isOneForm = (before.value.body === undefined) === (after.value.body === undefined)
-  const shown = ({ request, body }: Made): Request => (isOneForm ? (body ?? request) : request)
+  const shown = ({ request, body }: DiffRequest): ApiRequestBody => (isOneForm ? (body ?? request) : request)
   const [was, is] = [shown(before.value), shown(after.value)]
   return (
     <div class="request-changes">
@@ -53,9 +53,9 @@ export const RequestChanges = ({ source, one, other }: RequestChangesProps) => {
 
 interface MadeOfProps {
   readonly word: string
-  readonly end: End
-  readonly made: Made
-  readonly request: Request
+  readonly end: DiffEnd
+  readonly made: DiffRequest
+  readonly request: ApiRequestBody
 }
 /** Where a request comes from, and how large it is. */
 const MadeOf = ({ word, end: { id }, made: { call }, request }: MadeOfProps) => (
@@ -77,7 +77,7 @@ const MadeOf = ({ word, end: { id }, made: { call }, request }: MadeOfProps) => 
   </>
 )
 
-const Settings = ({ before, after }: { readonly before: Request; readonly after: Request }) => {
+const Settings = ({ before, after }: { readonly before: ApiRequestBody; readonly after: ApiRequestBody }) => {
   const settings = settingChanges(before, after)
   const [was, is] = [breakpointsIn(before), breakpointsIn(after)]
   const moved =
@@ -116,8 +116,8 @@ const told = (places: readonly string[]): string | undefined =>
 
 const keysOf = (said: readonly SaidBlock[]): readonly string[] => said.map(({ key }) => key)
 
-const Messages = ({ before, after }: { readonly before: Request; readonly after: Request }) => {
-  const [rows, setRows] = useState<readonly DiffRow<Told>[]>()
+const Messages = ({ before, after }: { readonly before: ApiRequestBody; readonly after: ApiRequestBody }) => {
+  const [rows, setRows] = useState<readonly DiffRow<ExcerptEntry>[]>()
   useEffect(() => {
     let isGone = false
     withPart(import('./words.ts'), ({ listsChanged }) => {

@@ -3,14 +3,14 @@ import { useState } from 'preact/hooks'
 import { Exact } from '../blocks/shown.tsx'
 import { hrefs } from '../url.ts'
 import { count } from '../words.ts'
-import { excerptOf, inkOf, kindOf, textOf, type Told } from './excerpt.ts'
-import { type Change, type DiffRow, diffRows, foldedOf, reasonOf, stretchesOf } from './rows.ts'
+import { excerptOf, inkOf, kindOf, textOf, type ExcerptEntry } from './excerpt.ts'
+import { type DiffRowChange, type DiffRow, diffRows, foldedOf, reasonOf, stretchesOf } from './rows.ts'
 import { WordsChanged } from './words-changed.tsx'
 
 interface EntryLineProps {
   /** The conversation that it is in; undefined: it is a message of a request, which has no position. */
   readonly id?: string | undefined
-  readonly entry: Told
+  readonly entry: ExcerptEntry
 }
 
 /** An entry in a line, with a link to its position. */
@@ -39,7 +39,7 @@ const spoken = { kept: 'kept', came: 'came', left: 'left', turned: 'changed', ch
 
 interface DiffRowsProps {
   readonly id: string
-  readonly changes: readonly Change<Told>[]
+  readonly changes: readonly DiffRowChange<ExcerptEntry>[]
 }
 
 /** The difference of two positions, a row for all that share a fate. */
@@ -52,7 +52,7 @@ export const DiffRows = ({ id, changes }: DiffRowsProps) => {
 interface DiffListProps {
   /** Undefined: the entries are messages of requests. */
   readonly id?: string | undefined
-  readonly rows: readonly DiffRow<Told>[]
+  readonly rows: readonly DiffRow<ExcerptEntry>[]
 }
 
 export const DiffList = ({ id, rows }: DiffListProps) => (
@@ -72,7 +72,7 @@ export const DiffList = ({ id, rows }: DiffListProps) => (
 
 interface RowProps {
   readonly id: string | undefined
-  readonly row: DiffRow<Told>
+  readonly row: DiffRow<ExcerptEntry>
 }
 const Row = ({ id, row }: RowProps) => {
   if (row.kind === 'changed') return <Changed id={id} {...row} />
@@ -97,7 +97,7 @@ const Row = ({ id, row }: RowProps) => {
 /** Whether something became of what came: most of it is seen, which need not be said. */
 const hasFate = ({ status = 'active' }: { readonly status?: string }): boolean => status !== 'active'
 
-type ChangedProps = Pick<RowProps, 'id'> & Extract<DiffRow<Told>, { readonly kind: 'changed' }>
+type ChangedProps = Pick<RowProps, 'id'> & Extract<DiffRow<ExcerptEntry>, { readonly kind: 'changed' }>
 
 /** A message before and after, word by word. */
 const Changed = ({ id, before, after }: ChangedProps) => (
@@ -119,7 +119,7 @@ const Changed = ({ id, before, after }: ChangedProps) => (
 
 interface FoldedProps {
   readonly id: string | undefined
-  readonly entries: readonly Told[]
+  readonly entries: readonly ExcerptEntry[]
   readonly isOpen: boolean
   readonly isKept: boolean
 }

@@ -1,7 +1,7 @@
 // The difference of two positions as rows: what left, what came in its place, what stayed, and the events that made it so.
 
 /** Of an entry of the full history, what a row is made of. */
-export interface Entry {
+export interface DiffRowEntry {
   readonly kind: 'message' | 'summary' | 'truncation'
   readonly position: number
   /** What became of it, and the position of the event that made it so. */
@@ -10,13 +10,13 @@ export interface Entry {
   readonly covers?: { readonly first: number; readonly last: number } | undefined
   readonly messagesHidden?: number | undefined
 }
-export interface Change<E extends Entry = Entry> {
+export interface DiffRowChange<E extends DiffRowEntry = DiffRowEntry> {
   readonly change: 'kept' | 'appeared' | 'disappeared'
   readonly entry: E
 }
 
 /** Entries that share a fate, in the order of the histories. */
-export type DiffRow<E extends Entry = Entry> =
+export type DiffRow<E extends DiffRowEntry = DiffRowEntry> =
   | { readonly kind: 'kept'; readonly entries: readonly E[] }
   /** `status`: what became of it since, if anything did. */
   | {
@@ -36,15 +36,17 @@ export type DiffRow<E extends Entry = Entry> =
   | { readonly kind: 'changed'; readonly before: E; readonly after: E }
 
 /** Whether a marker is an edit in place of this one message. */
-const edits = (marker: Entry | undefined, { position }: Entry): boolean =>
+const edits = (marker: DiffRowEntry | undefined, { position }: DiffRowEntry): boolean =>
   marker?.kind === 'summary' &&
   marker.messagesHidden === 1 &&
   marker.covers?.first === position &&
   marker.covers.last === position
 
-export const diffRows = <E extends Entry>(changes: readonly Change<E>[]): readonly DiffRow<E>[] => {
+export const diffRows = <E extends DiffRowEntry>(
+  changes: readonly DiffRowChange<E>[],
+): readonly DiffRow<E>[] => {
   const rows: DiffRow<E>[] = []
-  let run: readonly Change<E>[] = []
+  let run: readonly DiffRowChange<E>[] = []
   const close = (): void => {
     const [first] = run
     if (first)
@@ -72,19 +74,23 @@ export const diffRows = <E extends Entry>(changes: readonly Change<E>[]): readon
   return rows
 }
 
-const isAlike = (one: Change, other: Change): boolean =>
+const isAlike = (one: DiffRowChange, other: DiffRowChange): boolean =>
   one.change === other.change &&
   (one.change !== 'disappeared' ||
     (one.entry.status === other.entry.status && one.entry.by === other.entry.by))
 
-const rowOf = <E extends Entry>({ change, entry }: Change<E>, entries: readonly E[]): DiffRow<E> =>
+const rowOf = <E extends DiffRowEntry>(
+  { change, entry }: DiffRowChange<E>,
+  entries: readonly E[],
+): DiffRow<E> =>
   change === 'disappeared'
     ? { kind: 'left', entries, status: entry.status ?? 'left', by: entry.by }
     : { kind: change === 'kept' ? 'kept' : 'came', entries }
 
 /** How many items left, came and stayed. */
-export const sumsOf = (changes: readonly Change[]) => {
-  const of = (change: Change['change']): number => changes.filter((one) => one.change === change).length
+export const sumsOf = (changes: readonly DiffRowChange[]) => {
+  const of = (change: DiffRowChange['change']): number =>
+    changes.filter((one) => one.change === change).length
   return { left: of('disappeared'), came: of('appeared'), kept: of('kept') }
 }
 
@@ -111,7 +117,7 @@ export const reasonOf = (status: string): string => {
 }
 
 /** The positions of the events that made entries leave. */
-export const causesOf = (changes: readonly Change[]): ReadonlySet<number> =>
+export const causesOf = (changes: readonly DiffRowChange[]): ReadonlySet<number> =>
   new Set(
     changes.flatMap(({ change, entry }) =>
       change === 'disappeared' && entry.by !== undefined ? [entry.by] : [],
@@ -128,7 +134,7 @@ export const foldedOf = <E>(entries: readonly E[], isOpen: boolean) =>
     : { before: entries.slice(0, 2), folded: entries.length - 4, after: entries.slice(-2) }
 
 /** The stretches of positions in a list: `0–118, 121`. */
-export const stretchesOf = (entries: readonly Pick<Entry, 'position'>[]): string => {
+export const stretchesOf = (entries: readonly Pick<DiffRowEntry, 'position'>[]): string => {
   const [first, last] = [entries[0]?.position, entries.at(-1)?.position]
   if (first === undefined || last === undefined) return ''
   return first === last ? String(first) : `${first}–${last}`

@@ -1,9 +1,9 @@
-import { compareRows, type Item } from '../compare/rows.ts'
-import type { Source } from '../source/source.ts'
+import { compareRows, type CompareItem } from '../compare/rows.ts'
+import type { ApiSource } from '../source/source.ts'
 import { useFetched } from '../states.tsx'
 import { apiOf, queryOf } from '../url.ts'
-import type { Told } from './excerpt.ts'
-import type { Change } from './rows.ts'
+import type { ExcerptEntry } from './excerpt.ts'
+import type { DiffRowChange } from './rows.ts'
 
 interface Ends {
   readonly from: number
@@ -15,12 +15,12 @@ interface Ends {
 const clip = 2_000
 
 /** The changes between two positions; of two conversations by what both have, as a fork has its parent's messages: `sides` says how much of each was there to compare. @param isAsked whether they are wanted */
-export const useChanges = (source: Source, id: string, { from, to, other }: Ends, isAsked = true) => {
+export const useChanges = (source: ApiSource, id: string, { from, to, other }: Ends, isAsked = true) => {
   const isKnown = isAsked && to !== undefined
   const ofOne = `${apiOf(id)}/diff${queryOf({ from, to, clip })}`
   const path = (of: string, at: number | undefined) =>
     `${apiOf(of)}/effective${queryOf({ at, limit: 1_000, clip })}`
-  const one = useFetched<{ readonly changes: readonly Change<Told>[] }>(
+  const one = useFetched<{ readonly changes: readonly DiffRowChange<ExcerptEntry>[] }>(
     source,
     other === undefined && isKnown ? ofOne : undefined,
   )
@@ -40,12 +40,12 @@ export const useChanges = (source: Source, id: string, { from, to, other }: Ends
 }
 
 interface Shown {
-  readonly items: readonly (Item & Told)[]
+  readonly items: readonly (CompareItem & ExcerptEntry)[]
   readonly total: number
 }
 
-const changesOf = (left: Shown['items'], right: Shown['items']): readonly Change<Told>[] =>
-  compareRows(left, right).flatMap((row): readonly Change<Told>[] => {
+const changesOf = (left: Shown['items'], right: Shown['items']): readonly DiffRowChange<ExcerptEntry>[] =>
+  compareRows(left, right).flatMap((row): readonly DiffRowChange<ExcerptEntry>[] => {
     if (row.kind === 'same') return row.items.map((entry) => ({ change: 'kept', entry }))
     return [
       ...row.left.map((entry) => ({ change: 'disappeared', entry }) as const),

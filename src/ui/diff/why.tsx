@@ -1,10 +1,10 @@
 import { eventWords } from '../acts/acts.ts'
 import { Exact } from '../blocks/shown.tsx'
-import type { Source } from '../source/source.ts'
+import type { ApiSource } from '../source/source.ts'
 import { useFetched } from '../states.tsx'
 import { apiOf, hrefs, queryOf } from '../url.ts'
 import { count, moment, number } from '../words.ts'
-import { causesOf, type Change } from './rows.ts'
+import { causesOf, type DiffRowChange } from './rows.ts'
 
 interface Event {
   readonly position: number
@@ -17,12 +17,12 @@ interface Event {
 }
 
 interface WhyProps {
-  readonly source: Source
+  readonly source: ApiSource
   readonly id: string
   /** The positions between which the events are: the first excluded, the last included. */
   readonly after: number
   readonly to: number
-  readonly changes: readonly Change[]
+  readonly changes: readonly DiffRowChange[]
 }
 
 /** No page of events has more. */

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Exact } from '../blocks/shown.tsx'
 import { withPart } from '../part.tsx'
-import type { Piece } from './words.ts'
+import type { DiffPiece } from './words.ts'
 
 interface WordsChangedProps {
   readonly before: string
@@ -10,7 +10,7 @@ interface WordsChangedProps {
 
 /** A text that changed: what left struck out, what came underlined. */
 export const WordsChanged = ({ before, after }: WordsChangedProps) => {
-  const [pieces, setPieces] = useState<readonly Piece[]>()
+  const [pieces, setPieces] = useState<readonly DiffPiece[]>()
   useEffect(() => {
     let isGone = false
     withPart(import('./words.ts'), ({ wordsChanged }) => {
@@ -20,7 +20,7 @@ export const WordsChanged = ({ before, after }: WordsChangedProps) => {
       isGone = true
     }
   }, [before, after])
-  const shown: readonly Piece[] = pieces ?? [
+  const shown: readonly DiffPiece[] = pieces ?? [
     { kind: 'left', text: before },
     { kind: 'came', text: after },
   ]

@@ -5,20 +5,20 @@ import { useSession } from '../acts/session.ts'
 import { offBecause } from '../acts/preview.ts'
 import { announced } from '../announcer.tsx'
 import { wholeOutline } from '../conversation/fetching/part.ts'
-import type { Outline } from '../conversation/shapes.ts'
+import type { OutlineResponse } from '../conversation/shapes.ts'
 import { EntryLine } from '../diff/rows-view.tsx'
-import type { Told } from '../diff/excerpt.ts'
+import type { ExcerptEntry } from '../diff/excerpt.ts'
 import { Crumb, Header } from '../header.tsx'
 import { keymap, printed } from '../keys.ts'
 import type { PageProps } from '../page.ts'
-import { problemOf, type Source } from '../source/source.ts'
+import { problemOf, type ApiSource } from '../source/source.ts'
 import { Bar, Failed, NotIndexed, Skeleton, useFetched } from '../states.tsx'
 import { apiOf, hrefs, queryOf } from '../url.ts'
 import { useActions } from '../use-keys.ts'
 import { useTitle } from '../use-title.ts'
 import { count, kindOf, number, percent, placeOf } from '../words.ts'
 import { HeatStrip } from './heat-strip.tsx'
-import type { Bisection, Result, Verdict } from './shapes.ts'
+import type { Bisection, Result, BisectionAnswer } from './shapes.ts'
 
 /** A bisection by hand: which position to look at, and what was answered. */
 export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: PageProps) => {
@@ -32,7 +32,7 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
   const value = answered ?? fetched
   const asked = value?.result.type === 'ask' ? value.result.position : undefined
   const range = fetched && rangeFor(fetched, asked)
-  const { value: outline, retry: again } = useFetched<Outline>(
+  const { value: outline, retry: again } = useFetched<OutlineResponse>(
     source,
     range && `${apiOf(id)}/outline${queryOf(range)}`,
   )
@@ -47,7 +47,7 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
     return () => clearTimeout(timer)
   }, [outline])
   useTitle(`since when ${id}`)
-  const say = (verdict: Verdict): void => {
+  const say = (verdict: BisectionAnswer): void => {
     if (asked === undefined || isSending || off !== undefined) return
     setSending(true)
     setRefusal(undefined)
@@ -239,7 +239,7 @@ const Last = ({
   id,
   position,
 }: {
-  readonly source: Source
+  readonly source: ApiSource
   readonly id: string
   readonly position: number
 }) => {
@@ -247,7 +247,7 @@ const Last = ({
     source,
     `${apiOf(id)}/effective${queryOf({ at: position, limit: 1, clip: 1 })}`,
   )
-  const { value, error, retry } = useFetched<{ readonly items: readonly Told[] }>(
+  const { value, error, retry } = useFetched<{ readonly items: readonly ExcerptEntry[] }>(
     source,
     whole &&
       `${apiOf(id)}/effective${queryOf({ at: position, offset: Math.max(0, whole.total - shown), limit: shown, clip: 400 })}`,

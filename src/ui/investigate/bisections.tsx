@@ -7,18 +7,18 @@ import { Command } from '../audit/parts.tsx'
 import { Crumb, Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { go } from '../router.ts'
-import { type Problem, problemOf } from '../source/source.ts'
+import { type SourceProblem, problemOf } from '../source/source.ts'
 import { Bar, Failed, useFetched } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
 import { useTitle } from '../use-title.ts'
 import { ago, count, moment, number, placeOf } from '../words.ts'
-import type { Bisection, BisectionListed, Result } from './shapes.ts'
+import type { Bisection, BisectionRow, Result } from './shapes.ts'
 
 /** Begins a bisection, and lists those that there were. */
 export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProps) => {
   const query = new URLSearchParams(search)
   const path = `${apiOf(id)}/bisections`
-  const { value, error, isBusy, retry } = useFetched<{ readonly items: readonly BisectionListed[] }>(
+  const { value, error, isBusy, retry } = useFetched<{ readonly items: readonly BisectionRow[] }>(
     source,
     path,
   )
@@ -29,7 +29,7 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
   const [isBeginning, setBeginning] = useState(false)
   const off = offBecause(source.isLive, useSession(source))
   useTitle(`since when ${id}`)
-  const { tag, events, limit }: Partial<Problem> = error === undefined ? {} : problemOf(error)
+  const { tag, events, limit }: Partial<SourceProblem> = error === undefined ? {} : problemOf(error)
   const isTooLong = tag === 'TooLong'
   const isReady = isPosition(good) && isPosition(bad) && off === undefined && !isBeginning
   const begin = async (): Promise<void> => {

@@ -43,17 +43,17 @@ export const plotOf = (
 }
 
 /** The middle of a mark, in pixels. */
-export interface Mark {
+export interface CurveMark {
   readonly x: number
   readonly y: number
 }
 
 /** Marks so wide and high: one that would cover an earlier one is lifted above it, as far as there is room. */
-export const apart = (marks: readonly Mark[], size: number): readonly Mark[] => {
-  const placed: Mark[] = []
+export const apart = (marks: readonly CurveMark[], size: number): readonly CurveMark[] => {
+  const placed: CurveMark[] = []
   for (const { x, y: own } of marks) {
     let y = Math.max(size / 2, own)
-    const covers = (other: Mark): boolean => Math.abs(other.x - x) < size && Math.abs(other.y - y) < size
+    const covers = (other: CurveMark): boolean => Math.abs(other.x - x) < size && Math.abs(other.y - y) < size
     while (y >= 1.5 * size && placed.some(covers)) y -= size
     placed.push({ x, y })
   }

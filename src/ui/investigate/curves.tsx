@@ -5,15 +5,15 @@ import { useWidth } from '../conversation/ribbon/canvas.tsx'
 import { brief, number } from '../words.ts'
 import { brokenBy } from './breaks.ts'
 import { apart, areaOf, lineOf, plotOf, type Point } from './curve.ts'
-import type { Break, ReplayedCall } from './shapes.ts'
+import type { Break, ReplayRow } from './shapes.ts'
 
 interface CurvesProps {
   readonly id: string
   /** The last position. */
   readonly last: number
-  readonly recorded: readonly ReplayedCall[]
+  readonly recorded: readonly ReplayRow[]
   /** What another policy would have sent. */
-  readonly replayed: readonly ReplayedCall[] | undefined
+  readonly replayed: readonly ReplayRow[] | undefined
   readonly breaks: readonly Break[]
 }
 
@@ -98,7 +98,7 @@ export const Curves = ({ id, last, recorded, replayed, breaks }: CurvesProps) =>
   )
 }
 
-const nearest = (calls: readonly ReplayedCall[], position: number): ReplayedCall | undefined => {
+const nearest = (calls: readonly ReplayRow[], position: number): ReplayRow | undefined => {
   let best = calls[0]
   for (const call of calls)
     if (best && Math.abs(call.position - position) < Math.abs(best.position - position)) best = call

@@ -1,10 +1,10 @@
 import { inkOf } from '../conversation/ribbon/bars.ts'
 import { Canvas, useWidth } from '../conversation/ribbon/canvas.tsx'
 import { type Colours, useColours } from '../conversation/ribbon/colours.ts'
-import type { Outline } from '../conversation/shapes.ts'
+import type { OutlineResponse } from '../conversation/shapes.ts'
 import { number } from '../words.ts'
 import { columnsOf, stepOf } from './heat.ts'
-import type { Bisection, Verdict } from './shapes.ts'
+import type { Bisection, BisectionAnswer } from './shapes.ts'
 
 const layout = { heat: 56, gap: 10, bars: 18, height: 100 } as const
 const under = layout.heat + layout.gap + layout.bars + 4
@@ -12,7 +12,7 @@ const under = layout.heat + layout.gap + layout.bars + 4
 interface HeatStripProps {
   readonly bisection: Bisection
   /** From the first candidate on. */
-  readonly outline: Outline | undefined
+  readonly outline: OutlineResponse | undefined
 }
 
 /** How likely each position is the first bad one, over a bar for each; what was answered, and what is asked. */
@@ -41,7 +41,7 @@ export const HeatStrip = ({ bisection, outline }: HeatStripProps) => {
 }
 
 interface Picture extends Pick<Bisection, 'candidates' | 'probabilities' | 'verdicts' | 'result'> {
-  readonly outline: Outline | undefined
+  readonly outline: OutlineResponse | undefined
   readonly width: number
   readonly colours: Colours
 }
@@ -83,7 +83,7 @@ const inks = { good: 'call', bad: 'truncated', skip: 'faint' } as const
 /** A disc, a square, or a ring: not by colour alone. */
 const drawVerdict = (
   context: CanvasRenderingContext2D,
-  verdict: Verdict,
+  verdict: BisectionAnswer,
   middle: number,
   colours: Colours,
 ): void => {

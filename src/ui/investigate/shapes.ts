@@ -1,6 +1,6 @@
 // What the API answers about what recorded conversations tell (src/server/shapes/investigate.ts says it as schemas).
 
-export type Verdict = 'good' | 'bad' | 'skip'
+export type BisectionAnswer = 'good' | 'bad' | 'skip'
 
 export type Result =
   | { readonly type: 'ask'; readonly position: number }
@@ -19,14 +19,14 @@ interface Asked {
   readonly event?: string | undefined
 }
 
-export interface BisectionListed extends Asked {
+export interface BisectionRow extends Asked {
   readonly verdicts: number
 }
 
 export interface Bisection extends Asked {
   readonly verdicts: readonly {
     readonly position: number
-    readonly verdict: Verdict
+    readonly verdict: BisectionAnswer
     readonly evidence?: unknown
     readonly isMeasure?: boolean | undefined
   }[]
@@ -56,7 +56,7 @@ export interface Break {
   readonly idle: number
 }
 
-export interface CacheReport {
+export interface CacheResponse {
   readonly calls: number
   readonly uncounted: number
   readonly input: number
@@ -65,7 +65,7 @@ export interface CacheReport {
   readonly advice: readonly string[]
 }
 
-export interface Spent {
+export interface SpendFigures {
   readonly calls: number
   readonly input: number
   readonly cacheRead: number
@@ -76,10 +76,10 @@ export interface Spent {
   readonly uncounted: number
 }
 
-export interface Cost {
-  readonly conversations: readonly { readonly id: string; readonly own: Spent }[]
-  readonly total: Spent
-  readonly models: readonly (Spent & { readonly model?: string | undefined })[]
+export interface CostResponse {
+  readonly conversations: readonly { readonly id: string; readonly own: SpendFigures }[]
+  readonly total: SpendFigures
+  readonly models: readonly (SpendFigures & { readonly model?: string | undefined })[]
   readonly tools: readonly {
     readonly tool?: string | undefined
     readonly uses: number
@@ -87,7 +87,7 @@ export interface Cost {
   }[]
 }
 
-export interface ReplayedCall {
+export interface ReplayRow {
   readonly call?: number | undefined
   /** Of the recorded reply. */
   readonly position: number
@@ -99,8 +99,8 @@ export interface ReplayedCall {
   readonly needed: readonly { readonly term: string; readonly inSummary: boolean }[]
 }
 
-export interface Replayed {
-  readonly calls: readonly ReplayedCall[]
+export interface ReplayResponse {
+  readonly calls: readonly ReplayRow[]
   readonly total: {
     readonly tokens: number
     readonly read: number

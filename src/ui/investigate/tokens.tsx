@@ -23,21 +23,24 @@ import {
   tighter,
   wrongIn,
 } from './policy.ts'
-import type { Break, CacheReport, Cost, Replayed, ReplayedCall } from './shapes.ts'
+import type { Break, CacheResponse, CostResponse, ReplayResponse, ReplayRow } from './shapes.ts'
 
 /** What the calls of a conversation sent and cost, what broke the cache, and what another policy would have sent. */
 export const TokensPage = ({ source, params: { id = '' }, search }: PageProps) => {
   const of = apiOf(id)
-  const recorded = useAsked((signal) => source.post<Replayed>(`${of}/replay`, {}, { signal }), [source, of])
-  const cache = useFetched<CacheReport>(source, `${of}/cache`)
-  const cost = useFetched<Cost>(source, `${of}/cost`)
+  const recorded = useAsked(
+    (signal) => source.post<ReplayResponse>(`${of}/replay`, {}, { signal }),
+    [source, of],
+  )
+  const cache = useFetched<CacheResponse>(source, `${of}/cache`)
+  const cost = useFetched<CostResponse>(source, `${of}/cost`)
   useTitle(`tokens of ${id}`)
   const calls = recorded.value?.calls ?? []
   const draft = draftIn(search, tighter(calls.map(({ tokens }) => tokens)))
   const policy = isAsked(search) ? policyOf(draft) : undefined
   const asked = JSON.stringify(policy)
   const replayed = useAsked(
-    policy && ((signal) => source.post<Replayed>(`${of}/replay`, { policy }, { signal })),
+    policy && ((signal) => source.post<ReplayResponse>(`${of}/replay`, { policy }, { signal })),
     [source, of, asked],
   )
   return (
@@ -89,13 +92,17 @@ export const TokensPage = ({ source, params: { id = '' }, search }: PageProps) =
 }
 
 /** Calls are numbered with those for summaries, of which one may take several: no policy would send them again. */
-const callsOf = (calls: Replayed['calls']): string => {
+const callsOf = (calls: ReplayResponse['calls']): string => {
   const numbered = calls.filter(({ call }) => call !== undefined)
   const summaries = (numbered.at(-1)?.call ?? 0) - numbered.length
   return `${count(calls.length, 'reply', 'replies')}${summaries > 0 ? ` and ${count(summaries, 'call for a summary', 'calls for summaries')}` : ''}`
 }
 
-const sumsOf = ({ calls, total }: Replayed, cache: CacheReport | undefined, cost: Cost | undefined): string =>
+const sumsOf = (
+  { calls, total }: ReplayResponse,
+  cache: CacheResponse | undefined,
+  cost: CostResponse | undefined,
+): string =>
   [
     callsOf(calls),
     `${brief(total.tokens)} tokens sent${cache && cache.uncounted > 0 ? `, those of ${count(cache.uncounted, 'reply', 'replies')} estimated` : ''}`,
@@ -113,7 +120,13 @@ const sumsOf = ({ calls, total }: Replayed, cache: CacheReport | undefined, cost
 /** So many rows of a kind. */
 const most = 50
 
-const Breaks = ({ id, report: { breaks, advice } }: { readonly id: string; readonly report: CacheReport }) =>
+const Breaks = ({
+  id,
+  report: { breaks, advice },
+}: {
+  readonly id: string
+  readonly report: CacheResponse
+}) =>
   breaks.length === 0 && advice.length === 0 ? null : (
     <section>
       <h2>Where the cache broke</h2>
@@ -243,8 +256,8 @@ const PolicyForm = ({ id, draft: given, isBusy }: PolicyFormProps) => {
 
 interface ComparisonProps {
   readonly id: string
-  readonly recorded: Replayed
-  readonly replayed: Replayed
+  readonly recorded: ReplayResponse
+  readonly replayed: ReplayResponse
 }
 
 const signed = (value: number): string => `${value < 0 ? '−' : '+'}${brief(Math.abs(value))}`
@@ -286,7 +299,7 @@ const Comparison = ({ id, recorded, replayed }: ComparisonProps) => {
   )
 }
 
-const NeededRow = ({ id, call }: { readonly id: string; readonly call: ReplayedCall }) => (
+const NeededRow = ({ id, call }: { readonly id: string; readonly call: ReplayRow }) => (
   <div class="row-of-break">
     <CallLink id={id} of={call} />
     <span class="grow">
@@ -309,7 +322,7 @@ const NeededRow = ({ id, call }: { readonly id: string; readonly call: ReplayedC
 
 const mostTools = 12
 
-const Costs = ({ cost: { models, tools, conversations } }: { readonly cost: Cost }) => {
+const Costs = ({ cost: { models, tools, conversations } }: { readonly cost: CostResponse }) => {
   const isAny = models.some(({ calls }) => calls > 0)
   const subagents = conversations.length - 1
   return isAny ? (

@@ -1,10 +1,10 @@
 import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type Asked, traits } from './rows.ts'
+import { type ListPageQuery, traits } from './rows.ts'
 
 interface FiltersProps {
-  readonly asked: Asked
-  readonly ask: (next: Partial<Asked>) => void
+  readonly asked: ListPageQuery
+  readonly ask: (next: Partial<ListPageQuery>) => void
   readonly field: RefObject<HTMLInputElement | null>
   /** Whether the server can look into conversations. Without, it finds ids by how they begin. */
   readonly isIndexed: boolean
@@ -39,7 +39,7 @@ export const Filters = ({ asked, ask, field, isIndexed }: FiltersProps) => {
             <span class="sr-only">search in</span>
             <select
               value={asked.in}
-              onChange={(event) => ask({ in: event.currentTarget.value as Asked['in'] })}
+              onChange={(event) => ask({ in: event.currentTarget.value as ListPageQuery['in'] })}
             >
               <option value="text">in everything</option>
               <option value="ids">in ids only</option>

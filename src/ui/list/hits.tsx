@@ -1,6 +1,6 @@
-import type { Excerpt, Hits as Page, Visibility } from '../../core.ts'
+import type { Excerpt, MessageHits as Page, EntryVisibility } from '../../core.ts'
 import { Exact } from '../blocks/shown.tsx'
-import type { Source } from '../source/source.ts'
+import type { ApiSource } from '../source/source.ts'
 import { useFetched } from '../states.tsx'
 import { hrefs, queryOf } from '../url.ts'
 import { kindOf, number } from '../words.ts'
@@ -9,7 +9,7 @@ import { kindOf, number } from '../words.ts'
 const most = 8
 
 /** Where it was said, over all conversations. Nothing, where the server cannot search. */
-export const Hits = ({ source, q }: { readonly source: Source; readonly q: string }) => {
+export const Hits = ({ source, q }: { readonly source: ApiSource; readonly q: string }) => {
   const path = `/search${queryOf({ q, limit: most })}`
   const { value, error } = useFetched<Page>(source, path)
   const { titles = [], items = [], next } = value ?? {}
@@ -55,7 +55,7 @@ const Marked = ({ before, match, after }: Excerpt) => (
   </span>
 )
 
-const wordsOf = (kind: string, now: Visibility): string => {
+const wordsOf = (kind: string, now: EntryVisibility): string => {
   if (now.state === 'shown') return 'in context'
   if (kind === 'K' && now.state === 'hidden') return `replaced by ${now.by}`
   return now.state === 'hidden' ? `hidden by ${now.by}` : `abandoned by ${now.by}`

@@ -4,7 +4,7 @@ import { useSession } from '../acts/session.ts'
 import { Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { go } from '../router.ts'
-import type { Connection } from '../source/source.ts'
+import type { ConnectionState } from '../source/source.ts'
 import { Bar, Failed, Skeleton, Stopped } from '../states.tsx'
 import { hrefs } from '../url.ts'
 import { useActions } from '../use-keys.ts'
@@ -16,12 +16,12 @@ import { NoConversations } from './no-conversations.tsx'
 import { ConversationRow } from './row.tsx'
 import {
   askedIn,
-  type Asked,
+  type ListPageQuery,
   hrefOf,
   inSight,
   isNarrowed,
   isSearched,
-  type Listed,
+  type ConversationListResponse,
   nested,
   tallyOf,
 } from './rows.ts'
@@ -40,7 +40,7 @@ export const ListPage = ({ source, search }: PageProps) => {
     audit: source.isLive ? () => go(hrefs.audit()) : undefined,
   })
   useTitle()
-  const ask = (next: Partial<Asked>): void => go(hrefOf({ ...asked, ...next }), { replace: true })
+  const ask = (next: Partial<ListPageQuery>): void => go(hrefOf({ ...asked, ...next }), { replace: true })
   return (
     <>
       <Bar isBusy={isBusy && listed !== undefined} />
@@ -93,7 +93,7 @@ const Tally = ({
   isNarrow,
   live,
 }: {
-  readonly listed: Listed
+  readonly listed: ConversationListResponse
   readonly isNarrow: boolean
   readonly live: number
 }) => {
@@ -122,7 +122,7 @@ const words = {
   offline: 'offline',
 } as const
 
-const Live = ({ connection }: { readonly connection: Connection }) => (
+const Live = ({ connection }: { readonly connection: ConnectionState }) => (
   <span class={`list-live ${connection.state}`} role="status">
     <span aria-hidden="true">●</span>{' '}
     {connection.state === 'offline' && connection.why ? 'stopped' : words[connection.state]}
@@ -134,7 +134,7 @@ const Live = ({ connection }: { readonly connection: Connection }) => (
 const height = 44
 
 interface RowsProps {
-  readonly listed: Listed
+  readonly listed: ConversationListResponse
   readonly live: ReadonlyMap<string, number>
   readonly more: () => void
   readonly isBusy: boolean

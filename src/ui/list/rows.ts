@@ -3,7 +3,7 @@ import { queryOf } from '../url.ts'
 // The conversations as rows: forks under their parents, curves as lines.
 
 /** Of `GET /conversations`; what the server's index does not know yet is absent. */
-export interface Overview {
+export interface ConversationListRow {
   readonly id: string
   readonly title: string
   readonly messages?: number | undefined
@@ -18,8 +18,8 @@ export interface Overview {
   readonly calls?: number | undefined
   readonly has?: readonly string[] | undefined
 }
-export interface Listed {
-  readonly items: readonly Overview[]
+export interface ConversationListResponse {
+  readonly items: readonly ConversationListRow[]
   readonly next?: string | undefined
   /** All there are; undefined while the index catches up. */
   readonly total?: number | undefined
@@ -32,15 +32,15 @@ export interface Listed {
 }
 
 export interface ListRow {
-  readonly overview: Overview
+  readonly overview: ConversationListRow
   /** 0; more for a fork that stands under its parent. */
   readonly depth: number
 }
 
 /** In the order given, but each fork under its parent, if that is among them. */
-export const nested = (items: readonly Overview[]): readonly ListRow[] => {
+export const nested = (items: readonly ConversationListRow[]): readonly ListRow[] => {
   const ids = new Set(items.map(({ id }) => id))
-  const isUnder = ({ id, parent }: Overview): boolean =>
+  const isUnder = ({ id, parent }: ConversationListRow): boolean =>
     parent !== undefined && parent !== id && ids.has(parent)
   const forks = Map.groupBy(items.filter(isUnder), ({ parent }) => parent)
   const rows: ListRow[] = []
@@ -76,7 +76,7 @@ const round = (value: number): number => Math.round(value * 10) / 10
 export const traits = ['condensed', 'truncated', 'rewound', 'restored', 'forked'] as const
 
 /** What is asked of the list: its address has the same. */
-export interface Asked {
+export interface ListPageQuery {
   readonly q: string
   /** Where `q` is looked for: in what was said, or in ids only. */
   readonly in: 'text' | 'ids'
@@ -86,7 +86,7 @@ export interface Asked {
   readonly order: string
 }
 
-export const askedIn = (search: string): Asked => {
+export const askedIn = (search: string): ListPageQuery => {
   const query = new URLSearchParams(search)
   const text = (name: string): string => query.get(name) ?? ''
   return {
@@ -100,25 +100,26 @@ export const askedIn = (search: string): Asked => {
 }
 
 /** The address of the list that is asked for so. */
-export const hrefOf = (asked: Asked): string =>
+export const hrefOf = (asked: ListPageQuery): string =>
   `/${queryOf({ ...asked, in: asked.in === 'ids' ? 'ids' : '' })}`
 
 /** Whether texts are searched: for three characters or more. */
-export const isSearched = ({ q, in: place }: Asked): boolean => place === 'text' && q.trim().length >= 3
+export const isSearched = ({ q, in: place }: ListPageQuery): boolean =>
+  place === 'text' && q.trim().length >= 3
 
 /** The API's path of it. Fewer characters than can be searched are the beginning of an id. */
-export const pathOf = (asked: Asked): string => {
+export const pathOf = (asked: ListPageQuery): string => {
   const { q, in: _, ...rest } = asked
   return `/conversations${queryOf({ ...(isSearched(asked) ? { q: q.trim() } : { beginning: q }), ...rest })}`
 }
 
 /** Whether anything narrows the list. */
-export const isNarrowed = ({ q, has, actor, model }: Asked): boolean =>
+export const isNarrowed = ({ q, has, actor, model }: ListPageQuery): boolean =>
   [q, has, actor, model].some((text) => text !== '')
 
 /** `12 matching of 41,233`; what is loaded of it, if not all. */
 export const tallyOf = (
-  { items, next, total, matching }: Listed,
+  { items, next, total, matching }: ConversationListResponse,
   isNarrow: boolean,
 ): { readonly shown: number; readonly of: number | undefined; readonly total: number | undefined } => ({
   shown: items.length,
@@ -127,19 +128,30 @@ export const tallyOf = (
 })
 
 /** A list with its next page. A conversation that moved to it meanwhile is listed once. */
-export const withPage = (before: Listed, page: Listed): Listed => {
+export const withPage = (
+  before: ConversationListResponse,
+  page: ConversationListResponse,
+): ConversationListResponse => {
   const ids = new Set(before.items.map(({ id }) => id))
   return { ...page, items: [...before.items, ...page.items.filter(({ id }) => !ids.has(id))] }
 }
 
 /** A list after its first page was asked for again: whoever has more of it keeps that, with the figures of now. */
-export const refreshed = (before: Listed | undefined, first: Listed): Listed =>
+export const refreshed = (
+  before: ConversationListResponse | undefined,
+  first: ConversationListResponse,
+): ConversationListResponse =>
   before && before.items.length > first.items.length
     ? { ...first, items: before.items, next: before.next }
     : first
 
 /** The list after an event of one of its conversations. */
-export const happened = (list: Listed, id: string, position: number, time: string): Listed => ({
+export const happened = (
+  list: ConversationListResponse,
+  id: string,
+  position: number,
+  time: string,
+): ConversationListResponse => ({
   ...list,
   items: list.items.map((item) =>
     item.id === id ? { ...item, events: Math.max(item.events, position + 1), updated: time } : item,

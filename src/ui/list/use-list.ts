@@ -1,22 +1,31 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { sessionNumber } from '../acts/session.ts'
 import { isReturn } from '../router.ts'
-import type { Connection, Source } from '../source/source.ts'
+import type { ConnectionState, ApiSource } from '../source/source.ts'
 import { queryOf } from '../url.ts'
-import { type Asked, happened, type Listed, pathOf, refreshed, withPage } from './rows.ts'
+import {
+  type ListPageQuery,
+  happened,
+  type ConversationListResponse,
+  pathOf,
+  refreshed,
+  withPage,
+} from './rows.ts'
 
 /** How many conversations are fetched at once. */
 const page = 100
 
 /** The list that was left last: with its rows there at once, the browser scrolls to where it was. */
-let left: { readonly path: string; readonly session: number; readonly listed: Listed } | undefined
+let left:
+  | { readonly path: string; readonly session: number; readonly listed: ConversationListResponse }
+  | undefined
 
-export interface List {
+export interface ListState {
   /** What is there of the answer; undefined before the first one. */
-  readonly listed: Listed | undefined
+  readonly listed: ConversationListResponse | undefined
   readonly error: unknown
   readonly isBusy: boolean
-  readonly connection: Connection
+  readonly connection: ConnectionState
   /** Conversations in which something happened since the page was opened, with when (ms since 1970). */
   readonly live: ReadonlyMap<string, number>
   readonly more: () => void
@@ -24,7 +33,7 @@ export interface List {
 }
 
 /** The conversations that are asked for, page by page, kept up to date by what happens in the store. */
-export const useList = (source: Source, asked: Asked): List => {
+export const useList = (source: ApiSource, asked: ListPageQuery): ListState => {
   const path = pathOf(asked)
   const [kept] = useState(() =>
     isReturn() && left?.path === path && left.session === sessionNumber() ? left.listed : undefined,
@@ -37,8 +46,11 @@ export const useList = (source: Source, asked: Asked): List => {
   /** Where the page began that could not be had. */
   const missed = useRef<string>(undefined)
 
-  const pageFrom = (cursor: string | undefined, { signal }: AbortController): Promise<Listed> =>
-    source.get<Listed>(
+  const pageFrom = (
+    cursor: string | undefined,
+    { signal }: AbortController,
+  ): Promise<ConversationListResponse> =>
+    source.get<ConversationListResponse>(
       `${path}${path.includes('?') ? '&' : '?'}${queryOf({ limit: page, cursor }).slice(1)}`,
       { signal },
     )
@@ -114,10 +126,12 @@ export const useList = (source: Source, asked: Asked): List => {
 /** The list is asked for again at most so often, in milliseconds, when conversations come that it does not have. */
 const pause = 2_000
 
-type SetListed = (change: (before: Listed | undefined) => Listed | undefined) => void
+type SetListed = (
+  change: (before: ConversationListResponse | undefined) => ConversationListResponse | undefined,
+) => void
 
-const useLive = (source: Source, setListed: SetListed, again: () => void) => {
-  const [connection, setConnection] = useState<Connection>({ state: 'connecting' })
+const useLive = (source: ApiSource, setListed: SetListed, again: () => void) => {
+  const [connection, setConnection] = useState<ConnectionState>({ state: 'connecting' })
   const [live, setLive] = useState<ReadonlyMap<string, number>>(new Map())
   useEffect(() => {
     if (!source.isLive) return undefined

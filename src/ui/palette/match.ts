@@ -1,7 +1,7 @@
 // The palette: every action by name, and places by number or id.
 
 /** Something to do or to go to. */
-export interface Command {
+export interface PaletteCommand {
   readonly name: string
   /** As it is printed. */
   readonly key?: string | undefined
@@ -27,7 +27,7 @@ export const scoreOf = (name: string, typed: string): number | undefined => {
 }
 
 /** Those that match, the best first; in their order where they match as well. */
-export const matching = <C extends Command>(commands: readonly C[], typed: string): readonly C[] =>
+export const matching = <C extends PaletteCommand>(commands: readonly C[], typed: string): readonly C[] =>
   commands
     .flatMap((command) => {
       const score = scoreOf(command.name, typed)
@@ -37,13 +37,13 @@ export const matching = <C extends Command>(commands: readonly C[], typed: strin
     .map(({ command }) => command)
 
 /** A place that what was typed names: `61234` or `go to 61234`, `call 61`, `diff 120 149`, `@id`. */
-export type Place =
+export type PaletteTarget =
   | { readonly kind: 'position'; readonly position: number }
   | { readonly kind: 'call'; readonly number: number }
   | { readonly kind: 'diff'; readonly from: number; readonly to: number }
   | { readonly kind: 'conversation'; readonly id: string }
 
-const patterns: readonly (readonly [RegExp, (found: RegExpExecArray) => Place])[] = [
+const patterns: readonly (readonly [RegExp, (found: RegExpExecArray) => PaletteTarget])[] = [
   [/^(?:go to |:)?(\d{1,15})$/, ([, position]) => ({ kind: 'position', position: Number(position) })],
   [/^call (\d{1,15})$/, ([, number]) => ({ kind: 'call', number: Number(number) })],
   [
@@ -52,7 +52,7 @@ const patterns: readonly (readonly [RegExp, (found: RegExpExecArray) => Place])[
   ],
   [/^(?:@|id )(\S+)$/, ([, id = '']) => ({ kind: 'conversation', id })],
 ]
-export const placeIn = (typed: string): Place | undefined => {
+export const placeIn = (typed: string): PaletteTarget | undefined => {
   for (const [pattern, place] of patterns) {
     const found = pattern.exec(typed.trim())
     if (found) return place(found)

@@ -5,10 +5,10 @@ import { closeSheet, Sheet } from '../sheet.tsx'
 import { hrefs, matched, queryOf } from '../url.ts'
 import { perform, possible } from '../use-keys.ts'
 import { number } from '../words.ts'
-import { type Command, matching, type Place, placeIn } from './match.ts'
+import { type PaletteCommand, matching, type PaletteTarget, placeIn } from './match.ts'
 
 /** Something that can be chosen. */
-interface Choice extends Command {
+interface Choice extends PaletteCommand {
   readonly choose: () => void
 }
 
@@ -28,7 +28,7 @@ const actions = (): readonly Choice[] =>
     })
 
 /** Where what was typed leads, in the conversation that the page shows. */
-const placeOf = (place: Place | undefined, id: string | undefined): readonly Choice[] => {
+const placeOf = (place: PaletteTarget | undefined, id: string | undefined): readonly Choice[] => {
   if (!place) return []
   const to = (name: string, href: string): readonly Choice[] => [
     { name, topic: 'Go to', choose: () => go(href) },

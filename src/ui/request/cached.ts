@@ -3,7 +3,7 @@ import { inOrder, type Parts } from './parts.ts'
 // What of a request was read from the prompt cache, what was written to it, and what was neither.
 
 /** Tokens, as the API counted them. */
-export interface Usage {
+export interface CacheUsage {
   readonly read: number
   readonly written: number
   /** Input that was neither. */
@@ -14,7 +14,7 @@ export interface Usage {
 }
 
 /** The counts in a reply's usage; undefined if there are none. */
-export const usageIn = (usage: unknown): Usage | undefined => {
+export const usageIn = (usage: unknown): CacheUsage | undefined => {
   if (typeof usage !== 'object' || usage === null) return undefined
   const tokens = (name: string): number => {
     const value = (usage as Readonly<Record<string, unknown>>)[name]
@@ -29,7 +29,7 @@ export const usageIn = (usage: unknown): Usage | undefined => {
 }
 
 /** A line in the request: what is above it was read from the cache, or is in it now. */
-export interface Line {
+export interface CacheBoundary {
   readonly kind: 'read' | 'written'
   /** The place of the last block above it. */
   readonly after: string
@@ -47,7 +47,7 @@ interface End {
 }
 
 /** Where the cached prefix ends: what is in the cache now at the last breakpoint, what was read at that or an earlier one. */
-export const linesOf = (parts: Parts, usage: Usage | undefined): readonly Line[] => {
+export const linesOf = (parts: Parts, usage: CacheUsage | undefined): readonly CacheBoundary[] => {
   if (!usage || usage.read + usage.written === 0) return []
   const { read, written } = usage
   const ends = endsOf(parts)
@@ -59,8 +59,12 @@ export const linesOf = (parts: Parts, usage: Usage | undefined): readonly Line[]
   return [...(read > 0 ? lineAt('read', upTo, read, true) : []), ...lineAt('written', last, written, false)]
 }
 
-const lineAt = (kind: Line['kind'], end: End | undefined, tokens: number, isNear: boolean): readonly Line[] =>
-  end ? [{ kind, after: end.path, tokens, isNear }] : []
+const lineAt = (
+  kind: CacheBoundary['kind'],
+  end: End | undefined,
+  tokens: number,
+  isNear: boolean,
+): readonly CacheBoundary[] => (end ? [{ kind, after: end.path, tokens, isNear }] : [])
 
 const endsOf = (parts: Parts): readonly End[] => {
   let characters = 0

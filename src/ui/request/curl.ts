@@ -4,7 +4,7 @@ import { secretsIn } from './parts.ts'
 
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
-export interface Sending {
+export interface CurlRequest {
   /** The body, in one line of JSON. */
   readonly body: string
   readonly isChat: boolean
@@ -12,7 +12,7 @@ export interface Sending {
 }
 
 /** Sends the same request again, with the key in the reader's environment. The body comes from standard input: it may be long. */
-export const curlOf = ({ body, isChat, betas = [] }: Sending): string => {
+export const curlOf = ({ body, isChat, betas = [] }: CurlRequest): string => {
   const [url, key] = isChat
     ? ['https://api.openai.com/v1/chat/completions', '"Authorization: Bearer $OPENAI_API_KEY"']
     : ['https://api.anthropic.com/v1/messages', '"x-api-key: $ANTHROPIC_API_KEY"']

@@ -1,5 +1,5 @@
 import { number } from '../words.ts'
-import { type Listed, nameOf } from './shapes.ts'
+import { type CallListResponse, nameOf } from './shapes.ts'
 
 // Where a call is among the others.
 
@@ -13,7 +13,7 @@ export interface CallPlace {
 }
 
 /** @param all the first thousand calls; undefined: nobody knows yet */
-export const placeOf = (name: string, all: Listed | undefined): CallPlace => {
+export const placeOf = (name: string, all: CallListResponse | undefined): CallPlace => {
   const names = all?.items.map(nameOf) ?? []
   const index = names.indexOf(name)
   const nth = /^\d+$/.test(name) ? Number(name) : undefined

@@ -12,7 +12,7 @@ import { number } from '../words.ts'
 import { placeOf } from './neighbours.ts'
 import { toldOf } from './receipt.ts'
 import { Reply } from './reply.tsx'
-import { bodyOf, type Call, type Listed, nameOf } from './shapes.ts'
+import { bodyOf, type CallResponse, type CallListResponse, nameOf } from './shapes.ts'
 import { RequestView, wayOf } from './view.tsx'
 import { WhyView } from './why.tsx'
 
@@ -20,11 +20,11 @@ import { WhyView } from './why.tsx'
 export const CallPage = ({ source, params: { id = '', call: name = '' }, search }: PageProps) => {
   const way = wayOf(search)
   const hrefOf = (call: string, as = way): string => hrefs.call(id, call, as === 'reading' ? undefined : as)
-  const { value, error, isBusy, retry } = useFetched<Call>(
+  const { value, error, isBusy, retry } = useFetched<CallResponse>(
     source,
     `${apiOf(id)}/calls/${encodeURIComponent(name)}`,
   )
-  const { value: all } = useFetched<Listed>(source, `${apiOf(id)}/calls?limit=1000`)
+  const { value: all } = useFetched<CallListResponse>(source, `${apiOf(id)}/calls?limit=1000`)
   const { value: now } = useFetched<{ readonly position: number }>(source, apiOf(id))
   const { previous, next, of, nth } = placeOf(name, all)
   const to = (other: string | undefined) => (other === undefined ? undefined : () => go(hrefOf(other)))
@@ -95,12 +95,12 @@ export const CallPage = ({ source, params: { id = '', call: name = '' }, search 
 }
 
 /** Nothing is told of a request that was not answered yet, nor of what a program said in place of a model (`<synthetic>`). */
-const whyPathOf = (id: string, call: Call | undefined): string | undefined =>
+const whyPathOf = (id: string, call: CallResponse | undefined): string | undefined =>
   call?.position === undefined || call.origin?.model?.startsWith('<')
     ? undefined
     : `${apiOf(id)}/calls/${nameOf(call)}/why`
 
-const titleOf = ({ kind, state, number: nth, position = 0 }: Call): string => {
+const titleOf = ({ kind, state, number: nth, position = 0 }: CallResponse): string => {
   if (state === 'pending') return 'The next request'
   const what = kind === 'summary' ? 'Request for a summary' : 'Request'
   return nth === undefined ? `${what} answered at ${number(position)}` : `${what} of call ${number(nth)}`

@@ -1,47 +1,47 @@
 // The request of a call as parts: tools, system prompt, messages, each block with its place, in the order in which the model reads them.
 
-export interface Block {
+export interface ApiRequestBlock {
   readonly type?: string | undefined
   readonly [field: string]: unknown
 }
-export interface Message {
+export interface ApiRequestMessage {
   readonly role: string
   readonly content?: unknown
   readonly [field: string]: unknown
 }
 /** A request of either API. */
-export interface Request {
+export interface ApiRequestBody {
   readonly model?: unknown
   readonly system?: unknown
   readonly tools?: unknown
-  readonly messages: readonly Message[]
+  readonly messages: readonly ApiRequestMessage[]
   readonly [field: string]: unknown
 }
 
 /** A block with its place, as findings name it: `tools[2]`, `system[0]`, `messages[3].content[0]`. */
-export interface Part {
+export interface RequestPart {
   readonly path: string
-  readonly block: Block
+  readonly block: ApiRequestBlock
   /** Of its JSON, in characters. */
   readonly size: number
   /** How long a cache breakpoint right after it lives: `5m`, `1h`; undefined if there is none. */
   readonly breakpoint: string | undefined
 }
-export interface Said {
+export interface MessageParts {
   /** Its index in the request. */
   readonly index: number
   readonly role: string
-  readonly parts: readonly Part[]
+  readonly parts: readonly RequestPart[]
 }
 export interface Parts {
-  readonly tools: readonly Part[]
-  readonly system: readonly Part[]
-  readonly messages: readonly Said[]
+  readonly tools: readonly RequestPart[]
+  readonly system: readonly RequestPart[]
+  readonly messages: readonly MessageParts[]
   /** The other fields of the body. */
   readonly settings: readonly (readonly [name: string, value: unknown])[]
 }
 
-const partOf = (path: string, block: Block): Part => {
+const partOf = (path: string, block: ApiRequestBlock): RequestPart => {
   const { cache_control: control } = block
   const breakpoint = isFields(control) ? textOf(control['ttl'] ?? '5m') : undefined
   return { path, block, size: JSON.stringify(block).length, breakpoint }
@@ -53,22 +53,22 @@ const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
 /** What a tool is called. */
-export const nameOf = ({ name, type }: Block): string => textOf(name ?? type ?? 'tool')
+export const nameOf = ({ name, type }: ApiRequestBlock): string => textOf(name ?? type ?? 'tool')
 
-const blocksOf = (content: unknown): readonly Block[] => {
+const blocksOf = (content: unknown): readonly ApiRequestBlock[] => {
   if (typeof content === 'string') return content === '' ? [] : [{ type: 'text', text: content }]
   return Array.isArray(content) ? content.filter(isFields) : []
 }
 
 /** What a message of Chat Completions has beside its content, as blocks. */
-const besides = (message: Message): readonly Block[] =>
-  Object.entries(message).flatMap(([type, value]): readonly Block[] => {
+const besides = (message: ApiRequestMessage): readonly ApiRequestBlock[] =>
+  Object.entries(message).flatMap(([type, value]): readonly ApiRequestBlock[] => {
     if (type === 'role' || type === 'content') return []
     if (type !== 'tool_calls' || !Array.isArray(value)) return [{ type, value }]
     return value.filter(isFields).map((call) => ({ ...call, type: 'tool_call' }))
   })
 
-export const partsOf = ({ tools, system, messages, ...settings }: Request): Parts => ({
+export const partsOf = ({ tools, system, messages, ...settings }: ApiRequestBody): Parts => ({
   tools: blocksOf(tools).map((tool, index) => partOf(`tools[${index}]`, tool)),
   system: blocksOf(system).map((block, index) =>
     partOf(typeof system === 'string' ? 'system' : `system[${index}]`, block),
@@ -84,14 +84,14 @@ export const partsOf = ({ tools, system, messages, ...settings }: Request): Part
 })
 
 /** Every part, in the order in which the model reads them. */
-export const inOrder = ({ tools, system, messages }: Parts): readonly Part[] => [
+export const inOrder = ({ tools, system, messages }: Parts): readonly RequestPart[] => [
   ...tools,
   ...system,
   ...messages.flatMap(({ parts }) => parts),
 ]
 
 /** Whether a part, or anything in it, is where a finding says. Findings in the form of Chat Completions name a message. */
-export const isAt = ({ path }: Part, place: string | undefined): boolean =>
+export const isAt = ({ path }: RequestPart, place: string | undefined): boolean =>
   place !== undefined && (path === place || path.startsWith(`${place}.`))
 
 /** The references to secrets in a request, each once: they are sent in the place of these, and recorded nowhere. */

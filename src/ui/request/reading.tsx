@@ -3,16 +3,16 @@ import type { AnyBlock } from '../../core.ts'
 import { Blocks } from '../blocks/blocks.tsx'
 import { Exact } from '../blocks/shown.tsx'
 import { Text } from '../blocks/text.tsx'
-import type { Source } from '../source/source.ts'
+import type { ApiSource } from '../source/source.ts'
 import { count, number, size } from '../words.ts'
-import type { Line, Usage } from './cached.ts'
-import { isAt, nameOf, type Part, type Parts, type Said } from './parts.ts'
+import type { CacheBoundary, CacheUsage } from './cached.ts'
+import { isAt, nameOf, type RequestPart, type Parts, type MessageParts } from './parts.ts'
 
 interface ReadingProps {
-  readonly source: Source
+  readonly source: ApiSource
   readonly parts: Parts
-  readonly lines: readonly Line[]
-  readonly usage: Usage | undefined
+  readonly lines: readonly CacheBoundary[]
+  readonly usage: CacheUsage | undefined
   /** The place of the first difference to what was sent. */
   readonly differs: string | undefined
 }
@@ -91,18 +91,18 @@ export const Reading = ({ source, parts, lines, usage, differs }: ReadingProps) 
   )
 }
 
-const sizeOf = (messages: readonly Said[]): number =>
+const sizeOf = (messages: readonly MessageParts[]): number =>
   messages.reduce((sum, said) => sum + said.parts.reduce((own, part) => own + part.size, 0), 0)
 
-const beginningOf = (part: Part | undefined): string => {
+const beginningOf = (part: RequestPart | undefined): string => {
   const text = part?.block['text']
   return typeof text === 'string' ? text.slice(0, 200) : ''
 }
 
 interface Marks {
-  readonly source: Source
-  readonly lines: readonly Line[]
-  readonly usage: Usage | undefined
+  readonly source: ApiSource
+  readonly lines: readonly CacheBoundary[]
+  readonly usage: CacheUsage | undefined
   readonly differs: string | undefined
   /** The place of the last block. */
   readonly last: string | undefined
@@ -113,7 +113,7 @@ interface SectionProps {
   readonly note: string
   readonly isOpen?: boolean
   readonly marks?: Marks
-  readonly parts?: readonly Part[]
+  readonly parts?: readonly RequestPart[]
   readonly children: preact.ComponentChildren
 }
 
@@ -137,7 +137,7 @@ const Section = ({ title, note, isOpen = false, marks, parts = [], children }: S
   )
 }
 
-const Tool = ({ part: { block } }: { readonly part: Part }) => {
+const Tool = ({ part: { block } }: { readonly part: RequestPart }) => {
   const { name: _, description, ...rest } = block
   return (
     <details class="tool">
@@ -155,7 +155,7 @@ const Tool = ({ part: { block } }: { readonly part: Part }) => {
   )
 }
 
-const Message = ({ said, marks }: { readonly said: Said; readonly marks: Marks }) => (
+const Message = ({ said, marks }: { readonly said: MessageParts; readonly marks: Marks }) => (
   <article class={`request-message ${inkOf(said)}`}>
     <header>
       <span class="position figures">{said.index}</span>
@@ -172,18 +172,18 @@ const Message = ({ said, marks }: { readonly said: Said; readonly marks: Marks }
   </article>
 )
 
-const isResults = ({ parts }: Said): boolean =>
+const isResults = ({ parts }: MessageParts): boolean =>
   parts.length > 0 && parts.every(({ block }) => block.type?.endsWith('tool_result') === true)
-const hasCalls = ({ parts }: Said): boolean =>
+const hasCalls = ({ parts }: MessageParts): boolean =>
   parts.some(({ block }) => block.type?.endsWith('tool_use') === true || block.type === 'tool_call')
-const inkOf = (said: Said): string =>
+const inkOf = (said: MessageParts): string =>
   said.role === 'tool' || isResults(said) ? 'result' : hasCalls(said) ? 'call' : said.role
-const wordOf = (said: Said): string => {
+const wordOf = (said: MessageParts): string => {
   if (isResults(said)) return 'tool result'
   return hasCalls(said) ? 'tool call' : said.role
 }
 
-const PartView = ({ part, marks }: { readonly part: Part; readonly marks: Marks }) => {
+const PartView = ({ part, marks }: { readonly part: RequestPart; readonly marks: Marks }) => {
   const { cache_control: _, ...block } = part.block
   const isDifferent = isAt(part, marks.differs)
   return (

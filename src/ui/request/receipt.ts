@@ -1,9 +1,9 @@
-import type { Call, ReceiptState } from './shapes.ts'
+import type { CallResponse, ReceiptState } from './shapes.ts'
 
 // What is known of a request: whether it is the one that was sent.
 
 /** What is shown of a state. */
-export interface Told {
+export interface ReceiptLabel {
   readonly state: ReceiptState
   readonly icon: string
   readonly word: string
@@ -13,7 +13,7 @@ export interface Told {
   readonly path?: string | undefined
 }
 
-const words: Readonly<Record<ReceiptState, Omit<Told, 'state' | 'path'>>> = {
+const words: Readonly<Record<ReceiptState, Omit<ReceiptLabel, 'state' | 'path'>>> = {
   verified: {
     icon: '✓',
     word: 'verified',
@@ -36,7 +36,7 @@ const words: Readonly<Record<ReceiptState, Omit<Told, 'state' | 'path'>>> = {
 }
 
 /** Colour, word and icon of what a receipt says; where it says why, in its words. */
-export const toldOf = ({ state, finding }: Pick<Call, 'state' | 'finding'>): Told => {
+export const toldOf = ({ state, finding }: Pick<CallResponse, 'state' | 'finding'>): ReceiptLabel => {
   const { means, ...rest } = words[state]
   return { state, ...rest, means: finding?.message ?? means, path: finding?.path }
 }

@@ -1,11 +1,11 @@
 import type { Block } from '../../core.ts'
 import { Blocks } from '../blocks/blocks.tsx'
-import type { Cut } from '../blocks/cut.ts'
-import type { Source } from '../source/source.ts'
+import type { ClippedString } from '../blocks/cut.ts'
+import type { ApiSource } from '../source/source.ts'
 import { useFetched } from '../states.tsx'
 import { apiOf, hrefs, queryOf } from '../url.ts'
 import { moment, number } from '../words.ts'
-import type { Call } from './shapes.ts'
+import type { CallResponse } from './shapes.ts'
 
 interface Replied {
   readonly items: readonly {
@@ -14,14 +14,14 @@ interface Replied {
       readonly content?: readonly Block[]
       readonly summary?: readonly { readonly content: readonly Block[] }[]
     }
-    readonly cuts?: readonly Cut[]
+    readonly cuts?: readonly ClippedString[]
   }[]
 }
 
 interface ReplyProps {
-  readonly source: Source
+  readonly source: ApiSource
   readonly id: string
-  readonly call: Call & { readonly position: number }
+  readonly call: CallResponse & { readonly position: number }
 }
 
 /** What the model answered. */

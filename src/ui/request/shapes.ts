@@ -1,4 +1,4 @@
-import type { Request } from './parts.ts'
+import type { ApiRequestBody } from './parts.ts'
 
 // What the API says of calls and requests.
 
@@ -9,7 +9,7 @@ interface Receipt {
 }
 
 /** Of `GET …/calls`. */
-export interface Listed {
+export interface CallListResponse {
   readonly items: readonly Named[]
   readonly next?: number | undefined
 }
@@ -26,7 +26,7 @@ export const nameOf = ({ number, position }: Named): string =>
 export type ReceiptState = 'verified' | 'differs' | 'missing' | 'reconstructed' | 'pending'
 
 /** Of `GET …/calls/{call}`. */
-export interface Call extends Named {
+export interface CallResponse extends Named {
   readonly kind?: 'reply' | 'summary' | undefined
   readonly origin?:
     | {
@@ -43,16 +43,16 @@ export interface Call extends Named {
     | { readonly kind: string; readonly message: string; readonly path?: string | undefined }
     | undefined
   /** In the form of the Messages API, its parameters by themselves. */
-  readonly request: Request & { readonly parameters?: Readonly<Record<string, unknown>> | undefined }
+  readonly request: ApiRequestBody & { readonly parameters?: Readonly<Record<string, unknown>> | undefined }
   /** The body that was sent, if it had another form. */
-  readonly body?: Request | undefined
+  readonly body?: ApiRequestBody | undefined
   readonly betas?: readonly string[] | undefined
   /** What it cost, in US dollars, where the price is known. */
   readonly usd?: number | undefined
 }
 
 /** The body as it was sent. */
-export const bodyOf = ({ request, body }: Pick<Call, 'request' | 'body'>): Request => {
+export const bodyOf = ({ request, body }: Pick<CallResponse, 'request' | 'body'>): ApiRequestBody => {
   if (body) return body
   const { parameters = {}, model, ...rest } = request
   return { model, ...parameters, ...rest }

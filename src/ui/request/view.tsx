@@ -3,42 +3,42 @@ import { useEffect, useState } from 'preact/hooks'
 import { announced } from '../announcer.tsx'
 import { Text } from '../blocks/text.tsx'
 import { newRepairs } from '../acts/preview.ts'
-import { problemOf, type Source } from '../source/source.ts'
+import { problemOf, type ApiSource } from '../source/source.ts'
 import { Skeleton } from '../states.tsx'
 import { count, dollars, number, percent } from '../words.ts'
-import { linesOf, type Usage, usageIn } from './cached.ts'
+import { linesOf, type CacheUsage, usageIn } from './cached.ts'
 import { curlOf } from './curl.ts'
-import { type Parts, partsOf, type Request, secretsIn } from './parts.ts'
+import { type Parts, partsOf, type ApiRequestBody, secretsIn } from './parts.ts'
 import { Reading } from './reading.tsx'
-import type { Told } from './receipt.ts'
+import type { ReceiptLabel } from './receipt.ts'
 
 /** Ways to show a request, by their names in addresses. */
 const ways = { reading: 'reading', json: 'JSON', sent: 'as sent', curl: 'curl', why: 'why' } as const
-export type Way = keyof typeof ways
-const wayNames = Object.keys(ways) as readonly Way[]
+export type RequestViewMode = keyof typeof ways
+const wayNames = Object.keys(ways) as readonly RequestViewMode[]
 
 /** How the query of an address says that a request is shown. */
-export const wayOf = (search: string): Way => {
+export const wayOf = (search: string): RequestViewMode => {
   const as = new URLSearchParams(search).get('as')
   return wayNames.find((name) => name === as) ?? 'reading'
 }
 
 interface RequestViewProps {
-  readonly source: Source
-  readonly body: Request
+  readonly source: ApiSource
+  readonly body: ApiRequestBody
   /** The API's path of its bytes. */
   readonly exact: string
   readonly isChat: boolean
   readonly betas?: readonly string[] | undefined
-  readonly told: Told
+  readonly told: ReceiptLabel
   readonly repairs?: Readonly<Record<string, number>> | undefined
   /** Of the reply. */
   readonly usage?: unknown
   readonly usd?: number | undefined
-  readonly way: Way
+  readonly way: RequestViewMode
   /** Why the model was shown this; undefined where nobody can tell. */
   readonly why: ComponentChildren
-  readonly show: (way: Way) => void
+  readonly show: (way: RequestViewMode) => void
 }
 
 /** A request: whether it is the one that was sent, what of it was cached, and what is in it. */
@@ -132,7 +132,7 @@ const sizesOf = ({ tools, system, messages }: Parts): string =>
     .filter(Boolean)
     .join(' · ')
 
-const ReceiptState = ({ told: { state, icon, word, means, path } }: { readonly told: Told }) => (
+const ReceiptState = ({ told: { state, icon, word, means, path } }: { readonly told: ReceiptLabel }) => (
   <p class={`receipt ${state}`} role="status">
     <b>
       <span aria-hidden="true">{icon}</span> {word}
@@ -145,7 +145,7 @@ const ReceiptState = ({ told: { state, icon, word, means, path } }: { readonly t
 )
 
 interface TokensProps {
-  readonly usage: Usage
+  readonly usage: CacheUsage
   readonly usd: number | undefined
 }
 const Tokens = ({ usage: { read, written, fresh, input, output }, usd }: TokensProps) => {

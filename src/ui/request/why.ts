@@ -13,7 +13,7 @@ interface Difference {
 }
 
 /** Of `GET …/calls/{call}/why`. */
-export interface Why {
+export interface WhyResponse {
   readonly at: number
   readonly tokens: number
   readonly shown: readonly unknown[]
@@ -53,7 +53,7 @@ export const beforeText = (before: number | string): string =>
 const parts: Readonly<Record<string, string>> = { system: 'system prompt' }
 
 /** What is not proven, and not known. */
-export const derivedText = ({ unrecorded }: NonNullable<Why['derived']>): string =>
+export const derivedText = ({ unrecorded }: NonNullable<WhyResponse['derived']>): string =>
   `Derived from the log, not proven by a receipt.${unrecorded.length > 0 ? ` Not recorded: ${unrecorded.map((part) => parts[part] ?? part).join(', ')}.` : ''}`
 
 /** Items that came or went together, for the same reason. */

@@ -1,12 +1,12 @@
 import type { ComponentChildren, VNode } from 'preact'
-import type { Source } from '../source/source.ts'
+import type { ApiSource } from '../source/source.ts'
 import { Failed, Skeleton, useFetched } from '../states.tsx'
 import { hrefs } from '../url.ts'
 import { count, number } from '../words.ts'
-import { beforeText, causeOf, derivedText, type Group, groupsOf, type Why } from './why.ts'
+import { beforeText, causeOf, derivedText, type Group, groupsOf, type WhyResponse } from './why.ts'
 
 interface WhyViewProps {
-  readonly source: Source
+  readonly source: ApiSource
   readonly id: string
   /** The API's path of the answer. */
   readonly path: string
@@ -14,7 +14,7 @@ interface WhyViewProps {
 
 /** Why the model was shown what it was shown: what the answer names and was hidden, what differs from the call before, what was hidden. */
 export const WhyView = ({ source, id, path }: WhyViewProps) => {
-  const { value, error, retry } = useFetched<Why>(source, path)
+  const { value, error, retry } = useFetched<WhyResponse>(source, path)
   if (error !== undefined) return <Failed error={error} retry={retry} />
   if (!value) return <Skeleton />
   const { shown, tokens, abandoned, before, derived } = value
@@ -73,14 +73,14 @@ const Tokens = ({ of }: { readonly of: number }) => <span class="faint figures">
 const placesOf = (positions: readonly number[], to: To): ComponentChildren =>
   positions.map((at, index) => [index > 0 && ', ', to(at)])
 
-const neededLine = ({ term, hidden, by, inSummary }: Why['needed'][number], to: To): VNode => (
+const neededLine = ({ term, hidden, by, inSummary }: WhyResponse['needed'][number], to: To): VNode => (
   <li key={term} class={inSummary ? '' : 'lacking'}>
     <code>{term}</code> is in {placesOf(hidden, to)}, hidden by {placesOf(by, to)}
     <span class="faint"> · {inSummary ? 'a summary names it' : 'no summary names it'}</span>
   </li>
 )
 
-const changesIn = ({ differences, configuration, repairs }: Why, to: To): readonly VNode[] => [
+const changesIn = ({ differences, configuration, repairs }: WhyResponse, to: To): readonly VNode[] => [
   ...groupsOf(differences).map((group) => groupLine(group, to)),
   ...(configuration
     ? [

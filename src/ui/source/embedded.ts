@@ -1,9 +1,9 @@
 import { answerTo, blockAt } from './embedded/answers.ts'
 import type { EmbeddedFile } from './embedded/form.ts'
-import { failed, type Problem, type Source } from './source.ts'
+import { failed, type SourceProblem, type ApiSource } from './source.ts'
 
 /** What a page without a server reads: the answers of the API, from the events in its own file. */
-export const embeddedSource = (file: EmbeddedFile): Source => ({
+export const embeddedSource = (file: EmbeddedFile): ApiSource => ({
   isLive: false,
   access: () => undefined,
   get: async <T>(path: string): Promise<T> => {
@@ -22,13 +22,13 @@ export const embeddedSource = (file: EmbeddedFile): Source => ({
   follow: () => () => undefined,
 })
 
-const notHere = (path: string): Problem => ({
+const notHere = (path: string): SourceProblem => ({
   title: 'This file does not have that',
   detail: `It is a copy of one conversation; its store has ${path}.`,
   status: 404,
 })
 
-const readOnly: Problem = {
+const readOnly: SourceProblem = {
   title: 'This is a copy',
   detail: 'Nothing can be written in it: open the store that it was made of.',
   status: 403,

@@ -1,12 +1,12 @@
 import { eventReader } from './lines.ts'
 import {
-  type Access,
-  type Bytes,
+  type AccessRights,
+  type FetchedBytes,
   failed,
-  type Following,
-  type Problem,
+  type StreamHandlers,
+  type SourceProblem,
   problemOf,
-  type Source,
+  type ApiSource,
   unreachable,
 } from './source.ts'
 
@@ -14,11 +14,11 @@ export interface HttpOptions {
   /** Default: this page's own server. */
   readonly base?: string | undefined
   /** Told that nothing may be read: the page asks for a token then. */
-  readonly onUnauthorized?: ((why: Refusal) => void) | undefined
+  readonly onUnauthorized?: ((why: AccessRefusal) => void) | undefined
 }
 
 /** Why nothing may be read: there is no token, there is none any more, or it is for something else. */
-export type Refusal = 'no-token' | 'no-longer' | 'may-not-read'
+export type AccessRefusal = 'no-token' | 'no-longer' | 'may-not-read'
 
 /** How long to wait before a broken stream is asked for again, in milliseconds: by how many times it failed in a row. */
 const pauses = [500, 1_000, 2_000, 4_000, 8_000]
@@ -28,10 +28,10 @@ const probation = 1_000
 const silence = 40_000
 
 /** The server's API. */
-export const httpSource = ({ base = '/api/v1', onUnauthorized }: HttpOptions = {}): Source => {
-  let access: Access | undefined
+export const httpSource = ({ base = '/api/v1', onUnauthorized }: HttpOptions = {}): ApiSource => {
+  let access: AccessRights | undefined
   let mayRead = false
-  const refusalIn = ({ status, scope }: Problem): Refusal | undefined => {
+  const refusalIn = ({ status, scope }: SourceProblem): AccessRefusal | undefined => {
     if (status === 403 && scope === 'read') return 'may-not-read'
     if (status !== 401) return undefined
     return mayRead ? 'no-longer' : 'no-token'
@@ -75,20 +75,20 @@ export const httpSource = ({ base = '/api/v1', onUnauthorized }: HttpOptions = {
 }
 
 /** Of the header that comes with every answer in JSON: `read write`, `read write; read-only`. */
-const accessIn = ({ headers }: Response): Access | undefined => {
+const accessIn = ({ headers }: Response): AccessRights | undefined => {
   const [scopes, mode] = headers.get('palimpsest-access')?.split('; ') ?? []
   return scopes === undefined ? undefined : { scopes: scopes.split(' '), isReadOnly: mode === 'read-only' }
 }
 
 type Ask = (path: string, init: RequestInit) => Promise<Response>
 
-const follow = (ask: Ask, path: string, after: string | number | undefined, following: Following) => {
+const follow = (ask: Ask, path: string, after: string | number | undefined, following: StreamHandlers) => {
   const { told, connection } = following
   const ending = new AbortController()
   let lastId = after === undefined ? undefined : String(after)
   let failures = 0
   let since: number | undefined
-  let why: Problem | undefined
+  let why: SourceProblem | undefined
   const live = (): void => {
     failures = 0
     since = undefined
@@ -119,7 +119,7 @@ const follow = (ask: Ask, path: string, after: string | number | undefined, foll
         const messages = reader.take(got.value)
         lastId = reader.lastId() ?? lastId
         for (const message of messages) {
-          if (message.event === 'problem') throw failed(message.data as Problem)
+          if (message.event === 'problem') throw failed(message.data as SourceProblem)
           told(message)
         }
       }
@@ -168,10 +168,10 @@ const posted = (body: object, signal?: AbortSignal): RequestInit => ({
 const withSignal = (signal: AbortSignal | undefined) => (signal ? { signal } : {})
 const isAbort = (error: unknown): boolean => error instanceof DOMException && error.name === 'AbortError'
 
-const problemIn = async (response: Response): Promise<Problem> => {
+const problemIn = async (response: Response): Promise<SourceProblem> => {
   const { status, statusText } = response
   try {
-    return (await response.json()) as Problem
+    return (await response.json()) as SourceProblem
   } catch {
     return {
       title: statusText || `status ${status}`,
@@ -181,7 +181,7 @@ const problemIn = async (response: Response): Promise<Problem> => {
   }
 }
 
-const bytesOf = (response: Response, blob: Blob): Bytes => {
+const bytesOf = (response: Response, blob: Blob): FetchedBytes => {
   const total = /\/(\d+)$/.exec(response.headers.get('content-range') ?? '')?.[1]
   const type = response.headers.get('content-type') ?? 'application/octet-stream'
   return { blob, type, total: total === undefined ? blob.size : Number(total) }

@@ -1,4 +1,4 @@
-import type { Told } from './source.ts'
+import type { EventStreamMessage } from './source.ts'
 
 /** Reads an event stream (HTML living standard, section 9.2): give it what comes, in pieces as they come, and it gives the messages that are whole. */
 export const eventReader = () => {
@@ -7,7 +7,7 @@ export const eventReader = () => {
   return {
     /** The id of the last message that was whole. */
     lastId: (): string | undefined => id,
-    take: (piece: string): readonly Told[] => {
+    take: (piece: string): readonly EventStreamMessage[] => {
       const texts = (rest + piece).split('\n\n')
       rest = texts.pop() ?? ''
       return texts.flatMap((text) => {

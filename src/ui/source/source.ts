@@ -1,7 +1,7 @@
 // Where the page's data come from: a server, or the file that the page is in. Both answer the same paths with the same shapes.
 
 /** Why something could not be had: the API's problem (RFC 9457), or one like it. */
-export interface Problem {
+export interface SourceProblem {
   readonly title: string
   /** What to do about it. */
   readonly detail: string
@@ -13,18 +13,18 @@ export interface Problem {
 }
 
 /** There was no answer. */
-export const unreachable: Problem = {
+export const unreachable: SourceProblem = {
   title: 'The server cannot be reached',
   detail: 'Check that `palimpsest serve` still runs, then try again.',
   status: 0,
 }
 
-export interface Asking {
+export interface SourceRequestOptions {
   readonly signal?: AbortSignal | undefined
 }
 
 /** Bytes of a content, both ends included; what they are of, and how many there are. */
-export interface Bytes {
+export interface FetchedBytes {
   readonly blob: Blob
   /** The media type as the server gives it. */
   readonly type: string
@@ -32,64 +32,65 @@ export interface Bytes {
   readonly total: number
 }
 /** A file, with the name that it is offered under. */
-export interface Saved {
+export interface DownloadFile {
   readonly blob: Blob
   readonly name: string
   /** A header of the answer. */
   readonly header: (name: string) => string | null
 }
-export interface Part extends Asking {
+export interface ByteRangeOptions extends SourceRequestOptions {
   readonly from?: number | undefined
   readonly to?: number | undefined
 }
 
 /** A message of an event stream. */
-export interface Told {
+export interface EventStreamMessage {
   readonly id?: string | undefined
   readonly event: string
   readonly data: unknown
 }
 /** How it stands with a stream. `since`, `next`: ms since 1970. */
-export type Connection =
+export type ConnectionState =
   | { readonly state: 'live' }
   | { readonly state: 'connecting' }
   | { readonly state: 'reconnecting'; readonly next: number }
   /** `why`: what the server said; undefined if it could not be reached. */
-  | { readonly state: 'offline'; readonly since: number; readonly why?: Problem | undefined }
-export interface Following {
-  readonly told: (message: Told) => void
-  readonly connection?: ((connection: Connection) => void) | undefined
+  | { readonly state: 'offline'; readonly since: number; readonly why?: SourceProblem | undefined }
+export interface StreamHandlers {
+  readonly told: (message: EventStreamMessage) => void
+  readonly connection?: ((connection: ConnectionState) => void) | undefined
 }
 
 /** What one may do here. */
-export interface Access {
+export interface AccessRights {
   readonly scopes: readonly string[]
   readonly isReadOnly: boolean
 }
 
-export interface Source {
+export interface ApiSource {
   /** False for a file: nothing new comes, and nothing can be written. */
   readonly isLive: boolean
   /** As the last answer said; undefined before it, and for a file. */
-  readonly access: () => Access | undefined
-  /** The JSON of an answer. Rejects with a `Problem`; with the signal's reason if it aborts. @param path below `/api/v1` */
-  readonly get: <T>(path: string, asking?: Asking) => Promise<T>
-  readonly post: <T>(path: string, body: object, asking?: Asking) => Promise<T>
-  readonly bytes: (path: string, part?: Part) => Promise<Bytes>
+  readonly access: () => AccessRights | undefined
+  /** The JSON of an answer. Rejects with a `SourceProblem`; with the signal's reason if it aborts. @param path below `/api/v1` */
+  readonly get: <T>(path: string, asking?: SourceRequestOptions) => Promise<T>
+  readonly post: <T>(path: string, body: object, asking?: SourceRequestOptions) => Promise<T>
+  readonly bytes: (path: string, part?: ByteRangeOptions) => Promise<FetchedBytes>
   /** A file that the server makes. */
-  readonly file: (path: string, body: object) => Promise<Saved>
+  readonly file: (path: string, body: object) => Promise<DownloadFile>
   /** Tells what comes after `after`, until the function that it returns is called; continues by itself where a connection broke. */
-  readonly follow: (path: string, after: string | number | undefined, following: Following) => () => void
+  readonly follow: (path: string, after: string | number | undefined, following: StreamHandlers) => () => void
 }
 
 /** Any error as a problem. */
-export const problemOf = (error: unknown): Problem => {
+export const problemOf = (error: unknown): SourceProblem => {
   if (isProblem(error)) return error
   const detail = error instanceof Error ? error.message : String(error)
   return { title: 'This page has a fault', detail, status: 0 }
 }
-const isProblem = (error: unknown): error is Problem =>
+const isProblem = (error: unknown): error is SourceProblem =>
   typeof error === 'object' && error !== null && 'title' in error && 'detail' in error
 
 /** A problem that can be thrown. */
-export const failed = (problem: Problem): Error & Problem => Object.assign(new Error(problem.detail), problem)
+export const failed = (problem: SourceProblem): Error & SourceProblem =>
+  Object.assign(new Error(problem.detail), problem)

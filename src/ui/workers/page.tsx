@@ -9,8 +9,8 @@ import { Failed, Skeleton } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
 import { useTitle } from '../use-title.ts'
 import { ago, clock, count, moment, number } from '../words.ts'
-import { type Board, boardOf, healthOf, notesOf, type Step, type Worker } from './rows.ts'
-import { type Seen, useBoard } from './use-board.ts'
+import { type Board, boardOf, healthOf, notesOf, type BoardStep, type BoardWorker } from './rows.ts'
+import { type BoardView, useBoard } from './use-board.ts'
 import { WaitingCalls } from './waiting.tsx'
 
 /** Who works on what, and what waits for a person. */
@@ -88,7 +88,7 @@ export const WorkersPage = ({ source }: PageProps) => {
 /** So many rows of a kind are shown; how many more there are is said. */
 const most = 50
 
-const sumsOf = ({ workers, claims }: Seen, { waiting, parked, inProgress, open }: Board): string =>
+const sumsOf = ({ workers, claims }: BoardView, { waiting, parked, inProgress, open }: Board): string =>
   [
     count(workers.length, 'worker'),
     `${number(inProgress.length)} in progress`,
@@ -98,10 +98,10 @@ const sumsOf = ({ workers, claims }: Seen, { waiting, parked, inProgress, open }
     `${count(claims, 'claim')} so far`,
   ].join(' · ')
 
-const More = ({ all }: { readonly all: readonly Step[] }) =>
+const More = ({ all }: { readonly all: readonly BoardStep[] }) =>
   all.length > most ? <p class="faint">{`${number(all.length - most)} more`}</p> : null
 
-const StepLine = ({ step, now }: { readonly step: Step; readonly now: number }) => (
+const StepLine = ({ step, now }: { readonly step: BoardStep; readonly now: number }) => (
   <p class="step">
     <a href={hrefs.conversation(step.conversation)}>
       <bdi>{step.conversation}</bdi>
@@ -115,9 +115,9 @@ const StepLine = ({ step, now }: { readonly step: Step; readonly now: number }) 
 
 interface StepsProps {
   readonly title: string
-  readonly steps: readonly Step[]
+  readonly steps: readonly BoardStep[]
   readonly now: number
-  readonly children?: (step: Step) => preact.ComponentChildren
+  readonly children?: (step: BoardStep) => preact.ComponentChildren
 }
 
 const Steps = ({ title, steps, now, children }: StepsProps) =>
@@ -138,7 +138,7 @@ const Steps = ({ title, steps, now, children }: StepsProps) =>
   )
 
 interface WorkersProps {
-  readonly seen: Seen
+  readonly seen: BoardView
   readonly off: string | undefined
   readonly tell: (path: string) => void
 }
@@ -160,7 +160,7 @@ const Workers = ({ seen: { workers, at }, off, tell }: WorkersProps) => (
 )
 
 interface WorkerRowProps {
-  readonly worker: Worker
+  readonly worker: BoardWorker
   readonly now: number
   readonly off: string | undefined
   readonly tell: (path: string) => void

@@ -1,7 +1,7 @@
 // Who works on what, and what waits for whom, as the page tells it.
 
 /** Of `GET /turns`: something that workers are asked to do. */
-export interface Step {
+export interface BoardStep {
   readonly conversation: string
   readonly state: 'open' | 'claimed' | 'waiting' | 'parked'
   /** Why no worker takes it, though it is open. */
@@ -16,7 +16,7 @@ export interface Step {
 }
 
 /** Of `GET /workers`. */
-export interface Worker {
+export interface BoardWorker {
   readonly worker: string
   readonly heard: string
   readonly slots?: number | undefined
@@ -31,15 +31,15 @@ export interface Worker {
 /** The steps by what has to happen next, those that wait longest first. */
 export interface Board {
   /** Somebody has to decide, or bring a result. */
-  readonly waiting: readonly Step[]
+  readonly waiting: readonly BoardStep[]
   /** Every attempt has failed. */
-  readonly parked: readonly Step[]
-  readonly inProgress: readonly Step[]
-  readonly open: readonly Step[]
+  readonly parked: readonly BoardStep[]
+  readonly inProgress: readonly BoardStep[]
+  readonly open: readonly BoardStep[]
 }
 
-export const boardOf = (steps: readonly Step[]): Board => {
-  const of = (state: Step['state']): readonly Step[] =>
+export const boardOf = (steps: readonly BoardStep[]): Board => {
+  const of = (state: BoardStep['state']): readonly BoardStep[] =>
     steps
       .filter((step) => step.state === state)
       .toSorted((one, other) => (one.since < other.since ? -1 : one.since > other.since ? 1 : 0))
@@ -53,7 +53,7 @@ const heldWords = {
 } as const
 
 /** What there is to say of a step besides its state. */
-export const notesOf = ({ held, attempt, tenant, priority, errors }: Step): readonly string[] => [
+export const notesOf = ({ held, attempt, tenant, priority, errors }: BoardStep): readonly string[] => [
   ...(held === undefined ? [] : [heldWords[held]]),
   ...(attempt > 1 ? [`attempt ${attempt}`] : []),
   ...(errors.length > 0 ? [`last error: ${errors.at(-1)}`] : []),
@@ -67,7 +67,7 @@ const longestSilence = 90_000
 export type Health = 'working' | 'idle' | 'paused' | 'silent'
 
 /** How a worker is doing at a time (ms since 1970). One that works may be silent: the call of a model takes long. */
-export const healthOf = ({ heard, paused, steps }: Worker, now: number): Health => {
+export const healthOf = ({ heard, paused, steps }: BoardWorker, now: number): Health => {
   if (paused) return 'paused'
   if (now - Date.parse(heard) > longestSilence) return 'silent'
   return steps.length > 0 ? 'working' : 'idle'

@@ -1,18 +1,18 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Source } from '../source/source.ts'
-import type { Step, Worker } from './rows.ts'
+import type { ApiSource } from '../source/source.ts'
+import type { BoardStep, BoardWorker } from './rows.ts'
 
-export interface Seen {
-  readonly workers: readonly Worker[]
-  readonly steps: readonly Step[]
+export interface BoardView {
+  readonly workers: readonly BoardWorker[]
+  readonly steps: readonly BoardStep[]
   /** How many claims there were. */
   readonly claims: number
   /** When it was looked, in ms since 1970. */
   readonly at: number
 }
 
-export interface Looked {
-  readonly seen: Seen | undefined
+export interface BoardState {
+  readonly seen: BoardView | undefined
   readonly error: unknown
   readonly again: () => void
 }
@@ -21,8 +21,8 @@ export interface Looked {
 const every = 2_000
 
 /** Who works on what, looked at again and again: what workers write has no stream. */
-export const useBoard = (source: Source): Looked => {
-  const [state, setState] = useState<Omit<Looked, 'again'>>({ seen: undefined, error: undefined })
+export const useBoard = (source: ApiSource): BoardState => {
+  const [state, setState] = useState<Omit<BoardState, 'again'>>({ seen: undefined, error: undefined })
   const [turn, setTurn] = useState(0)
   useEffect(() => {
     const asking = new AbortController()
@@ -31,8 +31,10 @@ export const useBoard = (source: Source): Looked => {
     const look = async (): Promise<void> => {
       try {
         const [workers, turns] = await Promise.all([
-          source.get<{ readonly items: readonly Worker[]; readonly claims: number }>('/workers', { signal }),
-          source.get<{ readonly items: readonly Step[] }>('/turns', { signal }),
+          source.get<{ readonly items: readonly BoardWorker[]; readonly claims: number }>('/workers', {
+            signal,
+          }),
+          source.get<{ readonly items: readonly BoardStep[] }>('/turns', { signal }),
         ])
         const seen = { workers: workers.items, claims: workers.claims, steps: turns.items, at: Date.now() }
         setState({ seen, error: undefined })

@@ -5,14 +5,14 @@ import { toast } from '../acts/toast.tsx'
 import { Exact } from '../blocks/shown.tsx'
 import { Text } from '../blocks/text.tsx'
 import { closeSheet, openSheet, Sheet } from '../sheet.tsx'
-import { problemOf, type Source } from '../source/source.ts'
+import { problemOf, type ApiSource } from '../source/source.ts'
 import { useFetched } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
 import { useActions } from '../use-keys.ts'
 import { ago } from '../words.ts'
 
 /** Of `GET …/waiting`: a call of a tool that a person decides about, or whose result comes from outside. */
-export interface Awaited {
+export interface WaitingCallItem {
   readonly call: string
   readonly tool: string
   readonly input?: unknown
@@ -25,10 +25,10 @@ export interface Awaited {
 }
 
 interface WaitingCallsProps {
-  readonly source: Source
+  readonly source: ApiSource
   readonly id: string
   /** What waits, if that is known already. */
-  readonly waiting?: readonly Awaited[]
+  readonly waiting?: readonly WaitingCallItem[]
   /** Why nothing can be decided here; undefined if it can. */
   readonly off: string | undefined
   readonly decided: () => void
@@ -38,9 +38,9 @@ interface WaitingCallsProps {
 export const WaitingCalls = ({ source, id, waiting, off, decided }: WaitingCallsProps) => {
   const [isOld, setOld] = useState(waiting === undefined)
   const path = isOld ? `${apiOf(id)}/waiting` : undefined
-  const { value, retry } = useFetched<{ readonly items: readonly Awaited[] }>(source, path)
+  const { value, retry } = useFetched<{ readonly items: readonly WaitingCallItem[] }>(source, path)
   const items = value?.items ?? waiting ?? []
-  const decide = (call: Awaited, decision: Decision): void =>
+  const decide = (call: WaitingCallItem, decision: Decision): void =>
     openSheet(
       <DecisionSheet
         {...{ source, id, call, decision }}
@@ -107,9 +107,9 @@ const inputText = (input: unknown): string =>
 type Decision = 'approve' | 'deny'
 
 interface DecisionSheetProps {
-  readonly source: Source
+  readonly source: ApiSource
   readonly id: string
-  readonly call: Awaited
+  readonly call: WaitingCallItem
   readonly decision: Decision
   readonly done: () => void
 }

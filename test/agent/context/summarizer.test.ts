@@ -22,8 +22,8 @@ import { left, right } from '../../support/either.ts'
 import { histories } from '../../support/histories.ts'
 import { assistant, configured, logOf, text, thinking, toolResult, toolUse, user } from '../../support/log.ts'
 import { opus, start } from '../../support/messages-api/client.ts'
-import type { Failure, Message, Reply } from '../../../src/testing/messages-api/replies.ts'
-import type { Body } from '../../../src/testing/messages-api/request.ts'
+import type { ApiFailure, ApiMessage, ApiReply } from '../../../src/testing/messages-api/replies.ts'
+import type { ApiRequest } from '../../../src/testing/messages-api/request.ts'
 import type { MessagesApiOptions } from '../../../src/testing/messages-api/server.ts'
 import { runs, scale } from '../../support/runs.ts'
 
@@ -46,13 +46,13 @@ const summarized = async (
   const answer = await asked({ effective: now, covers: wholeOf(now), ...(signal && { signal }) })
   return { answer, now, api, bodies: api.requests.flatMap(({ body }) => (body ? [body] : [])) }
 }
-const answering = (...replies: readonly (Reply | Failure)[]) => ({
-  reply: (_: Body, n: number) => replies[n] ?? { content: [text('In short.')] },
+const answering = (...replies: readonly (ApiReply | ApiFailure)[]) => ({
+  reply: (_: ApiRequest, n: number) => replies[n] ?? { content: [text('In short.')] },
 })
 /** The digest of what the API received. */
-const sentDigest = ({ system, tools, messages }: Partial<Body> = {}): string =>
+const sentDigest = ({ system, tools, messages }: Partial<ApiRequest> = {}): string =>
   digestOf({ system, tools, messages } as never)
-const textIn = (body: Body | undefined): string => JSON.stringify(body?.messages)
+const textIn = (body: ApiRequest | undefined): string => JSON.stringify(body?.messages)
 
 describe('a summarizer', () => {
   it('answers with the texts of the reply, and where they came from', async () => {
@@ -134,7 +134,7 @@ describe('a summarizer', () => {
 
 describe('a reply is no summary', () => {
   const said = [text('In sh')]
-  it.each<readonly [string, Reply, string]>([
+  it.each<readonly [string, ApiReply, string]>([
     ['that was cut off', { content: [text('word '.repeat(9_000))] }, 'max_tokens'],
     ['that refuses', { content: said, stop_reason: 'refusal' }, 'refusal'],
     ['that pauses', { content: said, stop_reason: 'pause_turn' }, 'pause_turn'],
@@ -152,7 +152,7 @@ describe('a reply is no summary', () => {
 
   it('that fills the context window', async () => {
     const models = { small: { contextWindow: 500 } }
-    const long: Reply = { content: [text('word '.repeat(600))] }
+    const long: ApiReply = { content: [text('word '.repeat(600))] }
     const { answer } = await summarized(hello, { model: 'small' }, { models, ...answering(long) })
     expect(left(answer)).toMatchObject({ _tag: 'SummaryFailed', reason: 'model_context_window_exceeded' })
   })
@@ -213,8 +213,8 @@ describe('a reply is no summary', () => {
 describe('what does not fit into a request', () => {
   const words = (word: string): string => `${word} `.repeat(400).trim()
   const numbered: MessagesApiOptions = {
-    reply: ({ messages }: Body) => ({
-      content: [text(`Summary of ${textIn({ messages } as Body).length}.`)],
+    reply: ({ messages }: ApiRequest) => ({
+      content: [text(`Summary of ${textIn({ messages } as ApiRequest).length}.`)],
     }),
   }
   const small = { window: 3_000, maxTokens: 300 }
@@ -254,7 +254,7 @@ describe('what does not fit into a request', () => {
 
   it('costs what all parts cost', async () => {
     const { answer, api } = await summarized(rounds, small, numbered)
-    const used = api.requests.map(({ answer: message }) => (message as Message).usage.input_tokens)
+    const used = api.requests.map(({ answer: message }) => (message as ApiMessage).usage.input_tokens)
     expect(used.length).toBeGreaterThan(1)
     expect(right(answer).origin.usage?.['input_tokens']).toBe(used.reduce((sum, one) => sum + one, 0))
     expect(right(answer).origin.usage).toMatchObject({ service_tier: 'standard' })
@@ -276,7 +276,7 @@ describe('what does not fit into a request', () => {
 
   it('is no larger in later parts than what the API took of the first, and nothing is sent twice', async () => {
     const most = 4_500
-    const tooLong: Failure = { status: 400, type: 'invalid_request_error', message: 'prompt is too long' }
+    const tooLong: ApiFailure = { status: 400, type: 'invalid_request_error', message: 'prompt is too long' }
     const { answer, bodies, api } = await summarized(rounds, small, {
       reply: (body) => (textIn(body).length > most ? tooLong : { content: [text('In short.')] }),
     })
@@ -336,7 +336,7 @@ describe('what does not fit into a request', () => {
       message: 'prompt is too long: 9 tokens > 8 maximum',
     }
     const exceeding = (times: number) => ({
-      reply: (_: Body, n: number) => (n < times ? tooLong : { content: [text('In short.')] }),
+      reply: (_: ApiRequest, n: number) => (n < times ? tooLong : { content: [text('In short.')] }),
     })
     const { answer, bodies } = await summarized(
       rounds.slice(0, 6),
@@ -377,7 +377,7 @@ describe('what does not fit into a request', () => {
       answering({ content: [text('One.')] }, { content: [text('No.')], stop_reason: 'refusal' }),
     )
     const { failed = [] } = left(answer) as { readonly failed?: readonly FailedCall[] }
-    const paid = api.requests.map(({ answer: message }) => (message as Message).usage.input_tokens)
+    const paid = api.requests.map(({ answer: message }) => (message as ApiMessage).usage.input_tokens)
     expect(failed).toHaveLength(2)
     expect(new Set(failed.map(({ usage }) => usage?.['input_tokens']))).toEqual(new Set(paid))
     expect(failed).toMatchObject([{ model: opus }, { model: opus }])

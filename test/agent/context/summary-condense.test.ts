@@ -16,7 +16,7 @@ import { storeOn } from '../../../src/api/open.ts'
 import { left, right } from '../../support/either.ts'
 import { assistant, text, thinking, toolUse, truncated, user } from '../../support/log.ts'
 import { opus, start } from '../../support/messages-api/client.ts'
-import type { Failure, Reply } from '../../../src/testing/messages-api/replies.ts'
+import type { ApiFailure, ApiReply } from '../../../src/testing/messages-api/replies.ts'
 import { write } from '../../support/write.ts'
 
 const talk = [
@@ -180,8 +180,8 @@ describe('a failure leaves the conversation as it was', () => {
     )
   })
 
-  const partly: Reply = { content: [text('In sh')] }
-  it.each<readonly [string, Reply | Failure, string]>([
+  const partly: ApiReply = { content: [text('In sh')] }
+  it.each<readonly [string, ApiReply | ApiFailure, string]>([
     ['the model refuses', { ...partly, stop_reason: 'refusal' }, 'SummaryFailed'],
     ['the summary is cut off', { content: [text('word '.repeat(9_000))] }, 'SummaryFailed'],
     ['the summary is blank', { content: [] }, 'SummaryFailed'],

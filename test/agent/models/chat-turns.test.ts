@@ -10,7 +10,7 @@ import { currentRenderer } from '../../../src/agent/receipts/request.ts'
 import type { ConversationEvent } from '../../../src/events/events.ts'
 import { openStore } from '../../../src/index.ts'
 import { openAiModel, type OpenAiOptions } from '../../../src/agent/models/openai/model.ts'
-import type { Body, ChatFailure } from '../../../src/testing/chat-completions/body.ts'
+import type { ChatRequest, ChatFailure } from '../../../src/testing/chat-completions/body.ts'
 import type { ChatReply } from '../../../src/testing/chat-completions/replies.ts'
 import { type ChatCompletionsOptions, chatCompletions } from '../../../src/testing/chat-completions/server.ts'
 import { messagesApi } from '../../../src/testing/messages-api/server.ts'
@@ -20,7 +20,7 @@ import { isChatSummary } from '../../support/agent-runs/player.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { text } from '../../support/log.ts'
 
-type Said = ChatReply | ChatFailure | ((body: Body) => ChatReply | ChatFailure)
+type Said = ChatReply | ChatFailure | ((body: ChatRequest) => ChatReply | ChatFailure)
 
 /** A conversation with a task, and a model behind the stand-in for Chat Completions. */
 const scene = async (
@@ -53,7 +53,7 @@ const eventsOf = async (chat: { readonly events: () => AsyncIterable<Conversatio
   for await (const event of chat.events()) events.push(event)
   return events
 }
-const digestOf = ({ messages, tools }: Body): string =>
+const digestOf = ({ messages, tools }: ChatRequest): string =>
   createHash('sha256')
     .update(canonicalize({ messages, tools }) ?? '')
     .digest('hex')
@@ -67,7 +67,7 @@ describe('a turn of a model at Chat Completions', () => {
     const run = { read: ({ path }: { readonly path: string }) => `${path}: here` }
     const turned = await turn({ system: 'Look.', tools: [readTool], run, parameters: { max_tokens: 99 } })
     expect(turned).toMatchObject({ content: [text('It is.')], stopReason: 'end_turn', calls: 2 })
-    const bodies = api.requests.map(({ body }) => body as Body)
+    const bodies = api.requests.map(({ body }) => body as ChatRequest)
     expect(bodies[1]).toMatchObject({
       max_completion_tokens: 99,
       messages: [
@@ -185,7 +185,7 @@ describe('a turn of a model at Chat Completions', () => {
     expect(summaries.length).toBeGreaterThan(0)
     expect(await chat.verifyReceipts()).toMatchObject({ findings: [] })
     const asked = api.requests.filter(({ body }) => body !== undefined && isChatSummary(body))
-    const digests = new Set(asked.map(({ body }) => digestOf(body as Body)))
+    const digests = new Set(asked.map(({ body }) => digestOf(body as ChatRequest)))
     for (const event of summaries)
       if (event.type === 'Condensed') expect(digests).toContain(event.data.origin?.context?.digest)
   })
@@ -288,7 +288,7 @@ describe('a conversation that changes the provider in the middle', () => {
     await chat.turn({ ...claude, ...tools })
     expect([...api.requests, ...other.requests].map(({ status }) => status)).toEqual(Array(6).fill(200))
     expect(await chat.verifyReceipts()).toMatchObject({ receipts: 6, findings: [] })
-    const last = api.requests.at(-1)?.body as Body
+    const last = api.requests.at(-1)?.body as ChatRequest
     expect(last.messages.map(({ role }) => role)).toEqual(
       'user assistant tool assistant user assistant tool assistant user'.split(' '),
     )

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { modelCalls, type ReceiptsVerified, verifyReceipts } from '../../../src/agent/receipts/audit.ts'
+import { modelCalls, type ReceiptVerification, verifyReceipts } from '../../../src/agent/receipts/audit.ts'
 import { sentCall } from '../../../src/agent/receipts/sent.ts'
 import { run } from '../../../src/result/steps.ts'
 import { digestOf } from '../../../src/agent/receipts/canonical.ts'
@@ -76,7 +76,8 @@ const receiptAt = (at: number, change: (receipt: Receipt) => Receipt) =>
     return context ? { ...data, origin: { ...data.origin, context: change(context) } } : data
   })
 
-const verified = async (chat: Conversation): Promise<ReceiptsVerified> => right(await verifyReceipts(chat)())
+const verified = async (chat: Conversation): Promise<ReceiptVerification> =>
+  right(await verifyReceipts(chat)())
 
 /** 0 configured, 1 task, 2 reply (call), 3 result, 4 reply, 5 user, 6 reply. */
 const talk = async (options = cached): Promise<Conversation> => {

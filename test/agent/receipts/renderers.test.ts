@@ -5,7 +5,7 @@ import { currentRenderer, requestOf, type RequestOptions } from '../../../src/ag
 import type { Event } from '../../../src/events/events.ts'
 import { effective } from '../../../src/projections/effective.ts'
 import type { RepairKind } from '../../../src/projections/render/repairs.ts'
-import type { Rendered } from '../../../src/projections/render/render.ts'
+import type { RenderResult } from '../../../src/projections/render/render.ts'
 import { left, right } from '../../support/either.ts'
 import { logOf, user } from '../../support/log.ts'
 
@@ -13,7 +13,7 @@ import { logOf, user } from '../../support/log.ts'
 interface Golden {
   readonly options: Omit<RequestOptions, 'renderer'>
   readonly events: readonly Event[]
-  readonly request: Rendered
+  readonly request: RenderResult
   readonly digest: string
 }
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import { openStore, type Conversation } from '../../../src/index.ts'
 import { promiseStore } from '../../../src/api/promises.ts'
 import { storeOn } from '../../../src/api/open.ts'
-import type { Reply } from '../../../src/testing/messages-api/replies.ts'
+import type { ApiReply } from '../../../src/testing/messages-api/replies.ts'
 import { messagesApi } from '../../../src/testing/messages-api/server.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { text, toolUse } from '../../support/log.ts'
@@ -35,7 +35,11 @@ const inEventStore: Two = async () => {
 const never = new Promise<never>(() => {})
 
 /** A turn whose first reply is held up while somebody speaks elsewhere. */
-const playing = async (two: Two, speak: (chat: Conversation) => Promise<unknown>, first: Reply | 'never') => {
+const playing = async (
+  two: Two,
+  speak: (chat: Conversation) => Promise<unknown>,
+  first: ApiReply | 'never',
+) => {
   const [chat, other] = await two()
   const api = await messagesApi({
     reply: async (_, n) => {

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { type Conversation, openStore } from '../../../src/index.ts'
 import { text, toolUse } from '../../support/log.ts'
 import { temporaryFolder } from '../../support/stores.ts'
-import type { Reply } from '../../../src/testing/messages-api/replies.ts'
+import type { ApiReply } from '../../../src/testing/messages-api/replies.ts'
 import { type Said, scene, yes } from '../../support/turn-scene.ts'
 
 const user = (content: string) => ({ role: 'user' as const, content })
-const answer = (content: string): Reply => ({ content: [text(content)] })
+const answer = (content: string): ApiReply => ({ content: [text(content)] })
 
 /** What is shown, a line each. */
 const shown = async (chat: Conversation): Promise<readonly string[]> =>
@@ -20,7 +20,7 @@ const shown = async (chat: Conversation): Promise<readonly string[]> =>
 /** A scene in which something happens while the model gives its first reply. */
 const during = async (
   what: (chat: Conversation) => Promise<unknown>,
-  first: Reply = yes,
+  first: ApiReply = yes,
   more: readonly Said[] = [],
 ) => {
   const said: Said[] = []
@@ -230,7 +230,7 @@ describe('a cancel', () => {
 
 describe('what came of a reply that is interrupted', () => {
   it('is kept before the message with keepPartial, and its calls say that they were not run', async () => {
-    const long: Reply = {
+    const long: ApiReply = {
       content: [text('Whole.'), toolUse('a'), text('Never said.')],
       fault: { kind: 'stall', after: 9 },
     }

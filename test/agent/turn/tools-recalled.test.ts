@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import { anthropicRequest } from '../../../src/transfer/formats/write-anthropic.ts'
 import { text, toolResult, toolUse } from '../../support/log.ts'
-import type { Body } from '../../../src/testing/messages-api/request.ts'
+import type { ApiRequest } from '../../../src/testing/messages-api/request.ts'
 import { scene } from '../../support/turn-scene.ts'
 
 const tools = [{ name: 'run', input_schema: { type: 'object' } }]
@@ -18,7 +18,9 @@ it('tools that are recalled for calls reach the API, the count, the receipt and 
   await turn({ tools: [] })
   await chat.append({ role: 'user', content: 'Thanks.' })
   const count = await chat.tokens({ client })
-  const [sent, counted] = api.requests.map(({ body }) => body as Body & { readonly tool_choice?: unknown })
+  const [sent, counted] = api.requests.map(
+    ({ body }) => body as ApiRequest & { readonly tool_choice?: unknown },
+  )
   for (const body of [sent, counted]) {
     expect(body?.tools?.map(({ name }) => name)).toEqual(['run'])
     expect(body?.tool_choice).toEqual({ type: 'none' })

@@ -13,8 +13,8 @@ import {
   pricesAsOf,
   type TurnOptions,
 } from '../../../src/index.ts'
-import type { Fault, Message, Reply } from '../../../src/testing/messages-api/replies.ts'
-import type { Received } from '../../../src/testing/messages-api/server.ts'
+import type { Fault, ApiMessage, ApiReply } from '../../../src/testing/messages-api/replies.ts'
+import type { ApiExchange } from '../../../src/testing/messages-api/server.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { text, toolUse } from '../../support/log.ts'
 import { runs } from '../../support/runs.ts'
@@ -24,7 +24,7 @@ import { type Said, scene, task, yes } from '../../support/turn-scene.ts'
 const tools = [{ name: 'read', input_schema: { type: 'object' } }]
 const run = { read: () => 'its content' }
 let calls = 0
-const look = (more: Partial<Reply> = {}): Reply => ({
+const look = (more: Partial<ApiReply> = {}): ApiReply => ({
   content: [text('Let me look.'), { ...toolUse(`call-${++calls}`), name: 'read' }],
   ...more,
 })
@@ -34,14 +34,14 @@ const failing = async (turn: Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   )
 
-const cheap = (): Reply => look({ usage: { input_tokens: 100, output_tokens: 50 } })
+const cheap = (): ApiReply => look({ usage: { input_tokens: 100, output_tokens: 50 } })
 
 /** What the stand-in billed for these requests: of a broken stream, what the API had said by then. */
-const billed = (requests: readonly Received[]) => {
+const billed = (requests: readonly ApiExchange[]) => {
   const sum = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0 }
   for (const { answer, isComplete } of requests) {
     if (!('stop_reason' in answer)) continue
-    const { usage } = answer as Message
+    const { usage } = answer as ApiMessage
     sum.input += usage.input_tokens
     sum.cacheRead += usage.cache_read_input_tokens
     sum.cacheWrite += usage.cache_creation_input_tokens
@@ -153,7 +153,7 @@ describe('prices', () => {
   })
 
   it('count what was written to the cache for an hour as that, and a long prompt at its own rates', async () => {
-    const counted = (more: object): Reply => ({
+    const counted = (more: object): ApiReply => ({
       ...yes,
       usage: { input_tokens: 10, output_tokens: 100, ...more },
     })
@@ -240,7 +240,7 @@ describe('what a turn came to', () => {
               ({ system }) =>
                 typeof system === 'string' && system.startsWith('You summarize')
                   ? { content: [text('In short.')] }
-                  : ((waiting.shift() as Reply) ?? yes),
+                  : ((waiting.shift() as ApiReply) ?? yes),
             ],
             { models: { small: { minCached: 20 } } },
           )

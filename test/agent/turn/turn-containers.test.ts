@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { anthropicModel } from '../../../src/agent/models/anthropic/model.ts'
 import type { TurnOptions } from '../../../src/agent/turn/options.ts'
 import { text } from '../../support/log.ts'
-import type { Reply } from '../../../src/testing/messages-api/replies.ts'
+import type { ApiReply } from '../../../src/testing/messages-api/replies.ts'
 import { type Said, scene as sceneOf, type Scene, task, yes } from '../../support/turn-scene.ts'
 
 const later = '2999-01-01T00:00:00Z'
-const named = (id: string, more: object = {}): Reply => ({
+const named = (id: string, more: object = {}): ApiReply => ({
   content: [text(id)],
   message: { container: { id, expires_at: later, skills: null, ...more } },
 })

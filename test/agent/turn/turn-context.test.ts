@@ -8,8 +8,8 @@ import type { Summarizer } from '../../../src/agent/context/summary/summarizer.t
 import type { TurnOptions } from '../../../src/agent/turn/options.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { text } from '../../support/log.ts'
-import type { Failure, Reply } from '../../../src/testing/messages-api/replies.ts'
-import type { Body } from '../../../src/testing/messages-api/request.ts'
+import type { ApiFailure, ApiReply } from '../../../src/testing/messages-api/replies.ts'
+import type { ApiRequest } from '../../../src/testing/messages-api/request.ts'
 import {
   messagesApi,
   type MessagesApi,
@@ -19,7 +19,7 @@ import {
 const model = 'claude-opus-5-5'
 /** About so many tokens. */
 const words = (tokens: number): string => 'word '.repeat(tokens)
-const isSummary = (body: Body): boolean => body.max_tokens !== 500 && body.max_tokens !== 8_192
+const isSummary = (body: ApiRequest): boolean => body.max_tokens !== 500 && body.max_tokens !== 8_192
 
 interface Scene {
   readonly api: MessagesApi
@@ -31,7 +31,7 @@ interface Scene {
 /** A conversation of `turns` turns of 100 tokens a message, and a last question. */
 const long = async (
   turns: number,
-  reply: (body: Body, n: number) => Reply | Failure = (body) => ({
+  reply: (body: ApiRequest, n: number) => ApiReply | ApiFailure = (body) => ({
     content: [text(isSummary(body) ? 'They talked.' : 'Yes.')],
   }),
   options: MessagesApiOptions = {},
@@ -257,7 +257,7 @@ describe('a prompt that nearly fills the window', () => {
 
 describe('a context that is too long for the API and not by the estimate', () => {
   const small = { models: { [model]: { contextWindow: 2_500 } } }
-  const tooLong: Failure = {
+  const tooLong: ApiFailure = {
     status: 400,
     type: 'invalid_request_error',
     message: 'prompt is too long: 2 tokens > 1 maximum',

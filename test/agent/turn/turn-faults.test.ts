@@ -14,13 +14,13 @@ import type { ModelError } from '../../../src/agent/models/model.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { text, toolUse } from '../../support/log.ts'
 import { encoded, eventsOf } from '../../../src/testing/messages-api/events.ts'
-import type { Failure, Fault, Message } from '../../../src/testing/messages-api/replies.ts'
+import type { ApiFailure, Fault, ApiMessage } from '../../../src/testing/messages-api/replies.ts'
 import { scene, task, yes } from '../../support/turn-scene.ts'
 
 const failureOf = (error: unknown, signal?: AbortSignal) => failureIn(error, signal, anthropicDialect)
 
 const long = { content: [text('One two three four five six seven eight nine ten.')] }
-const overloaded: Failure = { status: 529, type: 'overloaded_error', message: 'Overloaded', retryAfter: 0 }
+const overloaded: ApiFailure = { status: 529, type: 'overloaded_error', message: 'Overloaded', retryAfter: 0 }
 /** Longer than this process stands still on a busy machine, in milliseconds: what is not to stall must not. */
 const stallTimeout = 1_500
 /** The words of the model in the conversation. */
@@ -76,7 +76,7 @@ describe('a call that fails for a reason that may pass is made again', () => {
     expect(api.requests).toHaveLength(1)
   })
 
-  it.each<readonly [string, Failure]>([
+  it.each<readonly [string, ApiFailure]>([
     ['is wrong', { status: 400, type: 'invalid_request_error', message: 'No.' }],
     ['has a wrong key', { status: 401, type: 'authentication_error', message: 'No.' }],
     ['names no model', { status: 404, type: 'not_found_error', message: 'No.' }],
@@ -191,7 +191,7 @@ describe('a reply that breaks off for good', () => {
 })
 
 describe('pings are signs of life', () => {
-  const message: Message = {
+  const message: ApiMessage = {
     id: 'msg_1',
     type: 'message',
     role: 'assistant',

@@ -10,7 +10,7 @@ import { atEnd } from '../../support/at-end.ts'
 import { run } from '../../../src/result/steps.ts'
 import { right } from '../../support/either.ts'
 import { text, toolUse } from '../../support/log.ts'
-import type { Reply } from '../../../src/testing/messages-api/replies.ts'
+import type { ApiReply } from '../../../src/testing/messages-api/replies.ts'
 import { messagesApi } from '../../../src/testing/messages-api/server.ts'
 
 // What random agent runs (test/e2e/agent-runs.test.ts) have found, each as small as it gets.
@@ -19,10 +19,10 @@ const thought: Block = { type: 'thinking', thinking: 'Hm.' }
 const compaction: Block = { type: 'compaction', content: 'What came before.' }
 const parameters = { thinking: { type: 'adaptive' } }
 const task = { role: 'user' as const, content: 'Mend the parser.' }
-const yes: Reply = { content: [text('Yes.')] }
+const yes: ApiReply = { content: [text('Yes.')] }
 
 /** A conversation with a task, and a model that says these replies, one a call. */
-const scene = async (replies: readonly ((chat: Conversation) => Promise<Reply> | Reply)[]) => {
+const scene = async (replies: readonly ((chat: Conversation) => Promise<ApiReply> | ApiReply)[]) => {
   const store = await openStore('memory:')
   const chat = store.conversation('c')
   const api = await messagesApi({ reply: (_, n) => replies[n]?.(chat) ?? yes })

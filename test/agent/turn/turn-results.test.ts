@@ -8,7 +8,7 @@ import { type Block, isBlock } from '../../../src/events/blocks.ts'
 import { type Conversation, openStore, resultReader } from '../../../src/index.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { text, toolResult, toolUse } from '../../support/log.ts'
-import type { Body } from '../../../src/testing/messages-api/request.ts'
+import type { ApiRequest } from '../../../src/testing/messages-api/request.ts'
 import {
   messagesApi,
   type MessagesApi,
@@ -24,7 +24,7 @@ const call = (name: string, input: unknown = {}): AnyBlock => ({ ...toolUse(''),
 
 /** A conversation whose model says these, one a request; after that, that it is done. */
 const scene = async (
-  said: readonly ((body: Body) => AnyBlock)[],
+  said: readonly ((body: ApiRequest) => AnyBlock)[],
   options: MessagesApiOptions = {},
 ): Promise<{
   readonly api: MessagesApi
@@ -44,11 +44,11 @@ const scene = async (
 }
 
 /** The results in a request, and what they show. */
-const resultsIn = (body: Body | undefined) =>
+const resultsIn = (body: ApiRequest | undefined) =>
   (body?.messages ?? []).flatMap(({ content }) =>
     Array.isArray(content) ? content.filter((block) => isBlock(block, 'tool_result')) : [],
   )
-const shownIn = (body: Body | undefined): readonly string[] =>
+const shownIn = (body: ApiRequest | undefined): readonly string[] =>
   resultsIn(body).map(({ content = '' }) =>
     typeof content === 'string'
       ? content
@@ -98,7 +98,7 @@ describe('a result that is larger than the limit', () => {
   it('is read to its end with the reader, whose results keep to the limit', async () => {
     const parts: string[] = []
     /** Asks for the part that the last result names. */
-    const next = (body: Body): AnyBlock => {
+    const next = (body: ApiRequest): AnyBlock => {
       const shown = shownIn(body).at(-1) ?? ''
       const id = resultsIn(body)[0]?.tool_use_id
       const [, head = '', from] = /^([^]*)\n\[Characters.*"from": (\d+)\}\]/.exec(shown) ?? []

@@ -15,7 +15,7 @@ import { openStore } from '../../../src/index.ts'
 import { toPromise } from '../../../src/api/promises.ts'
 import { diagnose } from '../../../src/api/schemes.ts'
 import { text } from '../../support/log.ts'
-import type { Failure } from '../../../src/testing/messages-api/replies.ts'
+import type { ApiFailure } from '../../../src/testing/messages-api/replies.ts'
 import { scene, task, yes } from '../../support/turn-scene.ts'
 
 const token = 'tok-very-secret'
@@ -115,7 +115,7 @@ describe('a secret in the parameters of a turn', () => {
 })
 
 describe('a secret that an error of the API repeats', () => {
-  const refused = (repeated: string, status = 529): Failure => ({
+  const refused = (repeated: string, status = 529): ApiFailure => ({
     status,
     type: 'overloaded_error',
     message: `mcp server refused ${repeated}`,

@@ -2,13 +2,13 @@ import { describe, expect, it } from 'vitest'
 import type { Block } from '../../../src/events/blocks.ts'
 import type { Conversation } from '../../../src/index.ts'
 import { text, toolResult, toolUse } from '../../support/log.ts'
-import type { Reply } from '../../../src/testing/messages-api/replies.ts'
+import type { ApiReply } from '../../../src/testing/messages-api/replies.ts'
 import type { MessagesApi } from '../../../src/testing/messages-api/server.ts'
 import { scene } from '../../support/turn-scene.ts'
 
 const use = (id: string): Block => ({ type: 'server_tool_use', id, name: 'web_search', input: {} })
 const found = (id: string): Block => ({ type: 'web_search_tool_result', tool_use_id: id, content: [] })
-const says = (...content: readonly Block[]): Reply => ({ content })
+const says = (...content: readonly Block[]): ApiReply => ({ content })
 const thought: Block = { type: 'thinking', thinking: 'Hm.' }
 const run = { run: () => 'done' }
 const parameters = { thinking: { type: 'adaptive' } }
@@ -72,7 +72,7 @@ describe('a turn', () => {
   })
 
   it('records the reply before what it holds back although markers came while the model replied, and keeps them', async () => {
-    const replied = async (): Promise<Reply> => {
+    const replied = async (): Promise<ApiReply> => {
       await chat.condense({ covers: { first: 1, last: 2 }, summary: 'It was not.' })
       await chat.truncate({ covers: { first: 3, last: 3 } })
       return says(found('s'), text('So.'))
@@ -130,7 +130,7 @@ describe('a turn', () => {
   describe.each(changes)('beside somebody who %s while the model replies', (_, change) => {
     it('records what continues a paused reply', async () => {
       const pause = { ...says(text('I look.'), use('s')), stop_reason: 'pause_turn' } as const
-      const changed = async (): Promise<Reply> => {
+      const changed = async (): Promise<ApiReply> => {
         await change(chat)
         return says(found('s'), text('So.'))
       }
@@ -143,7 +143,7 @@ describe('a turn', () => {
     })
 
     it('records the reply before what it holds back', async () => {
-      const changed = async (): Promise<Reply> => {
+      const changed = async (): Promise<ApiReply> => {
         await change(chat)
         return says(found('s'), text('So.'))
       }
@@ -178,7 +178,7 @@ describe('a turn', () => {
   })
 
   it('records the reply although what it holds back was rewound while the model replied', async () => {
-    const changed = async (): Promise<Reply> => {
+    const changed = async (): Promise<ApiReply> => {
       await chat.rewind({ turns: 1 })
       return says(found('s'), text('So.'))
     }

@@ -8,13 +8,13 @@ import {
   type TurnOptions,
   type TurnStep,
 } from '../../../src/index.ts'
-import type { Reply } from '../../../src/testing/messages-api/replies.ts'
+import type { ApiReply } from '../../../src/testing/messages-api/replies.ts'
 import { text, toolUse } from '../../support/log.ts'
 import { type Scene, scene, task, yes } from '../../support/turn-scene.ts'
 
 const tools = ['read', 'answer'].map((name) => ({ name, input_schema: { type: 'object' } }))
 const run = { read: () => 'its content' }
-const calls = (...names: readonly string[]): Reply => ({
+const calls = (...names: readonly string[]): ApiReply => ({
   content: names.map((name) => ({ ...toolUse(name), id: undefined, name, input: { of: name } })),
 })
 

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { TurnEvent, TurnOptions } from '../../../src/index.ts'
 import { eventQueue } from '../../../src/agent/turn/stream/event-queue.ts'
-import type { Happening } from '../../../src/agent/turn/stream/turn-event.ts'
+import type { InterimEvent } from '../../../src/agent/turn/stream/turn-event.ts'
 import { text, thinking, toolUse } from '../../support/log.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { right } from '../../support/either.ts'
@@ -265,7 +265,7 @@ describe('the stream of a turn', () => {
   })
 })
 
-const pieces: fc.Arbitrary<Happening> = fc.oneof(
+const pieces: fc.Arbitrary<InterimEvent> = fc.oneof(
   fc.record({ type: fc.constant('text' as const), index: fc.nat(2), text: fc.string() }),
   fc.record({ type: fc.constant('thinking' as const), index: fc.nat(2), thinking: fc.string() }),
   fc.record({
@@ -279,7 +279,7 @@ const pieces: fc.Arbitrary<Happening> = fc.oneof(
 )
 
 /** The events with neighbouring pieces of a block as one. */
-const joined = (events: readonly Happening[]): readonly string[] => {
+const joined = (events: readonly InterimEvent[]): readonly string[] => {
   const blocks: string[] = []
   let last = ''
   for (const event of events) {
@@ -297,7 +297,7 @@ describe('the queue between a turn and its reader', () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.oneof(pieces, fc.constant('read' as const))), async (acts) => {
         const queue = eventQueue()
-        const read: Happening[] = []
+        const read: InterimEvent[] = []
         const pushed = acts.filter((act) => act !== 'read')
         let reading: Promise<void> | undefined
         const readOne = async (): Promise<void> => {

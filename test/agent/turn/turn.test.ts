@@ -7,7 +7,7 @@ import type { TurnOptions } from '../../../src/agent/turn/options.ts'
 import type { Block } from '../../../src/events/blocks.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { text, thinking, toolUse } from '../../support/log.ts'
-import type { Failure, Reply } from '../../../src/testing/messages-api/replies.ts'
+import type { ApiFailure, ApiReply } from '../../../src/testing/messages-api/replies.ts'
 import {
   messagesApi,
   type MessagesApi,
@@ -24,7 +24,7 @@ interface Scene {
   readonly refused: () => readonly unknown[]
 }
 
-type Said = Reply | Failure | (() => Promise<Reply | Failure> | Reply | Failure)
+type Said = ApiReply | ApiFailure | (() => Promise<ApiReply | ApiFailure> | ApiReply | ApiFailure)
 
 const scene = async (said: readonly Said[], options: MessagesApiOptions = {}): Promise<Scene> => {
   const api = await messagesApi({
@@ -59,8 +59,8 @@ const wordOf = (block: Block): string => {
     : type
 }
 
-const says = (...content: readonly AnyBlock[]): Reply => ({ content })
-const calls = (...names: readonly string[]): Reply =>
+const says = (...content: readonly AnyBlock[]): ApiReply => ({ content })
+const calls = (...names: readonly string[]): ApiReply =>
   says(
     text('Let me look.'),
     ...names.map((name, index) => ({ ...toolUse(`t${index}`), id: undefined, name })),
@@ -319,7 +319,7 @@ describe('a call that fails', () => {
     expect(await chat.position()).toBe(1)
   })
 
-  it.each<readonly [string, Failure, RegExp]>([
+  it.each<readonly [string, ApiFailure, RegExp]>([
     [
       'a wrong key',
       { status: 401, type: 'authentication_error', message: 'invalid x-api-key' },

@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest'
 import type { ConversationEvent, Event } from '../../../src/events/events.ts'
-import { type Asked, askedAfter, nothingAsked } from '../../../src/agent/turn/calls/asked.ts'
+import { type TurnDemand, askedAfter, nothingAsked } from '../../../src/agent/turn/calls/asked.ts'
 import { assistant, eventAt, user } from '../../support/log.ts'
 
 /** Events, each with the command that brought it, and whether it asks workers. */
-const askedIn = (...events: readonly (readonly [event: Event, commandId: string, answer?: true])[]): Asked =>
+const askedIn = (
+  ...events: readonly (readonly [event: Event, commandId: string, answer?: true])[]
+): TurnDemand =>
   events
     .map(([event, commandId, answer], position): ConversationEvent => {
       const at = eventAt(event, position)

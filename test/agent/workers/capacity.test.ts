@@ -1,13 +1,18 @@
 import fc from 'fast-check'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { adapted, type Capacity, fullCapacity, type Tried } from '../../../src/agent/workers/capacity.ts'
+import {
+  adapted,
+  type Capacity,
+  fullCapacity,
+  type TurnAttempt,
+} from '../../../src/agent/workers/capacity.ts'
 import { text } from '../../support/log.ts'
 import { ask, scene, steps, until } from '../../support/workers/scene.ts'
 
 const most = 8
 /** What becomes of the capacity after turns; each begins and ends at its index, unless it says otherwise. */
-const after = (turns: readonly Partial<Tried>[], from: Capacity = fullCapacity(most)): Capacity =>
+const after = (turns: readonly Partial<TurnAttempt>[], from: Capacity = fullCapacity(most)): Capacity =>
   turns.reduce<Capacity>(
     (capacity, { how = 'succeeded', began, ended }, index) =>
       adapted(capacity, most, { how, began: began ?? index, ended: ended ?? index }),
@@ -40,7 +45,7 @@ describe('the slots of a worker', () => {
 
   test('are always between one and all', () => {
     const turn = fc.record({
-      how: fc.constantFrom<Tried['how']>('refused', 'succeeded', 'other'),
+      how: fc.constantFrom<TurnAttempt['how']>('refused', 'succeeded', 'other'),
       began: fc.nat(100),
       ended: fc.nat(100),
     })

@@ -8,7 +8,7 @@ import { orThrow, run } from '../../../src/result/steps.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
 import type { EventStore } from '../../../src/store/port.ts'
 import { emptyAccount } from '../../../src/agent/turn/spending/account.ts'
-import type { Turned, TurnError } from '../../../src/agent/turn/turned.ts'
+import type { TurnResult, TurnError } from '../../../src/agent/turn/turned.ts'
 import { leaving } from '../../../src/agent/workers/attempt.ts'
 import { outcomeOf } from '../../../src/agent/workers/outcome.ts'
 import { settled } from '../../support/workers/hand-clock.ts'
@@ -89,7 +89,7 @@ test('a worker whose turn has claimed the conversation again after its reply tak
     waiting: [],
     pending: [],
   }
-  const turned: Turned = { ...ending, ...account, ended: 'stop', calls: 1, tools: [] }
+  const turned: TurnResult = { ...ending, ...account, ended: 'stop', calls: 1, tools: [] }
   const turns: string[] = []
   const give = async (chat: Conversation) => {
     turns.push(chat.id)

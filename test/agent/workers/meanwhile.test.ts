@@ -2,7 +2,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import * as E from 'fp-ts/lib/Either.js'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
-import { openStore, type StepTaken, type TurnOptions } from '../../../src/index.ts'
+import { openStore, type AttemptReport, type TurnOptions } from '../../../src/index.ts'
 import { messagesApi } from '../../../src/testing/messages-api/server.ts'
 import { storeOn } from '../../../src/api/open.ts'
 import { orThrow, run } from '../../../src/result/steps.ts'
@@ -42,7 +42,7 @@ const scene = async (turn: (again: () => Promise<void>) => Partial<TurnOptions>,
     // Long enough for the worker to hear of it.
     await sleep(50)
   }
-  const ended: StepTaken[] = []
+  const ended: AttemptReport[] = []
   const stop = new AbortController()
   const worker = store.worker({
     turn: () => ({

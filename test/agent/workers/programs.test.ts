@@ -9,18 +9,18 @@ import {
   type TurnOptions,
 } from '../../../src/index.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
-import type { Failure, Reply } from '../../../src/testing/messages-api/replies.ts'
-import type { Body } from '../../../src/testing/messages-api/request.ts'
+import type { ApiFailure, ApiReply } from '../../../src/testing/messages-api/replies.ts'
+import type { ApiRequest } from '../../../src/testing/messages-api/request.ts'
 import { messagesApi } from '../../../src/testing/messages-api/server.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { failure } from '../../support/either.ts'
 import { text } from '../../support/log.ts'
 
-type Answer = (body: Body, call: number) => Reply | Failure | Promise<Reply | Failure>
+type Answer = (body: ApiRequest, call: number) => ApiReply | ApiFailure | Promise<ApiReply | ApiFailure>
 
 const ask = { role: 'user' as const, content: 'Is it there?' }
-const yes: Reply = { content: [text('Yes.')] }
-const pay: Reply = {
+const yes: ApiReply = { content: [text('Yes.')] }
+const pay: ApiReply = {
   content: [{ type: 'tool_use', id: 't1', name: 'pay', input: {} }],
   stop_reason: 'tool_use',
 }
@@ -93,7 +93,7 @@ const dead: TurnOptions['client'] = {
 describe('a program that gives a turn', () => {
   test('lets go of what it has claimed again after its last reply', async () => {
     // After a compaction the turn looks again, and finds a call that nobody is to carry out.
-    const refused: Reply = {
+    const refused: ApiReply = {
       content: [{ type: 'compaction', content: 'What came before.' }, ...pay.content],
       stop_reason: 'refusal',
     }
@@ -288,7 +288,7 @@ describe('a program that gives a turn', () => {
 describe('a turn whose conversation another program takes over', () => {
   type Client = Extract<TurnOptions['client'], { readonly call: unknown }>
   type Answered = ReturnType<Client['call']>
-  const reply = (content: Reply['content'], stopReason: string): Answered =>
+  const reply = (content: ApiReply['content'], stopReason: string): Answered =>
     Promise.resolve({
       _tag: 'Right',
       right: { content, origin: { stopReason, usage: { input_tokens: 7, output_tokens: 5 } } },

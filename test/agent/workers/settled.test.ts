@@ -5,10 +5,10 @@ import { settledStreamOf } from '../../../src/events/settled.ts'
 import { orThrow, run } from '../../../src/result/steps.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
 import type { EventStore, RecordedEvent } from '../../../src/store/port.ts'
-import { type Carried, type CarriedStep, rules } from '../../../src/agent/workers/carried.ts'
-import { type Known, knownBy } from '../../../src/agent/workers/known.ts'
+import { type WorkSnapshot, type CarriedStep, rules } from '../../../src/agent/workers/carried.ts'
+import { type WorkBoard, knownBy } from '../../../src/agent/workers/known.ts'
 import { rosters } from '../../../src/agent/workers/roster.ts'
-import { joined, partsOf, type Settled } from '../../../src/agent/workers/settled-parts.ts'
+import { joined, partsOf, type BoardSnapshot } from '../../../src/agent/workers/settled-parts.ts'
 import { settledEnd, writeSettled } from '../../../src/agent/workers/settled.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { left } from '../../support/either.ts'
@@ -118,7 +118,7 @@ const log: fc.Arbitrary<readonly RecordedEvent[]> = fc
     })
   })
 
-const inOrder = ({ steps, workers: all, paused = [], spending = [], ...rest }: Carried) => ({
+const inOrder = ({ steps, workers: all, paused = [], spending = [], ...rest }: WorkSnapshot) => ({
   ...rest,
   paused: paused.toSorted(),
   spending: spending.toSorted((x, y) => (x.period + x.tenant < y.period + y.tenant ? -1 : 1)),
@@ -127,12 +127,12 @@ const inOrder = ({ steps, workers: all, paused = [], spending = [], ...rest }: C
     .toSorted((x, y) => (x.conversation < y.conversation ? -1 : 1)),
   workers: all.toSorted((x, y) => (x.worker < y.worker ? -1 : 1)),
 })
-const knownOf = (events: readonly RecordedEvent[], known: Known = knownBy(() => true)): Known => {
+const knownOf = (events: readonly RecordedEvent[], known: WorkBoard = knownBy(() => true)): WorkBoard => {
   for (const event of events) known.see(event, 0)
   return known
 }
 /** As it comes out of the store. */
-const settled = (known: Known): Carried => {
+const settled = (known: WorkBoard): WorkSnapshot => {
   const parts = partsOf({ checkpoint: 'here', known: known.carried() }, [''])
   const last = parts.at(-1)
   if (!last) throw new Error('no part')
@@ -247,7 +247,7 @@ const scene = async (names: readonly string[], error?: string) => {
   const store = memoryStore()
   await say(store, 'old')
   const { checkpoint } = await orThrow(store.readAll({ limit: 10 }))
-  const settledAs = (ids: readonly string[]): Settled => ({
+  const settledAs = (ids: readonly string[]): BoardSnapshot => ({
     checkpoint: checkpoint ?? '',
     known: { steps: ids.map((id) => stepOf(id, error)), workers: [], claims: 0 },
   })

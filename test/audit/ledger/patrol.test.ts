@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, it, test } from 'vitest'
 import {
-  type AuditDone,
+  type AuditSummary,
   type AuditFinding,
   isError,
   openStore,
@@ -24,7 +24,7 @@ const audited = async (store: Store, since?: string) => {
   for await (const finding of store.audit.verify({ since })) found.push(finding)
   return {
     problems: found.flatMap((one) => (one.type === 'problem' ? [[one.kind, one.conversation]] : [])),
-    done: found.at(-1) as AuditDone,
+    done: found.at(-1) as AuditSummary,
   }
 }
 

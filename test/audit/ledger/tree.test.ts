@@ -4,7 +4,7 @@ import { checkConsistency, checkInclusion } from '../../../src/audit/ledger/chec
 import { emptyRoot, leafHash, nodeHash } from '../../../src/audit/ledger/hashes.ts'
 import { consistencyProof, inclusionProof } from '../../../src/audit/ledger/proofs.ts'
 import {
-  type Completed,
+  type CompletedTile,
   completedWith,
   edgeAfter,
   edgeRoot,
@@ -50,7 +50,7 @@ const leavesOf = (count: number): readonly Buffer[] =>
 const logOf = (steps: readonly number[]) => {
   const leaves = leavesOf(steps.reduce((sum, step) => sum + step, 0))
   let edge = emptyEdge
-  const completed: Completed[] = []
+  const completed: CompletedTile[] = []
   for (const step of steps) {
     const next = grown(edge, leaves.slice(edge.size, edge.size + step))
     edge = next.edge
@@ -114,7 +114,7 @@ describe('a Merkle log', () => {
     expect(completed[255]?.rows.map((row) => row.length)).toEqual([256, 256, 1])
     expect(completed[254]?.rows.map((row) => row.length)).toEqual([256, 255])
     expect(completed[255]?.rows[1]?.[255]).toEqual(slowRoot(leaves.slice(65_280, 65_536)))
-    const again = grown(edgeAfter(completed[255] as Completed), leaves.slice(65_536))
+    const again = grown(edgeAfter(completed[255] as CompletedTile), leaves.slice(65_536))
     expect(again.edge).toEqual(edge)
   })
 

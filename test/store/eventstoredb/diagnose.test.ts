@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { EventStoreDBClient, jsonEvent } from '@eventstore/db-client'
 import { describe, expect, test } from 'vitest'
-import type { Finding } from '../../../src/store/diagnosis.ts'
+import type { DiagnosisFinding } from '../../../src/store/diagnosis.ts'
 import { openEventStoreDb } from '../../../src/store/eventstoredb/store.ts'
 import { diagnose } from '../../../src/api/schemes.ts'
 import { atEnd } from '../../support/at-end.ts'
@@ -21,11 +21,11 @@ const serve = async (options: Options = {}): Promise<EventStoreDb> => {
 const findingsOf = async (
   url: string,
   settings = url.includes('?') ? patient : '',
-): Promise<readonly Finding[]> => right(await diagnose(url + settings)())
-const problemsOf = (findings: readonly Finding[]): readonly Finding[] =>
+): Promise<readonly DiagnosisFinding[]> => right(await diagnose(url + settings)())
+const problemsOf = (findings: readonly DiagnosisFinding[]): readonly DiagnosisFinding[] =>
   findings.filter(({ status }) => status === 'problem')
 /** The finding of a check, its message after a colon. */
-const found = (findings: readonly Finding[], check: string): string => {
+const found = (findings: readonly DiagnosisFinding[], check: string): string => {
   const { status, message } =
     findings.find((finding) => finding.check === check) ?? expect.fail(`no ${check}`)
   return `${status}: ${message}`
@@ -70,7 +70,7 @@ describe('the diagnosis of an EventStoreDB', () => {
     const { url, own } = await somewhere()
     const findings = await findingsOf(url)
     // What others have set on a server that they use as well is theirs.
-    const wrong = ({ check, status }: Finding): string =>
+    const wrong = ({ check, status }: DiagnosisFinding): string =>
       `${check} ${own || check !== 'history' ? status : 'ok'}`
     expect(findings.map(wrong)).toEqual([
       'connection ok',

@@ -4,7 +4,7 @@ import { Server, ServerCredentials, type ServerWritableStream } from '@grpc/grpc
 import { describe, expect, test } from 'vitest'
 import type { StoredEvent } from '../../../src/events/codec.ts'
 import { openEventStoreDb } from '../../../src/store/eventstoredb/store.ts'
-import type { EventStore, Followed, FollowOptions } from '../../../src/store/port.ts'
+import type { EventStore, FollowItem, FollowOptions } from '../../../src/store/port.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { right } from '../../support/either.ts'
 import { proposed } from '../../support/eventstoredb/client.ts'
@@ -307,7 +307,7 @@ const counting = async (): Promise<{ readonly url: string; readonly open: Readon
 }
 
 describe('no call stays open on the server', () => {
-  const first = async (followers: AsyncIterable<Followed>): Promise<Followed | undefined> => {
+  const first = async (followers: AsyncIterable<FollowItem>): Promise<FollowItem | undefined> => {
     for await (const followed of followers) return followed
     return undefined
   }

@@ -3,11 +3,11 @@ import Anthropic from '@anthropic-ai/sdk'
 import canonicalize from 'canonicalize'
 import { expect } from 'vitest'
 import OpenAI from 'openai'
-import type { Turned } from '../../../src/index.ts'
+import type { TurnResult } from '../../../src/index.ts'
 import type { Effective } from '../../../src/projections/effective.ts'
-import type { Body as ChatBody } from '../../../src/testing/chat-completions/body.ts'
+import type { ChatRequest as ChatBody } from '../../../src/testing/chat-completions/body.ts'
 import type { Completion } from '../../../src/testing/chat-completions/replies.ts'
-import type { ChatReceived } from '../../../src/testing/chat-completions/server.ts'
+import type { ChatExchange } from '../../../src/testing/chat-completions/server.ts'
 import { anthropicModel } from '../../../src/agent/models/anthropic/model.ts'
 import { callModel } from '../../../src/agent/models/asking.ts'
 import { requestWith } from '../../../src/agent/models/request.ts'
@@ -19,9 +19,9 @@ import type { ConversationEvent, Origin, Receipt } from '../../../src/events/eve
 import { configurationOf } from '../../../src/projections/effective.ts'
 import { path } from '../../../src/projections/path.ts'
 import { right } from '../either.ts'
-import type { Message } from '../../../src/testing/messages-api/replies.ts'
-import type { Body } from '../../../src/testing/messages-api/request.ts'
-import type { Received } from '../../../src/testing/messages-api/server.ts'
+import type { ApiMessage } from '../../../src/testing/messages-api/replies.ts'
+import type { ApiRequest } from '../../../src/testing/messages-api/request.ts'
+import type { ApiExchange } from '../../../src/testing/messages-api/server.ts'
 import { chatModel, isChatSummary, isSummary, type Ran } from './player.ts'
 import type { Observed } from './run.ts'
 
@@ -56,7 +56,7 @@ export const totals = {
 
 interface Exchange {
   readonly ran: Ran
-  readonly received: Received | ChatReceived
+  readonly received: ApiExchange | ChatExchange
   readonly requestId: string | undefined
   /** The last one of its turn. */
   readonly isLast: boolean
@@ -106,7 +106,7 @@ const count = ({ turns, requests: atMessages, chats, conversations }: Observed):
   totals['too long'] += requests.filter(isTooLong).length
 }
 
-const isTooLong = ({ status, answer }: Received | ChatReceived): boolean => {
+const isTooLong = ({ status, answer }: ApiExchange | ChatExchange): boolean => {
   if (status !== 400 || !('error' in answer)) return false
   const { message, code } = answer['error'] as { readonly message: string; readonly code?: string }
   return code === 'context_length_exceeded' || message.startsWith('prompt is too long')
@@ -126,7 +126,7 @@ const errorOf = (outcome: Ran['outcome']): string | undefined =>
   outcome && 'error' in outcome ? outcome.error : undefined
 
 const endOf = (outcome: Ran['outcome']): unknown =>
-  outcome && 'value' in outcome ? (outcome.value as Partial<Turned>).ended : undefined
+  outcome && 'value' in outcome ? (outcome.value as Partial<TurnResult>).ended : undefined
 
 const usual = [
   'StaleContext',
@@ -179,11 +179,11 @@ const checkExchange = (
   { ran, received, requestId, isLast }: Exchange,
   answers: ReadonlyMap<string, readonly Answer[]>,
 ): void => {
-  const body = received.body as Body | ChatBody
+  const body = received.body as ApiRequest | ChatBody
   if (received.status !== 200) return
   const found = answers.get(requestId ?? '') ?? []
   for (const { origin } of found) if (origin.context) expect(origin.context.digest).toBe(digestOfBody(body))
-  if (isInChat(received) ? isChatSummary(body as ChatBody) : isSummary(body as Body)) return
+  if (isInChat(received) ? isChatSummary(body as ChatBody) : isSummary(body as ApiRequest)) return
   expect(found.length, 'how often a reply is in the log').toBeLessThanOrEqual(1)
   const [answer] = found
   if (!answer) {
@@ -192,21 +192,21 @@ const checkExchange = (
   }
   const content = isInChat(received)
     ? blocksOf(received.answer as Completion)
-    : (received.answer as Message).content
+    : (received.answer as ApiMessage).content
   if (answer.event.type !== 'MessageAppended') throw new Error('a reply is no message')
   const recorded = answer.event.data.content
   expect(answer.origin.context, 'the receipt of a reply').toBeDefined()
   if (answer.origin.stopReason !== null) {
     expect(recorded).toEqual(content)
     if (received.isComplete())
-      expect(answer.origin.usage).toMatchObject((received.answer as Message | Completion).usage ?? {})
+      expect(answer.origin.usage).toMatchObject((received.answer as ApiMessage | Completion).usage ?? {})
   } else {
     expect(ran.options.keepPartial).toBe(true)
     for (const block of recorded.slice(0, -1)) expect(content).toContainEqual(block)
   }
 }
 
-const isInChat = ({ path: url }: Received | ChatReceived): boolean => url.endsWith('/chat/completions')
+const isInChat = ({ path: url }: ApiExchange | ChatExchange): boolean => url.endsWith('/chat/completions')
 
 /** The blocks that a completion is recorded as. */
 const blocksOf = ({ choices: [{ message }] }: Completion): readonly object[] => {
@@ -267,7 +267,7 @@ const digestOfBody = ({
   system,
   tools,
   messages,
-}: Pick<Body | ChatBody, 'tools' | 'messages'> & { readonly system?: unknown }): string =>
+}: Pick<ApiRequest | ChatBody, 'tools' | 'messages'> & { readonly system?: unknown }): string =>
   createHash('sha256')
     .update(canonicalize({ system, tools, messages }) ?? '')
     .digest('hex')
@@ -276,7 +276,7 @@ const checkReceipts = async (
   { chat, events }: Observed['conversations'][number],
   exchanges: readonly Exchange[],
 ): Promise<void> => {
-  const sent = new Set(exchanges.map(({ received }) => digestOfBody(received.body as Body)))
+  const sent = new Set(exchanges.map(({ received }) => digestOfBody(received.body as ApiRequest)))
   const receipts = events.flatMap((event) => {
     const context = originOf(event)?.context
     if (!context) return []

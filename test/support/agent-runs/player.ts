@@ -5,12 +5,12 @@ import OpenAI from 'openai'
 import { openAiModel } from '../../../src/agent/models/openai/model.ts'
 import { summaryFailed } from '../../../src/agent/context/summary/errors.ts'
 import type { TurnOptions } from '../../../src/agent/turn/options.ts'
-import type { Conversation, Store, Turned, TurnEvent } from '../../../src/index.ts'
+import type { Conversation, Store, TurnResult, TurnEvent } from '../../../src/index.ts'
 import type { AnyBlock } from '../../../src/events/blocks.ts'
 import { text } from '../log.ts'
-import type { Failure, Reply } from '../../../src/testing/messages-api/replies.ts'
-import { type Body, isThinking } from '../../../src/testing/messages-api/request.ts'
-import type { Body as ChatBody, ChatFailure } from '../../../src/testing/chat-completions/body.ts'
+import type { ApiFailure, ApiReply } from '../../../src/testing/messages-api/replies.ts'
+import { type ApiRequest, isThinking } from '../../../src/testing/messages-api/request.ts'
+import type { ChatRequest as ChatBody, ChatFailure } from '../../../src/testing/chat-completions/body.ts'
 import { chatFailures } from '../../../src/testing/chat-completions/failures.ts'
 import type { ChatReply } from '../../../src/testing/chat-completions/replies.ts'
 import { does, outcomeOf } from './acts.ts'
@@ -50,7 +50,7 @@ export interface Player {
   /** Does all there is to do. */
   readonly play: () => Promise<void>
   /** What its models say to a request. */
-  readonly says: (body: Body) => Promise<Reply | Failure>
+  readonly says: (body: ApiRequest) => Promise<ApiReply | ApiFailure>
   readonly saysInChat: (body: ChatBody) => Promise<ChatReply | ChatFailure>
   /** Ends the turns that were forgotten. */
   readonly end: () => Promise<void>
@@ -65,14 +65,14 @@ interface Place {
 /** Longer than any turn takes. */
 const patience = 10_000
 const never = new Promise<never>(() => {})
-const yes: Reply = { content: [text('Yes.')] }
-const failures: Readonly<Record<string, Failure>> = {
+const yes: ApiReply = { content: [text('Yes.')] }
+const failures: Readonly<Record<string, ApiFailure>> = {
   overloaded: { status: 529, type: 'overloaded_error', message: 'Overloaded' },
   retry: { status: 529, type: 'overloaded_error', message: 'Overloaded', retryAfter: 0.002 },
   failed: { status: 500, type: 'api_error', message: 'Internal server error' },
 }
 
-export const isSummary = ({ system }: Body): boolean =>
+export const isSummary = ({ system }: ApiRequest): boolean =>
   typeof system === 'string' && system.startsWith('You summarize')
 
 export const isChatSummary = ({ messages: [first] }: ChatBody): boolean =>
@@ -172,11 +172,11 @@ export const player = async (world: World, index: number, thread: Thread): Promi
     return hasStopped ? { kind: 'stall' } : said.fault
   }
 
-  const says = async (body: Body): Promise<Reply | Failure> => {
+  const says = async (body: ApiRequest): Promise<ApiReply | ApiFailure> => {
     const said = (isSummary(body) ? summaries : replies).shift()
     if (!said) return { content: [...resultsFor(body), ...yes.content] }
     const fault = await faultOf(said)
-    return typeof fault === 'string' ? (failures[fault] as Failure) : replyOf(said, body, fault)
+    return typeof fault === 'string' ? (failures[fault] as ApiFailure) : replyOf(said, body, fault)
   }
 
   const saysInChat = async (body: ChatBody): Promise<ChatReply | ChatFailure> => {
@@ -209,7 +209,7 @@ export const player = async (world: World, index: number, thread: Thread): Promi
 const drained = async (
   events: AsyncIterable<TurnEvent>,
   reads: NonNullable<TurnPlan['reads']>,
-): Promise<Turned> => {
+): Promise<TurnResult> => {
   let pauses = reads === 'slowly' ? 5 : 0
   for await (const event of events) {
     if (event.type === 'done') return event.turned
@@ -218,7 +218,7 @@ const drained = async (
   throw new Error('a stream of a turn has ended before the turn')
 }
 
-const replyOf = ({ content, stop, isSlow }: Said, body: Body, fault: Reply['fault']): Reply => ({
+const replyOf = ({ content, stop, isSlow }: Said, body: ApiRequest, fault: ApiReply['fault']): ApiReply => ({
   content: [
     ...resultsFor(body),
     ...(body.thinking ? content : content.filter((block) => !isThinking(block))),
@@ -256,7 +256,7 @@ const chatReplyOf = ({ content, stop, isSlow }: Said, fault: ChatReply['fault'])
 }
 
 /** The results of the server tools that the request waits for. */
-const resultsFor = ({ messages }: Body): readonly AnyBlock[] => {
+const resultsFor = ({ messages }: ApiRequest): readonly AnyBlock[] => {
   const blocks = messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content))
   const served = new Set(blocks.map((block) => block['tool_use_id']))
   return blocks.flatMap(({ type, id, name }): AnyBlock[] => {

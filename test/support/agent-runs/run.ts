@@ -3,19 +3,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ConversationEvent } from '../../../src/events/events.ts'
 import { type Conversation, openStore, type Store } from '../../../src/index.ts'
-import type { Model } from '../../../src/testing/messages-api/request.ts'
-import type { Model as ChatModel } from '../../../src/testing/chat-completions/body.ts'
-import { chatCompletions, type ChatReceived } from '../../../src/testing/chat-completions/server.ts'
-import { messagesApi, type Received } from '../../../src/testing/messages-api/server.ts'
+import type { ApiModel } from '../../../src/testing/messages-api/request.ts'
+import type { ChatModel } from '../../../src/testing/chat-completions/body.ts'
+import { chatCompletions, type ChatExchange } from '../../../src/testing/chat-completions/server.ts'
+import { messagesApi, type ApiExchange } from '../../../src/testing/messages-api/server.ts'
 import type { Plan } from './plan.ts'
 import { type Player, player, type Ran, type World } from './player.ts'
 import type { Runs } from './tools.ts'
 
 /** What has come of a run. */
 export interface Observed {
-  readonly requests: readonly Received[]
+  readonly requests: readonly ApiExchange[]
   /** Those at the stand-in for Chat Completions. */
-  readonly chats: readonly ChatReceived[]
+  readonly chats: readonly ChatExchange[]
   readonly turns: readonly Ran[]
   readonly runs: Runs
   readonly conversations: readonly {
@@ -75,7 +75,7 @@ export const runAgents = async (plan: Plan, look: (observed: Observed) => Promis
   }
 }
 
-const modelsOf = ({ threads }: Plan): Readonly<Record<string, Partial<Model>>> =>
+const modelsOf = ({ threads }: Plan): Readonly<Record<string, Partial<ApiModel>>> =>
   Object.fromEntries(
     threads.flatMap(({ window }, index) => [
       [`model-${index}-a`, { contextWindow: window, minCached: 50 }],

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import type { LedgerProof } from '../../../src/audit/evidence/manifest.ts'
+import type { BundleProof } from '../../../src/audit/evidence/manifest.ts'
 import { checkpointText } from '../../../src/audit/ledger/checkpoints.ts'
 import { entryText } from '../../../src/audit/ledger/entries.ts'
 import { leafHash } from '../../../src/audit/ledger/hashes.ts'
@@ -24,7 +24,7 @@ export interface SmallLedger {
   /** The key that an auditor had from the beginning. */
   readonly pinned: string
   /** The proof of what has these heads. */
-  readonly proofOf: (heads: readonly Head[]) => LedgerProof
+  readonly proofOf: (heads: readonly Head[]) => BundleProof
 }
 
 const origin = 'example.com/ledger'
@@ -53,7 +53,7 @@ export const ledgerOf = async (heads: readonly Head[], rotated?: number): Promis
       index,
       hashFrom(() => rows),
     ).map((hash) => hash.toString('base64'))
-  const keys: LedgerProof['keys'][number][] = [{ key: old as string, after: 0 }]
+  const keys: BundleProof['keys'][number][] = [{ key: old as string, after: 0 }]
   if (rotated !== undefined)
     keys.push({
       key: next as string,

@@ -6,7 +6,7 @@ import { asSent } from '../../../src/agent/receipts/outgoing.ts'
 import type { Fields } from '../../../src/events/json.ts'
 import { currentRenderer, requestOf, type RequestOptions } from '../../../src/agent/receipts/request.ts'
 import { answering } from '../../../src/testing/messages-api/answers.ts'
-import type { Message } from '../../../src/testing/messages-api/replies.ts'
+import type { ApiMessage } from '../../../src/testing/messages-api/replies.ts'
 import { atEnd } from '../at-end.ts'
 
 // Calls of a model one by one, on a clock that the test moves: as turns make and record them, without waiting.
@@ -18,8 +18,8 @@ export interface Player {
   /** Time passes, in seconds. */
   readonly wait: (seconds: number) => void
   /** The user says something, and the model answers. */
-  readonly turn: (said?: string) => Promise<Message>
-  readonly replyTo: () => Promise<Message>
+  readonly turn: (said?: string) => Promise<ApiMessage>
+  readonly replyTo: () => Promise<ApiMessage>
   /** How requests are made from now on. */
   readonly rendering: (options: Partial<RequestOptions>) => void
   /** What was sent, one for each call. */
@@ -43,7 +43,7 @@ export const player = async (reply: (n: number) => string = (n) => `Reply ${n}.`
   let said = 0
   let options: RequestOptions = { renderer: currentRenderer, cache: '5m' }
   const bodies: Fields[] = []
-  const replyTo = async (): Promise<Message> => {
+  const replyTo = async (): Promise<ApiMessage> => {
     const effective = await chat.context()
     const made = requestOf(effective, options)
     if (E.isLeft(made)) throw new Error(made.left.message)
@@ -66,7 +66,7 @@ export const player = async (reply: (n: number) => string = (n) => `Reply ${n}.`
     await chat.append({ role: 'assistant', content: content as never, origin }, at())
     return answered.message
   }
-  const turn = async (text = `Question ${++said}: ${'what about this? '.repeat(9)}`): Promise<Message> => {
+  const turn = async (text = `Question ${++said}: ${'what about this? '.repeat(9)}`): Promise<ApiMessage> => {
     wait(3)
     await chat.append({ role: 'user', content: text }, at())
     return replyTo()

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import type { AnyBlock } from '../../../src/events/blocks.ts'
 import { text, thinking, toolResult, toolUse } from '../log.ts'
 import { asks, hello, type Messages, params, refusal, says, start } from './client.ts'
-import type { Reply } from '../../../src/testing/messages-api/replies.ts'
+import type { ApiReply } from '../../../src/testing/messages-api/replies.ts'
 
 const marked = (block: AnyBlock): AnyBlock => ({ ...block, cache_control: { type: 'ephemeral' } })
 const bound =
@@ -13,7 +13,7 @@ const modified =
 const done = asks(toolResult('a'))
 const goOn = asks(text('Go on.'))
 
-const replies: readonly Reply[] = [
+const replies: readonly ApiReply[] = [
   { content: [{ type: 'thinking', thinking: 'One.' }, text('First.'), toolUse('a')] },
   { content: [{ type: 'thinking', thinking: '' }, text('Second.')] },
   {
@@ -180,7 +180,7 @@ describe('thinking is refused', () => {
 })
 
 describe('a compaction', () => {
-  const reply: Reply = {
+  const reply: ApiReply = {
     content: [
       { type: 'compaction', content: 'All of it.' },
       { type: 'thinking', thinking: 'Hm.' },

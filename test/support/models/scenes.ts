@@ -7,7 +7,7 @@ import type { ChatFailure } from '../../../src/testing/chat-completions/body.ts'
 import type { ChatReply } from '../../../src/testing/chat-completions/replies.ts'
 import { chatCompletions } from '../../../src/testing/chat-completions/server.ts'
 import { failures } from '../../../src/testing/messages-api/failures.ts'
-import type { Failure, Reply } from '../../../src/testing/messages-api/replies.ts'
+import type { ApiFailure, ApiReply } from '../../../src/testing/messages-api/replies.ts'
 import { messagesApi } from '../../../src/testing/messages-api/server.ts'
 import type { ModelAnswer, ModelScene } from '../../../src/testing/model-contract.ts'
 import { atEnd } from '../at-end.ts'
@@ -28,7 +28,14 @@ export const messagesScene = async (): Promise<ModelScene> => {
   }
 }
 
-const saidBy = ({ text, calls = [], isCut, refuses, breaks, isSilent }: ModelAnswer): Reply | Failure => {
+const saidBy = ({
+  text,
+  calls = [],
+  isCut,
+  refuses,
+  breaks,
+  isSilent,
+}: ModelAnswer): ApiReply | ApiFailure => {
   switch (refuses) {
     case 'overloaded':
       return failures.overloaded

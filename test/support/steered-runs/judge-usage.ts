@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { Message } from '../../../src/testing/messages-api/replies.ts'
+import type { ApiMessage } from '../../../src/testing/messages-api/replies.ts'
 import { totals, type Stored } from './judge.ts'
 import { blocksIn, isAssistant, type Raw, saidIn } from './raw-log.ts'
 import type { Observed, Ran } from './run.ts'
@@ -34,9 +34,9 @@ export const judgeUsage = (ran: Ran, { requests }: Observed, stored: readonly St
   const whole = own.filter((request) => request.status === 200 && request.isComplete())
   const broken = own.filter((request) => request.status === 200 && !request.isComplete())
   const billed = sumOf(
-    [...whole, ...broken].map(({ answer }) => (answer as Message).usage as unknown as Usage),
+    [...whole, ...broken].map(({ answer }) => (answer as ApiMessage).usage as unknown as Usage),
   )
-  const outputs = sumOf(whole.map(({ answer }) => (answer as Message).usage as unknown as Usage)).output
+  const outputs = sumOf(whole.map(({ answer }) => (answer as ApiMessage).usage as unknown as Usage)).output
   totals['usages compared']++
   const told = usage.input + usage.cacheRead + usage.cacheWrite
   expect({ calls: usage.calls, input: told }).toEqual({

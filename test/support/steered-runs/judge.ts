@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { Message } from '../../../src/testing/messages-api/replies.ts'
-import type { Received } from '../../../src/testing/messages-api/server.ts'
+import type { ApiMessage } from '../../../src/testing/messages-api/replies.ts'
+import type { ApiExchange } from '../../../src/testing/messages-api/server.ts'
 import { judgeEffects } from './judge-effects.ts'
 import { judgeSaid } from './judge-said.ts'
 import { judgeStream } from './judge-stream.ts'
@@ -108,10 +108,10 @@ const count = ({ turns, effects, spoken, requests }: Observed, stored: readonly 
   totals.aborts += turns.filter(({ isAborted }) => isAborted).length
 }
 
-const messageIn = ({ answer }: Received): string =>
+const messageIn = ({ answer }: ApiExchange): string =>
   'error' in answer ? String((answer.error as { readonly message: unknown }).message) : ''
 
-const judgeRefusals = (requests: readonly Received[]): void => {
+const judgeRefusals = (requests: readonly ApiExchange[]): void => {
   const refused = requests.filter(
     (request) =>
       ![200, 529].includes(request.status) &&
@@ -154,7 +154,7 @@ const repliesIn = (stored: readonly Stored[]): ReadonlySet<unknown> =>
  */
 const judgeStop = (
   { options, happened, sent }: Ran,
-  requests: readonly Received[],
+  requests: readonly ApiExchange[],
   recorded: ReadonlySet<unknown>,
 ): void => {
   if (happened.end > happened.begin || !(options.stopWhen || options.isForced)) return
@@ -164,9 +164,11 @@ const judgeStop = (
   const last = own.findIndex(({ answer, headers }) => {
     const id = sent.get(Number(headers['x-number']))
     if (id === undefined || !recorded.has(id)) return false
-    const { content, stop_reason } = answer as Message
+    const { content, stop_reason } = answer as ApiMessage
     if (!Array.isArray(content) || stop_reason !== 'tool_use') return false
-    const names = (answer as Message).content.flatMap(({ type, name }) => (type === 'tool_use' ? [name] : []))
+    const names = (answer as ApiMessage).content.flatMap(({ type, name }) =>
+      type === 'tool_use' ? [name] : [],
+    )
     return options.isForced ? names.length > 0 : names.includes('pay')
   })
   if (last >= 0) expect(own.slice(last + 1)).toEqual([])
@@ -205,7 +207,7 @@ const judgeReplies = ({ turns, requests }: Observed, stored: readonly Stored[]):
     const number = Number(headers['x-number'])
     const ran = turns.find(({ sent }) => sent.has(number))
     if (!ran || status !== 200 || !isComplete() || !body || isSummary(body)) continue
-    const { content, usage } = answer as Message
+    const { content, usage } = answer as ApiMessage
     const event = recorded.get(ran.sent.get(number) ?? '')
     if (event) {
       const { stopReason, usage: told } = event.data['origin'] as Readonly<Record<string, unknown>>

@@ -2,15 +2,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type Conversation,
   openStore,
-  type Turned,
+  type TurnResult,
   type TurnEvent,
   type TurnStep,
 } from '../../../src/index.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
 import type { EventStore } from '../../../src/store/port.ts'
-import type { Failure, Reply } from '../../../src/testing/messages-api/replies.ts'
-import type { Body } from '../../../src/testing/messages-api/request.ts'
-import { messagesApi, type Received } from '../../../src/testing/messages-api/server.ts'
+import type { ApiFailure, ApiReply } from '../../../src/testing/messages-api/replies.ts'
+import type { ApiRequest } from '../../../src/testing/messages-api/request.ts'
+import { messagesApi, type ApiExchange } from '../../../src/testing/messages-api/server.ts'
 import { outcomeOf } from '../agent-runs/acts.ts'
 import { text } from '../log.ts'
 import type { Act, Moment, Plan, Said, TurnPlan } from './plan.ts'
@@ -39,7 +39,7 @@ export interface Ran {
   /** Whether somebody cancelled it, or interrupted the model. */
   isCancelled: boolean
   isInterrupted: boolean
-  outcome: { readonly value: Turned } | { readonly error: string; readonly cause: unknown } | undefined
+  outcome: { readonly value: TurnResult } | { readonly error: string; readonly cause: unknown } | undefined
 }
 
 /** Something that a user said. */
@@ -55,7 +55,7 @@ export interface Spoken {
 
 export interface Observed {
   readonly store: EventStore
-  readonly requests: readonly Received[]
+  readonly requests: readonly ApiExchange[]
   readonly turns: readonly Ran[]
   readonly effects: readonly Effect[]
   readonly spoken: readonly Spoken[]
@@ -317,7 +317,7 @@ export const runSteered = async (
       ...(options.budget !== undefined && { budget: { calls: options.budget } }),
       signal: controller.signal,
     }
-    const whole = async (): Promise<Turned> => {
+    const whole = async (): Promise<TurnResult> => {
       if (!options.isStream) return handle.turn(given)
       for await (const event of handle.stream(given)) {
         ran.events.push(event)
@@ -388,22 +388,22 @@ export const runSteered = async (
   }
 }
 
-const failures: Readonly<Record<string, Failure>> = {
+const failures: Readonly<Record<string, ApiFailure>> = {
   retry: { status: 529, type: 'overloaded_error', message: 'Overloaded', retryAfter: 0.001 },
   failed: { status: 400, type: 'invalid_request_error', message: 'a fault of the plan' },
 }
 
-export const isSummary = ({ system }: Body): boolean =>
+export const isSummary = ({ system }: ApiRequest): boolean =>
   typeof system === 'string' && system.startsWith('You summarize')
 
-const answer = (body: Body, replies: Said[], retries: number): Reply | Failure => {
+const answer = (body: ApiRequest, replies: Said[], retries: number): ApiReply | ApiFailure => {
   if (isSummary(body)) return { content: [text('In short.')] }
   const said = replies.shift()
   if (!said) return { content: [...served(body), text('Yes.')] }
   const { calls, search, stop } = said
   // What the API does not say when to repeat, a turn repeats after half a second.
   const fault = said.fault && retries > 0 && said.fault !== 'failed' ? 'retry' : said.fault
-  if (fault === 'retry' || fault === 'failed') return failures[fault] as Failure
+  if (fault === 'retry' || fault === 'failed') return failures[fault] as ApiFailure
   return {
     content: [
       ...served(body),
@@ -417,7 +417,7 @@ const answer = (body: Body, replies: Said[], retries: number): Reply | Failure =
 }
 
 /** The results of the server tools that the request waits for. */
-const served = ({ messages }: Body): Reply['content'] => {
+const served = ({ messages }: ApiRequest): ApiReply['content'] => {
   const blocks = messages.flatMap(({ content }) => (typeof content === 'string' ? [] : content))
   const done = new Set(blocks.map((block) => block['tool_use_id']))
   return blocks.flatMap(({ type, id, name }) =>

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { Append, EventStore } from '../../../src/store/port.ts'
+import type { AppendRequest, EventStore } from '../../../src/store/port.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /** What is taken away from the protocol, to see that the judge notices. */
@@ -20,7 +20,7 @@ export const gatedStore = (
       return method(...args)()
     }
 
-  const written = async (request: Append) => {
+  const written = async (request: AppendRequest) => {
     const answer = await store.append(request)()
     if (!E.isLeft(answer) || answer.left._tag !== 'Conflict') return answer
     const { actual } = answer.left

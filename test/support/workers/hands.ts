@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { storeOn } from '../../../src/api/open.ts'
 import { ownClock, type Clock } from '../../../src/agent/workers/clock.ts'
-import type { WorkerEnded } from '../../../src/agent/workers/draining.ts'
+import type { WorkerExit } from '../../../src/agent/workers/draining.ts'
 import { listSteps } from '../../../src/agent/workers/listing.ts'
 import type { WorkerSettings } from '../../../src/agent/workers/shift.ts'
 import { work } from '../../../src/agent/workers/worker.ts'
@@ -15,7 +15,7 @@ const actor = { kind: 'test' }
 /** A worker, and how it is stopped. */
 export interface Hand {
   readonly stop: () => void
-  readonly ended: Promise<WorkerEnded>
+  readonly ended: Promise<WorkerExit>
 }
 
 /** Starts a worker. It is stopped after the test. */

@@ -1,6 +1,6 @@
 import { mourning } from '../../../src/agent/workers/attempts.ts'
 import { standingOf } from '../../../src/agent/workers/holding.ts'
-import type { Known } from '../../../src/agent/workers/known.ts'
+import type { WorkBoard } from '../../../src/agent/workers/known.ts'
 import { lineOf } from '../../../src/agent/workers/line.ts'
 import { isSuspect, type OpenStep, tenantOf } from '../../../src/agent/workers/open-step.ts'
 import type { Me } from '../../../src/agent/workers/pick.ts'
@@ -18,7 +18,7 @@ const compared = (one: readonly number[], other: readonly number[]): number => {
 }
 
 /** The obvious way to pick: looks at all open steps. Answers with all that come first, or when to look again. */
-export const plainPick = (known: Known, me: Me, now: number) => {
+export const plainPick = (known: WorkBoard, me: Me, now: number) => {
   const standing = standingOf(known, me.time(), me.taking())
   const placeOf = lineOf(known, me, now)
   const waits: number[] = []

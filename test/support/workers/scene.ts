@@ -4,31 +4,31 @@ import {
   type Conversation,
   openStore,
   type OpenStepInfo,
-  type Served,
-  type StepTaken,
+  type ServedConversation,
+  type AttemptReport,
   type StepsOptions,
   type Store,
   type TurnOptions,
   type WorkerOptions,
 } from '../../../src/index.ts'
-import type { Failure, Reply } from '../../../src/testing/messages-api/replies.ts'
-import type { Body } from '../../../src/testing/messages-api/request.ts'
+import type { ApiFailure, ApiReply } from '../../../src/testing/messages-api/replies.ts'
+import type { ApiRequest } from '../../../src/testing/messages-api/request.ts'
 import { messagesApi } from '../../../src/testing/messages-api/server.ts'
 import { atEnd } from '../at-end.ts'
 import { text } from '../log.ts'
 
-type Answer = (body: Body) => Reply | Failure | Promise<Reply | Failure>
+type Answer = (body: ApiRequest) => ApiReply | ApiFailure | Promise<ApiReply | ApiFailure>
 
 /** A store in memory, and workers on it whose model answers as it is told. */
 export interface Scene {
   readonly store: Store
   readonly client: Anthropic
-  readonly taken: StepTaken[]
+  readonly taken: AttemptReport[]
   readonly calls: () => number
   /** Starts a worker; what it returns stops it. */
   readonly worker: (
     options?: Partial<WorkerOptions<Conversation>>,
-    turn?: Partial<TurnOptions> | ((served: Served<Conversation>) => Partial<TurnOptions>),
+    turn?: Partial<TurnOptions> | ((served: ServedConversation<Conversation>) => Partial<TurnOptions>),
   ) => () => Promise<void>
 }
 
@@ -43,7 +43,7 @@ export const scene = async (answer: Answer = () => ({ content: [text('Yes.')] })
   const store = await openStore('memory:')
   atEnd(api.close, store.close)
   const client = new Anthropic({ baseURL: api.url, apiKey: 'key' })
-  const taken: StepTaken[] = []
+  const taken: AttemptReport[] = []
   return {
     store,
     client,

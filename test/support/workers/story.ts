@@ -1,7 +1,7 @@
-import type { Asked, Origin } from '../../../src/events/events.ts'
+import type { AnswerFlag, Origin } from '../../../src/events/events.ts'
 import type { RecordedEvent } from '../../../src/store/port.ts'
-import { type Known, knownBy } from '../../../src/agent/workers/known.ts'
-import { type Me, type Picked, pick } from '../../../src/agent/workers/pick.ts'
+import { type WorkBoard, knownBy } from '../../../src/agent/workers/known.ts'
+import { type Me, type PickResult, pick } from '../../../src/agent/workers/pick.ts'
 import type { WorkPolicy } from '../../../src/agent/workers/policy.ts'
 
 /** When stories begin. */
@@ -9,10 +9,10 @@ export const noon = Date.parse('2026-01-31T12:00:00.000Z')
 
 /** What happened to workers and conversations, as the events that one of them receives, and what it would do. Times in milliseconds. */
 export interface Story {
-  readonly known: Known
-  readonly ask: (conversation: string, answer?: Asked) => void
+  readonly known: WorkBoard
+  readonly ask: (conversation: string, answer?: AnswerFlag) => void
   /** Something is said into the inbox. */
-  readonly queue: (conversation: string, answer?: Asked) => void
+  readonly queue: (conversation: string, answer?: AnswerFlag) => void
   readonly claim: (conversation: string, worker: string, attempt?: number) => void
   /** A tool has answered. */
   readonly goOn: (conversation: string) => void
@@ -29,13 +29,13 @@ export interface Story {
   readonly pass: (ms: number) => void
   readonly now: () => number
   /** @param taking conversations whose steps the worker has, or is taking. Default: those that it is known to have */
-  readonly look: (worker?: string, taking?: ReadonlySet<string>) => Picked
+  readonly look: (worker?: string, taking?: ReadonlySet<string>) => PickResult
   readonly picked: (worker?: string, taking?: ReadonlySet<string>, me?: Partial<Me>) => string | undefined
   readonly lookIn: () => number
   /** The worker that looks. */
   readonly who: () => Me
   /** What a worker would do if it knew of no other conversation. */
-  readonly pickFor: (conversation: string, me?: Partial<Me>) => Picked
+  readonly pickFor: (conversation: string, me?: Partial<Me>) => PickResult
 }
 
 export const story = ({

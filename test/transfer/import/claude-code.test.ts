@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import type { ImportReport, Step } from '../../../src/transfer/formats/plan.ts'
+import type { ImportReport, ImportStep } from '../../../src/transfer/formats/plan.ts'
 import { effective } from '../../../src/projections/effective.ts'
 import { render } from '../../../src/projections/render/render.ts'
 import { importFile, jsonl, logsOf, onlyLog, planOf, shownIn } from '../../support/import-log.ts'
@@ -34,13 +34,13 @@ const text = (value: string): Fields => ({ type: 'text', text: value })
 const call = (id: string): Fields => ({ type: 'tool_use', id, name: 'run', input: {} })
 const result = (id: string): readonly Fields[] => [{ type: 'tool_result', tool_use_id: id, content: 'ok' }]
 
-const steps = (...entries: readonly Fields[]): readonly Step[] =>
+const steps = (...entries: readonly Fields[]): readonly ImportStep[] =>
   planOf({ text: jsonl(...entries), file: 'f' }).conversations.flatMap((plan) => [...plan.steps])
 const report = (...entries: readonly Fields[]): ImportReport =>
   planOf({ text: jsonl(...entries), file: 'f' }).report
 const shown = (...entries: readonly Fields[]): readonly unknown[] =>
   shownIn(onlyLog(importFile({ text: jsonl(...entries), file: 'f' })))
-const types = (all: readonly Step[]): readonly string[] =>
+const types = (all: readonly ImportStep[]): readonly string[] =>
   all.map((step) => (step.type === 'rewind' ? `rewind ${step.to}` : `${step.type} ${step.ref}`))
 
 describe('Claude Code: one message, many lines', () => {

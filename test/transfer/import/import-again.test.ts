@@ -8,7 +8,7 @@ import { describe, expect, it } from 'vitest'
 import { readingEdition } from '../../../src/transfer/formats/edition.ts'
 import { parseSession } from '../../../src/transfer/formats/parse-session.ts'
 import { isStored } from '../../../src/transfer/formats/plan.ts'
-import { type Imported, type SessionStream, type Store } from '../../../src/index.ts'
+import { type ImportResult, type SessionStream, type Store } from '../../../src/index.ts'
 import { jsonl } from '../../support/import-log.ts'
 import { runs } from '../../support/runs.ts'
 import { opened, temporaryFolder } from '../../support/stores.ts'
@@ -49,7 +49,7 @@ const importing = async (store: Store, text: string, more?: Partial<SessionStrea
 }
 
 /** As `importing`, with bytes that can be given only once: they are always read. */
-const reading = (store: Store, text: string): Promise<Imported> =>
+const reading = (store: Store, text: string): Promise<ImportResult> =>
   store.importSession({ file: 'f', bytes: once(text) })
 
 describe('a file that is imported again', () => {

@@ -28,7 +28,7 @@ const letters: SessionFormat = {
 }
 registerFormat(letters)
 
-const imported = async (text: string, options: object = {}): Promise<[Store, fp.Imported]> => {
+const imported = async (text: string, options: object = {}): Promise<[Store, fp.ImportResult]> => {
   const store = await openStore('memory:')
   return [store, await store.importSession({ text, file: 'f.txt', ...options })]
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { Step } from '../../../src/transfer/formats/plan.ts'
+import type { ImportStep } from '../../../src/transfer/formats/plan.ts'
 import { importFile, jsonl, onlyLog, planOf, shownIn } from '../../support/import-log.ts'
 
 interface Fields {
@@ -16,7 +16,7 @@ const says = (id: string, parentId: string | null, message: Fields = { role: 'us
   entry(id, parentId, 'message', { message })
 
 const session = (...entries: readonly Fields[]): string => jsonl(header, ...entries)
-const steps = (...entries: readonly Fields[]): readonly Step[] =>
+const steps = (...entries: readonly Fields[]): readonly ImportStep[] =>
   planOf({ text: session(...entries), file: 'f' }).conversations.flatMap((plan) => [...plan.steps])
 const shown = (text: string): readonly unknown[] => shownIn(onlyLog(importFile({ text, file: 'f' })))
 const text = (value: string): Fields => ({ type: 'text', text: value })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { type Event, isMarker } from '../../../src/events/events.ts'
-import type { Step } from '../../../src/transfer/formats/plan.ts'
+import type { ImportStep } from '../../../src/transfer/formats/plan.ts'
 import { planEvents, type PlannedEvent, planning } from '../../../src/transfer/formats/plan-events.ts'
 import { needsView, viewOf } from '../../../src/projections/outline.ts'
 import { effective } from '../../../src/projections/effective.ts'
@@ -9,13 +9,15 @@ import type { Log } from '../../../src/projections/path.ts'
 import { importPlan, logOf } from '../../support/import-log.ts'
 import { logOf as written, restored, rewound, truncated, user } from '../../support/log.ts'
 
-const says = (ref: string): Step => ({ type: 'message', ref, message: { role: 'user', content: ref } })
-const hides = (ref: string, first: string, last: string): Step => ({
+const says = (ref: string): ImportStep => ({ type: 'message', ref, message: { role: 'user', content: ref } })
+const hides = (ref: string, first: string, last: string): ImportStep => ({
   type: 'truncate',
   ref,
   covers: { first, last },
 })
-const plan = (...steps: readonly Step[]): { readonly id: string; readonly steps: readonly Step[] } => ({
+const plan = (
+  ...steps: readonly ImportStep[]
+): { readonly id: string; readonly steps: readonly ImportStep[] } => ({
   id: 'c',
   steps,
 })
@@ -62,7 +64,7 @@ describe('planning events', () => {
 
   it('an unsafe cut is recorded as it happened', () => {
     const call = { type: 'tool_use' as const, id: 'x', name: 'run', input: {} }
-    const asked: Step = { type: 'message', ref: 'b', message: { role: 'assistant', content: [call] } }
+    const asked: ImportStep = { type: 'message', ref: 'b', message: { role: 'assistant', content: [call] } }
     expect(
       events(right(planEvents(plan(says('a'), asked, hides('t', 'a', 'b')), 'pi', []))).at(-1),
     ).toMatchObject({
@@ -92,7 +94,7 @@ describe('planning events', () => {
   })
 
   it('a marker after rewinds stands for what is shown there', () => {
-    const steps = Array.from({ length: 12 }, (_, n): readonly Step[] => [
+    const steps = Array.from({ length: 12 }, (_, n): readonly ImportStep[] => [
       says(`a${n}`),
       says(`b${n}`),
       says(`c${n}`),
@@ -138,7 +140,7 @@ describe('planning events', () => {
         return event.type
       },
     })) as Log
-    const more = Array.from({ length: 100 }, (_, n): readonly Step[] => [
+    const more = Array.from({ length: 100 }, (_, n): readonly ImportStep[] => [
       says(`x${n}`),
       { type: 'rewind', ref: `r${n}`, to: 'm99' },
     ])
@@ -175,7 +177,7 @@ describe('planning events', () => {
   })
 
   it('what an older version read as a rewind is taken again, too', () => {
-    const back: Step = { type: 'rewind', ref: 'c:rewind', to: 'a' }
+    const back: ImportStep = { type: 'rewind', ref: 'c:rewind', to: 'a' }
     const earlier = importPlan(plan(says('a'), says('b'), back, says('c')), 'pi')
     const all = plan(says('a'), says('b'), says('x'), says('c'))
     const both = importPlan(all, 'pi', earlier)

@@ -11,15 +11,15 @@ import {
   type NothingNew,
 } from './errors.ts'
 import { estimate } from '../tokens/estimate.ts'
-import { allowedAfter, learnedFrom, type Refusal } from './refusal.ts'
-import type { Learned } from '../tokens/usage.ts'
+import { allowedAfter, learnedFrom, type ContextRefusal } from './refusal.ts'
+import type { TokenCorrection } from '../tokens/usage.ts'
 import { coversOf, type Region, regionsOf } from './regions.ts'
 import { sliceOf } from '../../../projections/effective.ts'
 import { saidSince } from '../tokens/said.ts'
-import { type ContextSettings, type Limits, limitsOf } from './settings.ts'
+import { type ContextSettings, type ContextLimits, limitsOf } from './settings.ts'
 import { countTokens, type TokenCount } from '../tokens/tokens.ts'
-import { shortening, type Shortening } from './shortening.ts'
-import { type Step, truncation } from './truncation.ts'
+import { shortening, type ResultCut } from './shortening.ts'
+import { type TruncationStep, truncation } from './truncation.ts'
 
 interface Measured {
   /** Tokens of the request as it is, and the most that it may have. */
@@ -28,24 +28,24 @@ interface Measured {
   /** Tokens said since the last attempt to condense, if there was one. */
   readonly said?: number
   /** What a refusal says about the estimates. */
-  readonly learned?: Learned
+  readonly learned?: TokenCorrection
 }
 /** What to do with a context before the next request, by `type`. */
-export type Plan =
+export type ContextPlan =
   | (Measured & { readonly type: 'nothing' })
   /** Show this slice as a summary. It holds at least one message, and is safe to hide. */
   | (Measured & { readonly type: 'condense'; readonly covers: Covers })
   /** Hide these slices, one after the other; then the context fits, or, after a refusal, is smaller. */
   | (Measured & { readonly type: 'truncate'; readonly covers: readonly Covers[] })
   /** Cut down the results of these items: otherwise what has to stay does not fit. */
-  | (Measured & { readonly type: 'shorten'; readonly edits: readonly Shortening[] })
+  | (Measured & { readonly type: 'shorten'; readonly edits: readonly ResultCut[] })
 
 /** What decides beside the history and the settings. */
-export interface Circumstances {
+export interface PolicyConditions {
   /** False if condensing has just failed, or cannot be done. */
   readonly canCondense: boolean
   /** How the API has refused the request that this history makes, if it has. */
-  readonly refused?: Refusal | undefined
+  readonly refused?: ContextRefusal | undefined
 }
 
 /** A condense waits until this fraction of the window was said since the last one. */
@@ -63,8 +63,8 @@ const wait = 0.1
 export const manageContext = (
   effective: Effective,
   settings: ContextSettings,
-  { canCondense, refused }: Circumstances,
-): E.Either<InvalidInput | ContextTooLarge, Plan> => {
+  { canCondense, refused }: PolicyConditions,
+): E.Either<InvalidInput | ContextTooLarge, ContextPlan> => {
   const count = countTokens(effective)
   const checked = limitsOf(settings, count.model)
   if (E.isLeft(checked)) return checked
@@ -82,7 +82,7 @@ export const manageContext = (
     const now = countTokens(edited)
     return now.total > allowed ? truncation(edited, limits, { count: now, allowed }).count : now
   }
-  const shorter = (after: Step): E.Either<ContextTooLarge, Plan> => {
+  const shorter = (after: TruncationStep): E.Either<ContextTooLarge, ContextPlan> => {
     const { edits, count: left } = shortening(effective, after, allowed, countLeft)
     return edits.length > 0 && (left.total <= allowed || refused)
       ? E.right({ type: 'shorten', ...measured, edits })
@@ -100,7 +100,7 @@ export const manageContext = (
 }
 
 /** The largest slice with a message; if it leaves more than the target, fewer messages at the end are kept. */
-const toCondense = (effective: Effective, limits: Limits, count: TokenCount): Covers | undefined => {
+const toCondense = (effective: Effective, limits: ContextLimits, count: TokenCount): Covers | undefined => {
   const size = ({ from, to }: Region): number => {
     let tokens = 0
     for (let index = from; index < to; index++) tokens += count.items[index]?.tokens ?? 0

@@ -1,16 +1,16 @@
-import type { Learned } from '../tokens/usage.ts'
+import type { TokenCorrection } from '../tokens/usage.ts'
 import { allowedIn, type ContextSettings } from './settings.ts'
 import type { TokenCount } from '../tokens/tokens.ts'
 
 /** How an API refused a request as too long. */
-export interface Refusal {
+export interface ContextRefusal {
   /** Tokens of the request and of the model's window, if the API named them. */
   readonly tokens?: number
   readonly maximum?: number
 }
 
 /** The counts in the error message of an API. */
-export const refusalOf = ({ message }: { readonly message: string }): Refusal => {
+export const refusalOf = ({ message }: { readonly message: string }): ContextRefusal => {
   const [, found, most] = /([\d,]+) tokens > ([\d,]+)/.exec(message) ?? []
   if (found && most) return { tokens: numberOf(found), maximum: numberOf(most) }
   // With the `max_tokens` of the answer between the two.
@@ -65,7 +65,7 @@ const smaller = 0.75
 
 /** The most tokens, as we count them, of a context that the API refused with `total` of them: fewer, by as much as its message says. */
 export const allowedAfter = (
-  { tokens, maximum }: Refusal,
+  { tokens, maximum }: ContextRefusal,
   total: number,
   settings: ContextSettings,
 ): number => {
@@ -74,9 +74,9 @@ export const allowedAfter = (
 }
 
 export const learnedFrom = (
-  { tokens }: Refusal,
+  { tokens }: ContextRefusal,
   { total, estimated, correction, model }: TokenCount,
-): Learned | undefined => {
+): TokenCorrection | undefined => {
   if (!tokens || estimated === 0) return undefined
   return {
     ...(model !== undefined && { model }),

@@ -55,7 +55,7 @@ export const settingsSchema = z.strictObject({
 })
 
 /** Settings with every default filled in, for one model. */
-export interface Limits {
+export interface ContextLimits {
   readonly window: number
   /** Tokens that a request may have: the window without the buffer and the reserved output; ≥ 1. */
   readonly allowed: number
@@ -93,7 +93,7 @@ const noRoom = (settings: ContextSettings): string => {
 export const limitsOf = (
   settings: ContextSettings,
   model: string | undefined,
-): E.Either<InvalidInput, Limits> => {
+): E.Either<InvalidInput, ContextLimits> => {
   const checked = check(settingsSchema, settings)
   if (E.isLeft(checked)) return checked
   const { window } = settings

@@ -3,10 +3,10 @@ import type { Covers } from '../../../events/events.ts'
 import { type Effective, type Item, messagesOf, type SummaryItem } from '../../../projections/effective.ts'
 import { limitResults, type ResultLimit, resultBytes } from './result-limit.ts'
 import type { TokenCount } from '../tokens/tokens.ts'
-import type { Step } from './truncation.ts'
+import type { TruncationStep } from './truncation.ts'
 
 /** Cut the results that an item shows down to this many bytes. */
-export interface Shortening {
+export interface ResultCut {
   readonly covers: Covers
   readonly bytes: number
 }
@@ -15,7 +15,7 @@ export interface Shortening {
 const fewestBytes = 500
 
 interface Shortened {
-  readonly edits: readonly Shortening[]
+  readonly edits: readonly ResultCut[]
   readonly count: TokenCount
 }
 
@@ -29,7 +29,7 @@ interface Shortened {
  */
 export const shortening = (
   effective: Effective,
-  left: Pick<Step, 'effective' | 'count'>,
+  left: Pick<TruncationStep, 'effective' | 'count'>,
   allowed: number,
   countLeft: (edited: Effective) => TokenCount,
 ): Shortened => {
@@ -52,8 +52,8 @@ const withShort = (
   effective: Effective,
   stays: ReadonlySet<number>,
   bytes: number,
-): { readonly edits: readonly Shortening[]; readonly edited: Effective } => {
-  const edits: Shortening[] = []
+): { readonly edits: readonly ResultCut[]; readonly edited: Effective } => {
+  const edits: ResultCut[] = []
   const items = effective.items.map((item): Item => {
     const content = stays.has(item.position) && shortResults(item, { bytes, rest: 'recorded' })
     if (!content) return item

@@ -2,11 +2,11 @@ import type { Covers } from '../../../events/events.ts'
 import type { Effective } from '../../../projections/effective.ts'
 import { coversOf, type Region, regionsOf, truncated } from './regions.ts'
 import { sliceOf } from '../../../projections/effective.ts'
-import type { Limits } from './settings.ts'
+import type { ContextLimits } from './settings.ts'
 import { countTokens, type TokenCount } from '../tokens/tokens.ts'
 
 /** A history with the named slices truncated, and its tokens. */
-export interface Step {
+export interface TruncationStep {
   readonly effective: Effective
   readonly count: TokenCount
   readonly covers: readonly Covers[]
@@ -15,10 +15,10 @@ export interface Step {
 /** The history with as little truncated as makes it fit; if nothing does, with everything truncated that may be. */
 export const truncation = (
   effective: Effective,
-  limits: Limits,
+  limits: ContextLimits,
   { count, allowed }: { readonly count: TokenCount; readonly allowed: number },
-): Step => {
-  let smallest: Step = { effective, count, covers: [] }
+): TruncationStep => {
+  let smallest: TruncationStep = { effective, count, covers: [] }
   for (const keepLast of new Set([limits.keepLast, 1])) {
     smallest = { effective, count, covers: [] }
     for (const region of regionsOf(effective, { ...limits, keepLast })) {
@@ -43,7 +43,7 @@ const cutsOf = ({ from, to, cutAt }: Region, length: number, fraction: number): 
   return [...chosen]
 }
 
-const hide = (step: Step, covers: Covers): Step => {
+const hide = (step: TruncationStep, covers: Covers): TruncationStep => {
   // A truncation of truncations alone changes nothing, and would be refused.
   if (sliceOf(step.effective, covers).every(({ kind }) => kind === 'truncation')) return step
   const effective = truncated(step.effective, covers)

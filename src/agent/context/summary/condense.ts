@@ -9,14 +9,14 @@ import type { Effective } from '../../../projections/effective.ts'
 import type { Conversation } from '../../../conversation/conversation.ts'
 import { ok, run, type Steps } from '../../../result/steps.ts'
 import type { ReadError, WriteError } from '../../../store/errors.ts'
-import type { Written } from '../../../conversation/writing/encode.ts'
+import type { WriteResult } from '../../../conversation/writing/encode.ts'
 import type { ContextGrew, NothingNew } from '../policy/errors.ts'
 import { summaryFailed, type SummaryFailed } from './errors.ts'
 import { abortedBy, orAborted } from '../../models/aborted.ts'
 import { failedCall, failedIn } from '../../models/asking.ts'
 import type { FailedCall } from '../../models/model.ts'
 import { checkCondensed } from '../policy/policy.ts'
-import type { Summarized, Summarizer, SummaryError, SummaryInput } from './summarizer.ts'
+import type { SummaryResult, Summarizer, SummaryError, SummaryInput } from './summarizer.ts'
 import { isVisible } from './reply.ts'
 import { receiptsOfSummary } from '../../receipts/summary-request.ts'
 
@@ -42,10 +42,10 @@ export type CondenseError = (SummaryError | NothingNew | ContextGrew | WriteErro
  * `ContextGrew`), and nothing was written since `effective.at`, or, with `context`, nothing that changes the slice (else `StaleContext`).
  * If anything fails, nothing is written; `NothingNew` comes before the summarizer is called.
  */
-export const condenseWith = (step: CondenseStep): Promise<E.Either<CondenseError, Written>> =>
+export const condenseWith = (step: CondenseStep): Promise<E.Either<CondenseError, WriteResult>> =>
   run(condensing(step))
 
-async function* condensing(step: CondenseStep): Steps<CondenseError, Written> {
+async function* condensing(step: CondenseStep): Steps<CondenseError, WriteResult> {
   const { effective, covers, signal } = step
   yield* ok(checkCondensed(effective, covers, []))
   const input = { effective, covers, ...(signal && { signal }) }
@@ -70,8 +70,8 @@ const maxStale = 10
 
 async function* record(
   { effective, covers, condense, tolerate, context }: CondenseStep,
-  { blocks, origin }: Summarized,
-): Steps<CondenseError, Written> {
+  { blocks, origin }: SummaryResult,
+): Steps<CondenseError, WriteResult> {
   const summary = [{ role: 'user', content: blocks }] as const
   yield* ok(checkCondensed(effective, covers, summary))
   const more = { ...(origin && { origin }), ...(tolerate && { tolerate }) }
@@ -100,7 +100,7 @@ const isShownAsBefore = ({ first, last }: Covers, before: Effective, now: Effect
 const asked = async (
   summarizer: Summarizer,
   input: SummaryInput,
-): Promise<E.Either<SummaryError, Summarized>> => {
+): Promise<E.Either<SummaryError, SummaryResult>> => {
   try {
     return summaryIn(await orAborted(summarizer(input), input.signal))
   } catch (cause) {
@@ -129,7 +129,7 @@ const summarizedSchema = z.object({
 })
 
 /** The summary in what a summarizer answered. */
-const summaryIn = (answer: unknown): E.Either<SummaryError, Summarized> => {
+const summaryIn = (answer: unknown): E.Either<SummaryError, SummaryResult> => {
   if (isTagged(answer) && answer._tag === 'Left' && isTagged(answer.left))
     return E.left(answer.left as SummaryError)
   const given = isTagged(answer) && answer._tag === 'Right' ? answer.right : answer
@@ -137,7 +137,7 @@ const summaryIn = (answer: unknown): E.Either<SummaryError, Summarized> => {
   if (E.isLeft(checked)) return E.left(noSummary('invalid', checked.left.message))
   const isShown = checked.right.blocks.some(({ type, text }) => type !== 'text' || isVisible(text))
   return isShown
-    ? E.right(checked.right as Summarized)
+    ? E.right(checked.right as SummaryResult)
     : E.left(noSummary('blank', 'nothing in it is visible'))
 }
 

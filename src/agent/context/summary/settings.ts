@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { check } from '../../../events/check.ts'
 import { type InvalidInput, invalidInput } from '../../../events/errors.ts'
 import type { Item } from '../../../projections/effective.ts'
-import type { AskOptions } from '../../models/asking.ts'
+import type { RetryOptions } from '../../models/asking.ts'
 import { wellFormed } from '../../../projections/render/renderer.ts'
 import {
   currentSummarizer,
@@ -15,7 +15,7 @@ import { longestTimer } from '../../../result/timers.ts'
 const tooLate = `is at most ${longestTimer} milliseconds, 24 days: leave it out for no limit`
 
 /** The texts that must survive word for word, given the items that are summarized. */
-export type Pinned = (items: readonly Item[]) => readonly string[]
+export type PinnedTextSelector = (items: readonly Item[]) => readonly string[]
 
 /** How to summarize. */
 export interface SummarizerSettings {
@@ -36,7 +36,7 @@ export interface SummarizerSettings {
   /** How often to repeat each call that failed for a passing reason. Default 3. */
   readonly maxRetries?: number | undefined
   /** Texts that are appended to the summary word for word, each as a block. Blank ones are left out. */
-  readonly pinned?: readonly string[] | Pinned | undefined
+  readonly pinned?: readonly string[] | PinnedTextSelector | undefined
 }
 
 export const settingsSchema = z.strictObject({
@@ -49,9 +49,12 @@ export const settingsSchema = z.strictObject({
   stallTimeout: z.int().min(1).max(longestTimer, { error: tooLate }).optional(),
   maxRetries: z.int().min(0).optional(),
   pinned: z
-    .union([z.array(z.string()).readonly(), z.custom<Pinned>((value) => typeof value === 'function')], {
-      error: 'is an array of texts, or a function that returns one',
-    })
+    .union(
+      [z.array(z.string()).readonly(), z.custom<PinnedTextSelector>((value) => typeof value === 'function')],
+      {
+        error: 'is an array of texts, or a function that returns one',
+      },
+    )
     .optional(),
 })
 
@@ -62,8 +65,8 @@ export interface SummaryLimits {
   readonly allowed: number
   readonly maxTokens: number
   readonly deadline: number | undefined
-  readonly patience: Pick<AskOptions, 'stallTimeout' | 'maxRetries'>
-  readonly pinned: Pinned
+  readonly patience: Pick<RetryOptions, 'stallTimeout' | 'maxRetries'>
+  readonly pinned: PinnedTextSelector
   readonly options: Omit<SummaryOptions, 'covers'>
 }
 

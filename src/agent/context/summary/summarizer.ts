@@ -30,7 +30,7 @@ export interface SummaryInput {
   readonly signal?: AbortSignal | undefined
 }
 /** What replaces the slice, as a user message, and where it came from. */
-export interface Summarized {
+export interface SummaryResult {
   readonly blocks: readonly Block[]
   readonly origin?: Origin
 }
@@ -50,7 +50,9 @@ export type SummaryError = ModelError | SummaryFailed | InvalidInput
  *   return { blocks: [{ type: 'text', text: lines.join('\n') }] }
  * }
  */
-export type Summarizer = (input: SummaryInput) => Promise<Summarized | E.Either<SummaryError, Summarized>>
+export type Summarizer = (
+  input: SummaryInput,
+) => Promise<SummaryResult | E.Either<SummaryError, SummaryResult>>
 
 /**
  * A summarizer that calls a model. What does not fit into a request is summarized in parts, each after the summary of those before it.
@@ -61,7 +63,7 @@ export type Summarizer = (input: SummaryInput) => Promise<Summarized | E.Either<
 export const summarizer = (
   model: Model,
   settings: SummarizerSettings,
-): ((input: SummaryInput) => Promise<E.Either<SummaryError, Required<Summarized>>>) => {
+): ((input: SummaryInput) => Promise<E.Either<SummaryError, Required<SummaryResult>>>) => {
   const checked = summaryLimitsOf(settings)
   return async (input) => {
     if (E.isLeft(checked)) return checked
@@ -88,7 +90,7 @@ async function* summarize(
   model: Model,
   limits: SummaryLimits,
   input: Asking,
-): Steps<SummaryError, Required<Summarized>> {
+): Steps<SummaryError, Required<SummaryResult>> {
   const { effective, covers } = input
   const pinned = limits.pinned(sliceOf(effective, covers)).filter(isVisible)
   const along = {

@@ -3,7 +3,7 @@ import { invalidInput } from '../../../events/errors.ts'
 import { configurationOf } from '../../../projections/effective.ts'
 import { render } from '../../../projections/render/renderer.ts'
 import type { Conversation } from '../../../conversation/conversation.ts'
-import type { At } from '../../../conversation/reading/reading.ts'
+import type { PositionOption } from '../../../conversation/reading/reading.ts'
 import type { ReadError } from '../../../store/errors.ts'
 import { checkedOptions, kinds } from '../../../store/options.ts'
 import { type AnthropicClient, anthropicModel } from '../../models/anthropic/model.ts'
@@ -13,7 +13,7 @@ import { requestWith } from '../../models/request.ts'
 import { ok, type Steps, task } from '../../../result/steps.ts'
 import { countTokens, type TokenCount } from './tokens.ts'
 
-export interface CountOptions extends At {
+export interface CountOptions extends PositionOption {
   /** Also count by the API: its client, or any other `Model`. */
   readonly client?: AnthropicClient | Model | undefined
   /** The model to count for, if none is configured. */
@@ -21,7 +21,7 @@ export interface CountOptions extends At {
 }
 
 /** Tokens by the log, and by the API if a client was given. */
-export interface Counted extends TokenCount {
+export interface TokenReport extends TokenCount {
   /**
    * Only if the model is awaited: the API does not count a request that is empty or ends in a reply. After a reply with its usage, `total`
    * is what the API counted.
@@ -52,12 +52,12 @@ export const modelOf = (client: AnthropicClient | Model): Model =>
 export const tokensOf = (
   chat: Conversation,
   options?: CountOptions,
-): TaskEither<ReadError | ModelError, Counted> => task(() => counted(chat, options))
+): TaskEither<ReadError | ModelError, TokenReport> => task(() => counted(chat, options))
 
 async function* counted(
   chat: Conversation,
   options: CountOptions | undefined,
-): Steps<ReadError | ModelError, Counted> {
+): Steps<ReadError | ModelError, TokenReport> {
   const fields = { at: kinds.position, client: kinds.anything, model: kinds.text }
   const { at, client, model } = yield* ok(checkedOptions(options, fields))
   if (client !== undefined && !isClient(client)) return yield invalidInput('client', noClient)

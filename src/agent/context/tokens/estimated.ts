@@ -1,5 +1,5 @@
 import type { Block } from '../../../events/blocks.ts'
-import type { Estimated, Origin } from '../../../events/events.ts'
+import type { EstimatedUsage, Origin } from '../../../events/events.ts'
 import { estimate } from './estimate.ts'
 import { inputOf, tokensIn } from './usage.ts'
 
@@ -16,7 +16,7 @@ export const withEstimates = (origin: Origin, input: () => number, content: read
 }
 
 export const sumOfEstimates = (
-  one: Estimated | undefined,
-  other: Estimated | undefined,
-): Estimated | undefined =>
+  one: EstimatedUsage | undefined,
+  other: EstimatedUsage | undefined,
+): EstimatedUsage | undefined =>
   one && other ? { input: one.input + other.input, output: one.output + other.output } : (one ?? other)

@@ -1,5 +1,5 @@
 import { effective, type Item } from '../../../projections/effective.ts'
-import { full, type Status } from '../../../projections/full.ts'
+import { full, type EntryStatus } from '../../../projections/full.ts'
 import { lastOf, type Log } from '../../../projections/path.ts'
 import { measure } from './measure.ts'
 import { countTokens, type ItemTokens, type TokenCount } from './tokens.ts'
@@ -7,10 +7,10 @@ import { countTokens, type ItemTokens, type TokenCount } from './tokens.ts'
 /** An item of the full history with its tokens, now or when it was last shown. */
 export interface EntryTokens extends ItemTokens {
   readonly kind: Item['kind']
-  readonly status: Status
+  readonly status: EntryStatus
 }
 /** How much smaller a condense made the context. */
-export interface Saving {
+export interface CondenseSavings {
   readonly marker: number
   /** Tokens of the items that it hid, and of its summary. */
   readonly before: number
@@ -20,7 +20,7 @@ export interface Saving {
 /** The tokens of a conversation: of the next request, of every item on the path, and what each condense on the path saved. */
 export interface HistoryTokens extends Omit<TokenCount, 'items'> {
   readonly items: readonly EntryTokens[]
-  readonly condensed: readonly Saving[]
+  readonly condensed: readonly CondenseSavings[]
 }
 
 /** Counts a whole log, up to its end; also uses the usage of replies that are hidden now. */

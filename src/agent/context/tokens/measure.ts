@@ -7,17 +7,17 @@ import {
   utterancesIn,
 } from '../../../projections/render/renderer.ts'
 import { estimate } from './estimate.ts'
-import type { Learned } from './usage.ts'
-import { type Anchor, anchorsOf } from './usage.ts'
+import type { TokenCorrection } from './usage.ts'
+import { type UsageAnchor, anchorsOf } from './usage.ts'
 
 /** The tokens of each item of a history: counted by the API where that can be told, else estimated. */
 export interface Measure {
   /** Tokens by the index of the item, and whether the API has counted them. */
   readonly tokens: readonly number[]
   readonly isCounted: readonly boolean[]
-  readonly anchors: readonly Anchor[]
+  readonly anchors: readonly UsageAnchor[]
   /** The last reply whose usage still describes what is shown. */
-  readonly valid: Anchor | undefined
+  readonly valid: UsageAnchor | undefined
   readonly model: string | undefined
   /** Actual tokens of this model's earlier requests by estimated ones. */
   readonly correction: number
@@ -75,7 +75,7 @@ export const spread = (tokens: number[], from: number, to: number, total: number
 export const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0)
 
 // Replies name the dated model of an alias.
-const isOf = (model: string | undefined, reply: Anchor): boolean =>
+const isOf = (model: string | undefined, reply: UsageAnchor): boolean =>
   model === undefined || reply.model === undefined || reply.model.startsWith(model)
 
 /** What an item shows the model. */
@@ -129,13 +129,13 @@ const sentFrom = ({ items }: Effective): number =>
 
 /** A reply and what follows it, up to the next reply at index `end`, with the API's count of all of it. */
 interface Gap {
-  readonly reply: Anchor
+  readonly reply: UsageAnchor
   readonly end: number
   readonly tokens: number
 }
 
 /** What the API counted between each two successive replies with the same beginning, if everything said between is shown. */
-const gapsOf = ({ items, outline }: Effective, anchors: readonly Anchor[]): readonly Gap[] => {
+const gapsOf = ({ items, outline }: Effective, anchors: readonly UsageAnchor[]): readonly Gap[] => {
   const changes = [
     ...items.filter(({ kind }) => kind !== 'message').map(({ position }) => position),
     ...outline.restored.flatMap(({ after, before }) => [after, before]),
@@ -157,8 +157,8 @@ const gapsOf = ({ items, outline }: Effective, anchors: readonly Anchor[]): read
 const trust = 2_000
 
 /** What refusals of the API have said about the estimates for the model, as far as the markers that this led to are shown. */
-const learnedIn = ({ items }: Effective, model: string | undefined): readonly Learned[] => {
-  const found: Learned[] = []
+const learnedIn = ({ items }: Effective, model: string | undefined): readonly TokenCorrection[] => {
+  const found: TokenCorrection[] = []
   for (const item of items) {
     const learned = item.kind === 'message' ? undefined : item.policy?.learned
     if (learned && learned.model === model) found.push(learned)
@@ -166,7 +166,11 @@ const learnedIn = ({ items }: Effective, model: string | undefined): readonly Le
   return found
 }
 
-const correctionOf = (gaps: readonly Gap[], shown: readonly Shown[], learned: readonly Learned[]): number => {
+const correctionOf = (
+  gaps: readonly Gap[],
+  shown: readonly Shown[],
+  learned: readonly TokenCorrection[],
+): number => {
   let [actual, estimated] = [trust, trust]
   for (const refused of learned) {
     actual += refused.actual
@@ -183,7 +187,7 @@ const correctionOf = (gaps: readonly Gap[], shown: readonly Shown[], learned: re
 }
 
 const outputOf = (
-  { from, to, output, finished }: Anchor,
+  { from, to, output, finished }: UsageAnchor,
   shown: readonly Shown[],
   tokens: readonly number[],
 ): number => {

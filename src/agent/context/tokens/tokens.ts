@@ -3,7 +3,7 @@ import { configurationOf, type Effective, type Item } from '../../../projections
 import { toolsOf } from '../../../projections/render/renderer.ts'
 import { measure, type Measure, spread, sum } from './measure.ts'
 import { estimatePrompt } from './estimate.ts'
-import { type Anchor, tokensIn } from './usage.ts'
+import { type UsageAnchor, tokensIn } from './usage.ts'
 
 /** An item, and how many tokens it is to the model. */
 export interface ItemTokens {
@@ -57,7 +57,7 @@ export const countTokens = memo((effective: Effective): TokenCount => {
 })
 
 /** The prompt is what the API counted beyond the items before the reply. */
-const settle = (tokens: number[], { from, input }: Anchor): number => {
+const settle = (tokens: number[], { from, input }: UsageAnchor): number => {
   const before = sum(tokens.slice(0, from))
   if (before > input) spread(tokens, 0, from, input)
   return Math.max(0, input - before)

@@ -9,7 +9,7 @@ import { mapped } from '../../../projections/memo.ts'
  * 1. The context was `input` tokens when the reply began, with the prompt and everything shown before it.
  * 2. The reply itself is `output` tokens, or at least as many if it is not `finished`.
  */
-export interface Anchor {
+export interface UsageAnchor {
   readonly from: number
   readonly to: number
   readonly position: number
@@ -21,9 +21,9 @@ export interface Anchor {
 }
 
 /** The replies of a history with a usable usage, in its order. */
-export const anchorsOf = ({ items }: Effective): readonly Anchor[] => {
+export const anchorsOf = ({ items }: Effective): readonly UsageAnchor[] => {
   const counted = rememberedCounts(items, countedOf)
-  const anchors: Anchor[] = []
+  const anchors: UsageAnchor[] = []
   for (let from = 0, to = 1; from < items.length; from = to++) {
     const reply = items[from]
     if (!isReply(reply)) continue
@@ -47,7 +47,7 @@ const isPart = (items: readonly Item[], index: number): boolean => {
 const requestOf = (item: Item | undefined): string | undefined =>
   isReply(item) ? item.origin?.requestId : undefined
 
-type Counted = Pick<Anchor, 'model' | 'input' | 'output' | 'finished'>
+type Counted = Pick<UsageAnchor, 'model' | 'input' | 'output' | 'finished'>
 
 const rememberedCounts = mapped<Item, Counted | 'nothing' | 'unknown'>()
 
@@ -103,4 +103,4 @@ export const tokensIn = (usage: Usage, field: string): number => {
 }
 
 /** What a refusal says about our estimates: the actual number of the tokens that the API had not counted before, and our estimate of it. */
-export type Learned = NonNullable<Policy['learned']>
+export type TokenCorrection = NonNullable<Policy['learned']>

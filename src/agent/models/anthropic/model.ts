@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Model, ReplyEvent } from '../model.ts'
-import { type Begun, streamedCall } from '../streaming/call.ts'
+import { type StreamResponse, streamedCall } from '../streaming/call.ts'
 import { failureOf } from '../streaming/failures.ts'
 import { bodyOf, calledBody } from './body.ts'
 import { anthropicDialect } from './dialect.ts'
@@ -24,7 +24,7 @@ interface AnthropicMessages {
 }
 
 interface Streaming {
-  readonly withResponse: () => Promise<Begun>
+  readonly withResponse: () => Promise<StreamResponse>
 }
 
 export interface AnthropicOptions {
@@ -40,7 +40,7 @@ export const anthropicModel = (
   { messages, beta }: AnthropicClient,
   { betas = [] }: AnthropicOptions = {},
 ): Model => {
-  const begin = (body: object, signal: AbortSignal): Promise<Begun> => {
+  const begin = (body: object, signal: AbortSignal): Promise<StreamResponse> => {
     const options = { signal, maxRetries: 0 }
     return betas.length > 0 && beta
       ? beta.messages.create({ ...body, betas: [...betas] }, options).withResponse()

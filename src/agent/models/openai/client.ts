@@ -1,4 +1,4 @@
-import type { Begun } from '../streaming/call.ts'
+import type { StreamResponse } from '../streaming/call.ts'
 
 /** The used part of a client of `openai`: `new OpenAI()`, `new AzureOpenAI()`, or one with the `baseURL` of any compatible endpoint. */
 export interface OpenAiClient {
@@ -13,5 +13,5 @@ interface OpenAiCompletions {
   create(
     body: object,
     options: { readonly signal: AbortSignal; readonly maxRetries: number },
-  ): { readonly withResponse: () => Promise<Begun> }
+  ): { readonly withResponse: () => Promise<StreamResponse> }
 }

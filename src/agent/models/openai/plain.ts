@@ -1,9 +1,9 @@
 import { type Fields, isFields, parsedJson } from '../../../events/json.ts'
-import type { Begun } from '../streaming/call.ts'
+import type { StreamResponse } from '../streaming/call.ts'
 import { errorIn } from './error-body.ts'
 
 /** The chunks of an answer. A server that ignores `stream` answers with a completion in one piece, which is read as one chunk. */
-export async function* chunksOf({ data, response }: Begun): AsyncIterable<object> {
+export async function* chunksOf({ data, response }: StreamResponse): AsyncIterable<object> {
   const { body, headers } = response
   const isStream = headers.get('content-type')?.includes('text/event-stream') === true
   if (isStream || !body || body.locked) return yield* data

@@ -1,7 +1,7 @@
 import type { Fields } from '../../../events/json.ts'
 import type { ReplyEvent } from '../model.ts'
 import type { BlockEvents } from './block-events.ts'
-import type { Reasoned } from './chat/chat.ts'
+import type { ReasoningOrigin } from './chat/chat.ts'
 import { detailsList } from './details.ts'
 
 /** What a model says and thinks, as events: a new block wherever the one ends and the other begins. */
@@ -35,7 +35,7 @@ export const speech = (provider: string, { start, delta, stop }: BlockEvents): S
       open = { kind, index: detailed }
       return before
     }
-    const chat: Reasoned = { provider }
+    const chat: ReasoningOrigin = { provider }
     const [index, event] = start(
       kind === 'text' ? { type: kind, text: '' } : { type: kind, thinking: '', chat },
     )
@@ -52,7 +52,7 @@ export const speech = (provider: string, { start, delta, stop }: BlockEvents): S
 
   const opaque = (): readonly ReplyEvent[] => {
     if (detailed === undefined) return []
-    const chat: Reasoned = { provider, details: details.all() }
+    const chat: ReasoningOrigin = { provider, details: details.all() }
     return [delta(detailed, { type: 'opaque_delta', chat }), stop(detailed)]
   }
 

@@ -2,12 +2,12 @@ import * as E from 'fp-ts/lib/Either.js'
 import { orAborted } from '../aborted.ts'
 import { errorText } from '../error-text.ts'
 import type { CallOptions, ModelError, Reply, ReplyEvent } from '../model.ts'
-import { type Broken, type Dialect, failureOf, spoiltBy, stalledAfter } from './failures.ts'
+import { type PartialReply, type Dialect, failureOf, spoiltBy, stalledAfter } from './failures.ts'
 import { replyDraft } from './reply.ts'
 import { hear, watch } from './watch.ts'
 
 /** An answer whose stream has begun, as the SDKs give it. */
-export interface Begun {
+export interface StreamResponse {
   readonly data: AsyncIterable<object>
   readonly response: Response
   readonly request_id?: string | null | undefined
@@ -16,7 +16,7 @@ export interface Begun {
 /** What is particular to an API. */
 export interface Endpoint {
   /** Sends the request. */
-  readonly begin: (signal: AbortSignal) => Promise<Begun>
+  readonly begin: (signal: AbortSignal) => Promise<StreamResponse>
   /** The events of the Messages API's stream that a part of this API's stream stands for, in order. */
   readonly eventsOf: (part: object) => readonly ReplyEvent[]
   /** Those at the stream's proper end. */
@@ -68,7 +68,7 @@ export const streamedCall = async (
     if (ending) take(ending)
   }
   const failed = (error: unknown): ModelError => {
-    const broken: Broken = { partial: draft.partial(), usage: draft.usage() }
+    const broken: PartialReply = { partial: draft.partial(), usage: draft.usage() }
     if (spoilt) return spoiltBy(spoilt.error, broken)
     return watched.isStalled()
       ? stalledAfter(stallTimeout, broken)

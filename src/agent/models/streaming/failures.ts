@@ -3,14 +3,14 @@ import { errorText } from '../error-text.ts'
 import type { ModelError, ModelFailed, ModelStalled, Reply } from '../model.ts'
 
 /** What had arrived of a reply when its call failed. */
-export interface Broken {
+export interface PartialReply {
   readonly partial?: Reply | undefined
   /** Of what arrived, if the stream had begun. */
   readonly usage?: Reply['origin']['usage']
 }
 
 /** What an error of an API says. */
-export interface Told {
+export interface ApiErrorDetails {
   readonly status: number | undefined
   readonly type: string | null | undefined
   readonly code: unknown
@@ -22,9 +22,9 @@ export interface Dialect {
   /** The environment variable with the key. */
   readonly key: string
   /** Whether the request does not fit into the context window. A 413 says so in every dialect. */
-  readonly isTooLong: (told: Told) => boolean
+  readonly isTooLong: (told: ApiErrorDetails) => boolean
   /** Whether the reason may pass; undefined if the error says nothing about it. */
-  readonly isPassing: (told: Told) => boolean | undefined
+  readonly isPassing: (told: ApiErrorDetails) => boolean | undefined
 }
 
 /** What the errors of every version of the SDKs say. */
@@ -54,7 +54,7 @@ const adviceOn = (status: number | undefined, { key }: Dialect): string => {
     : 'fix what it names'
 }
 
-export const stalledAfter = (timeout: number, broken: Broken): ModelStalled => ({
+export const stalledAfter = (timeout: number, broken: PartialReply): ModelStalled => ({
   _tag: 'ModelStalled',
   message: `nothing of the reply arrived for ${timeout} ms: no reply was recorded; try again, or raise stallTimeout`,
   timeout,
@@ -63,7 +63,7 @@ export const stalledAfter = (timeout: number, broken: Broken): ModelStalled => (
 })
 
 /** The call ended because the caller's listener threw, or the stream could not be read. */
-export const spoiltBy = (error: unknown, broken: Broken): ModelFailed => ({
+export const spoiltBy = (error: unknown, broken: PartialReply): ModelFailed => ({
   _tag: 'ModelFailed',
   message: `the model gave no complete answer (${messageOf(error)}): no reply was recorded; fix what it names`,
   retryable: false,
@@ -76,14 +76,14 @@ export const failureOf = (
   error: unknown,
   signal: AbortSignal | undefined,
   dialect: Dialect,
-  broken: Broken = {},
+  broken: PartialReply = {},
 ): ModelError => {
   if (signal?.aborted) return { ...abortedBy(signal), ...given(broken) }
   const { status, type, code, requestID } = (error ?? {}) as SdkError
   // Some SDKs put the status first.
   const message =
     error === undefined ? 'it broke off' : messageOf(error).replace(new RegExp(`^${status} `), '')
-  const told: Told = { status, type, code, message }
+  const told: ApiErrorDetails = { status, type, code, message }
   const isTooLong = status === tooManyBytes || dialect.isTooLong(told)
   const problem =
     status === undefined
@@ -111,7 +111,7 @@ const messageOf = (error: unknown): string => {
   }
 }
 
-const given = ({ partial, usage }: Broken): Broken => ({
+const given = ({ partial, usage }: PartialReply): PartialReply => ({
   ...(partial && { partial }),
   // Some APIs count at the end only.
   ...(usage && Object.keys(usage).length > 0 && { usage }),
@@ -120,7 +120,7 @@ const given = ({ partial, usage }: Broken): Broken => ({
 /** Whether a retry may help, and the milliseconds to wait before it, if the API says so. */
 const retryIn = (
   error: SdkError,
-  { usage }: Broken,
+  { usage }: PartialReply,
   isPassing: boolean | undefined,
 ): Pick<ModelFailed, 'retryable' | 'retryAfter'> => {
   const { headers } = error

@@ -1,7 +1,7 @@
 import { longestTimer } from '../asking.ts'
 
 /** Watches a call: it ends with the caller's signal, and when nothing has arrived for too long. */
-export interface Watch {
+export interface CallWatchdog {
   /** The signal of the call. */
   readonly signal: AbortSignal
   /** Something has arrived. */
@@ -15,7 +15,7 @@ export interface Watch {
 const over = new DOMException('the call is over', 'AbortError')
 
 /** @param timeout milliseconds */
-export const watch = (caller: AbortSignal | undefined, timeout: number): Watch => {
+export const watch = (caller: AbortSignal | undefined, timeout: number): CallWatchdog => {
   const controller = new AbortController()
   let isStalled = false
   let round: NodeJS.Immediate | undefined

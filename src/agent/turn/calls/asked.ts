@@ -5,7 +5,7 @@ import { caught, type Steps } from '../../../result/steps.ts'
 import type { ReadError } from '../../../store/errors.ts'
 
 /** What the log of a conversation says of its turns: whether workers are asked for one, and which have ended. */
-export interface Asked {
+export interface TurnDemand {
   /** Position of the last reply with which a model has finished, on whichever branch; START if there is none. */
   readonly final: number
   /** Something that was recorded since asks for an answer. */
@@ -14,15 +14,15 @@ export interface Asked {
   readonly overBy?: string | undefined
 }
 
-export const nothingAsked: Asked = { final: START, isAsked: false }
+export const nothingAsked: TurnDemand = { final: START, isAsked: false }
 
 /** After something of another command, which asks for nothing. */
-export const afterOther = ({ final, isAsked, overBy }: Asked): Asked => ({
+export const afterOther = ({ final, isAsked, overBy }: TurnDemand): TurnDemand => ({
   final,
   isAsked: isAsked && overBy === undefined,
 })
 
-export const askedAfter = (before: Asked, event: ConversationEvent): Asked => {
+export const askedAfter = (before: TurnDemand, event: ConversationEvent): TurnDemand => {
   const { commandId, answer } = event.metadata
   // What was asked of the parent is not asked of its fork.
   if (event.type === 'Forked') return { final: event.position, isAsked: answer !== undefined }
@@ -38,7 +38,10 @@ export const askedAfter = (before: Asked, event: ConversationEvent): Asked => {
 const firstPage = 32
 
 /** What was asked up to a position. Reads back to the last reply with which a model has finished. */
-export async function* askedUpTo(chat: Pick<Conversation, 'events'>, at: number): Steps<ReadError, Asked> {
+export async function* askedUpTo(
+  chat: Pick<Conversation, 'events'>,
+  at: number,
+): Steps<ReadError, TurnDemand> {
   let events: readonly ConversationEvent[] = []
   for (let size = firstPage, from = at + 1; from > START + 1; size *= 2) {
     const to = from - 1

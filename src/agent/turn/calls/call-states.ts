@@ -147,7 +147,7 @@ const foldOf = (facts: readonly RecordedTurnFact[]): ReadonlyMap<string, CallSta
 }
 
 /** A rewind of the conversation. */
-export interface Rewind {
+export interface RewindPoint {
   readonly position: number
   readonly to: number
   /** Nothing else was written along with it: somebody has gone back in time, and not only put messages in order. */
@@ -160,7 +160,7 @@ export interface Rewind {
  */
 export const isWithdrawn = (
   { wait, decision, started }: CallState,
-  rewinds: readonly Rewind[],
+  rewinds: readonly RewindPoint[],
   now: number,
 ): boolean => {
   if (!wait) return false

@@ -2,8 +2,8 @@ import type { Conversation } from '../../../conversation/conversation.ts'
 import type { Effective } from '../../../projections/effective.ts'
 import type { Steps } from '../../../result/steps.ts'
 import type { ReadError } from '../../../store/errors.ts'
-import type { Rewind } from './call-states.ts'
-import { type Held, isSaid, overtakenSince, saidLast } from './held.ts'
+import type { RewindPoint } from './call-states.ts'
+import { type DeferredMessages, isSaid, overtakenSince, saidLast } from './held.ts'
 import { type OpenCall, openCalls } from './open-calls.ts'
 import { unansweredIn } from './said-results.ts'
 
@@ -11,11 +11,11 @@ import { unansweredIn } from './said-results.ts'
 export interface CallsNow {
   readonly open: readonly OpenCall[]
   /** What the user has said after them. */
-  readonly held?: Held | undefined
+  readonly held?: DeferredMessages | undefined
   /** Position of the first of that; Infinity if it is nothing. */
   readonly said: number
   /** Where the conversation was rewound after the position given, through that of the history. */
-  readonly rewinds: readonly Rewind[]
+  readonly rewinds: readonly RewindPoint[]
 }
 
 /** @param since the position after which rewinds matter */
@@ -33,7 +33,10 @@ export async function* callsNow(
     : { open: [], said: Infinity, rewinds }
 }
 
-export async function* rewindsAfter(chat: Conversation, at: number): Steps<ReadError, readonly Rewind[]> {
+export async function* rewindsAfter(
+  chat: Conversation,
+  at: number,
+): Steps<ReadError, readonly RewindPoint[]> {
   const events = yield* chat.later(at)
   return events.flatMap((event, index) => {
     if (event.type !== 'Rewound') return []

@@ -10,16 +10,24 @@ import { type CallState, isOver, startOf } from './call-states.ts'
 import type { OpenCall } from './open-calls.ts'
 import type { WaitingCall } from '../stream/turn-event.ts'
 import { toError } from '../../../result/typed.ts'
-import { type Edited, editNote, failed, type Made, notBegun, toolOf, type ToolUse } from '../results/tools.ts'
+import {
+  type InputEdit,
+  editNote,
+  failed,
+  type ParsedInput,
+  notBegun,
+  toolOf,
+  type ToolUse,
+} from '../results/tools.ts'
 
 /** What is to be done about a call without a result. */
-export type Task =
+export type CallTask =
   | {
       readonly type: 'run'
       readonly tool: ToolSettings
-      readonly edited?: Edited
+      readonly edited?: InputEdit
       /** What the tool is given, if its schema has made that. */
-      readonly made?: Made
+      readonly made?: ParsedInput
       /** It was started before, on the same approval if it needs one. */
       readonly isAgain: boolean
       /** Its start is recorded although the tool has no effect: an approval can be withdrawn until then. */
@@ -40,7 +48,7 @@ export type Task =
     }
 
 /** What is known when it is decided what to do. */
-export interface Circumstances {
+export interface CallConditions {
   readonly tools: Tools
   /** Whether the request defines a client tool of this name. */
   readonly isDefined: (name: string) => boolean
@@ -57,7 +65,7 @@ export interface Circumstances {
   /** Milliseconds after which an approval comes too late. */
   readonly expires: number | undefined
   /** Applies the schema of a tool to an input: once, however often it is asked. */
-  readonly applied: Applied
+  readonly applied: InputParser
   /** Ends the asking whether a call needs an approval. */
   readonly signal: AbortSignal
 }
@@ -67,18 +75,18 @@ const notHere = 'This call was not carried out here; it waits in the conversatio
 const startedBefore = ' It had been started before that: whether it took effect then is not known.'
 
 /** A run of a tool. */
-type Run = Extract<Task, { readonly type: 'run' }>
+type Run = Extract<CallTask, { readonly type: 'run' }>
 
 /** Decides what to do about an open call. */
 export const taskFor = async (
   { call, use }: OpenCall,
   state: CallState,
-  circumstances: Circumstances,
-): Promise<Task> => {
+  circumstances: CallConditions,
+): Promise<CallTask> => {
   const { tools, isDefined, recordsStarts, isRepeated, isWithdrawn, said, now, expires, applied, signal } =
     circumstances
-  const answer = (text: string): Task => ({ type: 'answer', result: failed(call, text) })
-  const denied = (how: string): Task =>
+  const answer = (text: string): CallTask => ({ type: 'answer', result: failed(call, text) })
+  const denied = (how: string): CallTask =>
     answer(`This call was denied${how}${startOf(state) || state.above?.started ? startedBefore : ''}`)
   const tool = toolOf(tools, call.name)
   const { above } = state
@@ -118,7 +126,7 @@ export const taskFor = async (
   const run: Run = { type: 'run', tool, isAgain: isStarted }
   const recorded = state.wait?.data.inputs?.[call.id]
   /** Runs it with an input that the schema has been applied to, or says why not. */
-  const ready = async (how: Run): Promise<Task> => {
+  const ready = async (how: Run): Promise<CallTask> => {
     const made = await applied(tool, how.edited?.input ?? call.input, signal)
     if (made && E.isLeft(made))
       return answer(`${how.edited ? `${editNote(how.edited)}\n\n` : ''}${made.left}`)
@@ -164,16 +172,16 @@ export const taskFor = async (
 }
 
 /** What a schema makes of an input, or why it does not fit; undefined if the tool has no schema. */
-export type Applied = (
+export type InputParser = (
   tool: ToolSettings,
   input: unknown,
   signal: AbortSignal,
 ) => Promise<E.Either<string, unknown> | undefined>
 
 /** Applies the schemas of tools, to each input once. */
-export const applying = (): Applied => {
-  const known = new Map<unknown, ReturnType<Applied>>()
-  const apply: Applied = async ({ check }, input, signal) => {
+export const applying = (): InputParser => {
+  const known = new Map<unknown, ReturnType<InputParser>>()
+  const apply: InputParser = async ({ check }, input, signal) => {
     if (!check) return undefined
     try {
       // A copy: a schema may pass on parts of what it is given, and the tool may change them.
@@ -205,7 +213,7 @@ const shownOf = (made: unknown, { input }: ToolUse): Fields | undefined => {
 const isAsked = async (
   tool: ToolSettings,
   { id, name, input }: ToolUse,
-  made: Made | undefined,
+  made: ParsedInput | undefined,
   signal: AbortSignal,
 ): Promise<E.Either<string, boolean>> => {
   try {
@@ -219,8 +227,8 @@ const isAsked = async (
 }
 
 /** A call with what is to be done about it. */
-export interface Planned extends OpenCall {
-  readonly task: Task
+export interface PlannedCall extends OpenCall {
+  readonly task: CallTask
 }
 
 /** How calls wait. */
@@ -232,7 +240,7 @@ export interface WaitOptions {
 }
 
 /** What has to be in the log of turns before any of it is done. */
-export const factsOf = (planned: readonly Planned[], keep: boolean, at: number): readonly TurnFact[] => {
+export const factsOf = (planned: readonly PlannedCall[], keep: boolean, at: number): readonly TurnFact[] => {
   const started = planned.flatMap(({ call, use, task }): readonly TurnFact[] => {
     if (task.type !== 'run' || task.isAgain) return []
     const given = effectOf(task.tool)

@@ -2,10 +2,10 @@ import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import type { Conversation } from '../../../conversation/conversation.ts'
 import { objectOf } from '../../../conversation/writing/envelope.ts'
-import type { At } from '../../../conversation/reading/reading.ts'
+import type { PositionOption } from '../../../conversation/reading/reading.ts'
 import { checkJson } from '../../../events/check.ts'
 import type { EventTooLarge, InvalidInput } from '../../../events/errors.ts'
-import type { Answer, Way } from '../../../result/answer.ts'
+import type { MethodResult, ResultStyle } from '../../../result/answer.ts'
 import { configurationOf, type Effective } from '../../../projections/effective.ts'
 import { editedInput } from '../../tools/edited-input.ts'
 import { ok, run, type Steps, task } from '../../../result/steps.ts'
@@ -40,14 +40,14 @@ export interface Denial {
 }
 
 /** Who withdraws an approval, and why. */
-export interface Withdrawal {
+export interface CallWithdrawal {
   readonly by: string
   /** For those who look later. */
   readonly reason?: string | undefined
 }
 
 /** A decision as it was recorded. */
-export interface Decided {
+export interface CallDecision {
   readonly conversation: string
   readonly call: string
   readonly decision: 'approved' | 'denied' | 'withdrawn'
@@ -55,7 +55,7 @@ export interface Decided {
 }
 
 /** A call that waits, as it is shown to whoever decides or answers. */
-export interface Awaited extends WaitingCall {
+export interface AwaitedCall extends WaitingCall {
   readonly why: 'approval' | 'handed-back'
   /** Position of the reply that makes it. */
   readonly reply: number
@@ -69,7 +69,7 @@ export type WithdrawalError = ReadError | EventTooLarge | NotWithdrawn
 export type DecisionError = ReadError | EventTooLarge | AlreadyDecided | NotWaiting
 
 /** People who decide about calls. */
-export interface Deciding<W extends Way = 'task'> {
+export interface ApprovalMethods<W extends ResultStyle = 'task'> {
   /**
    * Lets a call run that waits for an approval; the next turn runs it. `input` takes the place of the model's. The first decision counts.
    * Errors: `AlreadyDecided`, `NotWaiting`, a `ReadError`.
@@ -78,14 +78,14 @@ export interface Deciding<W extends Way = 'task'> {
    * const { waiting } = await chat.turn({ client, model: 'claude-opus-5-5' })
    * for (const { call } of waiting) await chat.approve(call, { by: 'ann' })
    */
-  readonly approve: (call: string, approval: Approval) => Answer<W, DecisionError, Decided>
+  readonly approve: (call: string, approval: Approval) => MethodResult<W, DecisionError, CallDecision>
   /**
    * The call is not run, and the model is told why. Errors as for `approve`.
    *
    * @example
    * for (const { call } of await chat.waiting()) await chat.deny(call, { by: 'ann', reason: 'Not on a Friday.' })
    */
-  readonly deny: (call: string, denial: Denial) => Answer<W, DecisionError, Decided>
+  readonly deny: (call: string, denial: Denial) => MethodResult<W, DecisionError, CallDecision>
   /**
    * Withdraws the approval of a call, as long as its tool has not started: the call waits again. Errors: `NotWithdrawn`, a `ReadError`.
    *
@@ -95,7 +95,10 @@ export interface Deciding<W extends Way = 'task'> {
    *   await chat.withdraw(call, { by: 'ann', reason: 'wrong account' })
    * }
    */
-  readonly withdraw: (call: string, withdrawal: Withdrawal) => Answer<W, WithdrawalError, Decided>
+  readonly withdraw: (
+    call: string,
+    withdrawal: CallWithdrawal,
+  ) => MethodResult<W, WithdrawalError, CallDecision>
   /**
    * The calls that wait for an approval, or for a result from outside, in the order in which the model made them; with `at`, by what was
    * written and decided while the conversation ended at that position or before it; none if it has not begun. Errors: a `ReadError`.
@@ -103,7 +106,7 @@ export interface Deciding<W extends Way = 'task'> {
    * @example
    * for (const { call, tool, input, why } of await chat.waiting()) console.log(call, tool, input, why)
    */
-  readonly waiting: (options?: At) => Answer<W, ReadError, readonly Awaited[]>
+  readonly waiting: (options?: PositionOption) => MethodResult<W, ReadError, readonly AwaitedCall[]>
 }
 
 const by = z.string().min(1, { error: 'say who decides' })
@@ -155,13 +158,13 @@ const problemWithWithdrawing = (
 }
 
 /** What people decide about the calls of a conversation. */
-export const deciding = (chat: Conversation): Deciding => {
+export const deciding = (chat: Conversation): ApprovalMethods => {
   const log = chat.turnLog
 
   async function* decide(
     decision: 'approved' | 'denied',
     { call, ...given }: { readonly call: string } & Approval & Denial,
-  ): Steps<DecisionError, Decided> {
+  ): Steps<DecisionError, CallDecision> {
     for (let tries = 1; ; tries++) {
       const found = yield* lastWaiting(log, call)
       const { revision } = yield* log.end()
@@ -200,7 +203,7 @@ export const deciding = (chat: Conversation): Deciding => {
   async function* withdraw({
     call,
     ...withdrawn
-  }: { readonly call: string } & Withdrawal): Steps<WithdrawalError, Decided> {
+  }: { readonly call: string } & CallWithdrawal): Steps<WithdrawalError, CallDecision> {
     for (let tries = 1; ; tries++) {
       const found = yield* lastWaiting(log, call)
       const { revision } = yield* log.end()
@@ -217,16 +220,16 @@ export const deciding = (chat: Conversation): Deciding => {
     }
   }
 
-  async function* awaited(options?: At): Steps<ReadError, readonly Awaited[]> {
+  async function* awaited(options?: PositionOption): Steps<ReadError, readonly AwaitedCall[]> {
     const now = yield* chat.begun(options)
     return now ? yield* awaitedIn(now) : []
   }
 
-  async function* awaitedIn(now: Effective): Steps<ReadError, readonly Awaited[]> {
+  async function* awaitedIn(now: Effective): Steps<ReadError, readonly AwaitedCall[]> {
     const { open } = yield* callsNow(chat, now)
     if (open.length === 0) return []
     const states = yield* statesOf(log, open, now.at)
-    const all: Awaited[] = []
+    const all: AwaitedCall[] = []
     for (const { call, use } of open) {
       const state = states.of(use, call.id)
       const { wait, decision, above } = state
@@ -250,9 +253,9 @@ export const deciding = (chat: Conversation): Deciding => {
     schema: S,
     call: string,
     given: object,
-    then: (input: z.infer<S>) => Steps<Err, Decided>,
+    then: (input: z.infer<S>) => Steps<Err, CallDecision>,
   ) =>
-    task(async function* (): Steps<Err | InvalidInput, Decided> {
+    task(async function* (): Steps<Err | InvalidInput, CallDecision> {
       const fields = yield* ok(objectOf(given))
       return yield* then(yield* ok(checkJson(schema, { ...fields, call })))
     })

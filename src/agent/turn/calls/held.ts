@@ -27,7 +27,7 @@ type Marker = 'Condensed' | 'Truncated'
 type Carried = Marker | 'Restored' | 'Configured'
 
 /** A history whose last messages may have to wait, and what it is without them. */
-export interface Held {
+export interface DeferredMessages {
   /** If `again` is empty, the log has this history at `before.at`. */
   readonly before: Effective
   readonly said: readonly NewMessage[]
@@ -39,7 +39,7 @@ export interface Held {
  * Whether what the user has said last has to wait for the next reply: it comes after the results of client tools that were called beside
  * a server tool, whose result comes with the next reply, and only if nothing is said before that.
  */
-export const isHeldBack = ({ before }: Held, options: RequestOptions): boolean =>
+export const isHeldBack = ({ before }: DeferredMessages, options: RequestOptions): boolean =>
   isResults(before.items.at(-1)) && waitsForServer(before, options)
 
 /** Whether a server tool is still to answer, which it does in a reply to results and nothing else. */
@@ -80,7 +80,7 @@ export const saidLast = (
   now: Effective,
   since: readonly ConversationEvent[],
   position: number,
-): Held | undefined => {
+): DeferredMessages | undefined => {
   const path = pathAfter(since, position, now.at)
   if (!path) return undefined
   const from = path.findLastIndex((event) => !mayWait(event) && !comesBetween(event)) + 1
@@ -125,7 +125,7 @@ const isSystem = (message: Message | undefined): boolean => message?.role === 's
 const speaks = (message: Message | undefined): boolean =>
   message !== undefined && (isSystem(message) ? message.content.length > 0 : isTurn(message))
 
-interface Taken extends Pick<Held, 'said' | 'again'> {
+interface Taken extends Pick<DeferredMessages, 'said' | 'again'> {
   /** Positions of the messages, and of the edits of them. */
   readonly shown: ReadonlySet<number>
 }

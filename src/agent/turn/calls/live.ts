@@ -1,18 +1,18 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Conversation } from '../../../conversation/conversation.ts'
-import type { Written } from '../../../conversation/writing/encode.ts'
-import type { Queued } from '../../../conversation/beside/inbox.ts'
+import type { WriteResult } from '../../../conversation/writing/encode.ts'
+import type { QueuedMessage } from '../../../conversation/beside/inbox.ts'
 import { sizeOf } from '../../../conversation/reading/moments.ts'
 import { configured, type Effective, evolved } from '../../../projections/effective.ts'
 import { ok, run, type Steps } from '../../../result/steps.ts'
 import type { ReadError, StoreError } from '../../../store/errors.ts'
-import { afterOther, type Asked, askedAfter, askedUpTo } from './asked.ts'
+import { afterOther, type TurnDemand, askedAfter, askedUpTo } from './asked.ts'
 
 /** The effective history as of now, each time it is called. */
 export interface LiveHistory {
   (): Steps<ReadError, Effective>
   /** What waits in the inbox, as of now. */
-  readonly mail: () => Steps<StoreError, readonly Queued[]>
+  readonly mail: () => Steps<StoreError, readonly QueuedMessage[]>
   /**
    * Begins to read what the next call of each gives, beside whatever else there is to do. If that call comes much later, it reads again.
    *
@@ -21,9 +21,9 @@ export interface LiveHistory {
    */
   readonly begin: (hasMail?: boolean) => Promise<E.Either<ReadError, number>>
   /** The turn has written something. After a configuration, nothing has to be read before it continues. */
-  readonly wrote: (written: Written) => void
+  readonly wrote: (written: WriteResult) => void
   /** What was asked of workers, as of the history that was given last. */
-  readonly asked: () => Steps<ReadError, Asked>
+  readonly asked: () => Steps<ReadError, TurnDemand>
   /** How much is kept, in characters of JSON. */
   readonly size: () => number
 }
@@ -34,12 +34,12 @@ const fresh = 100
 interface Begun {
   readonly since: number
   history?: Promise<E.Either<ReadError, Effective>> | undefined
-  mail?: Promise<E.Either<StoreError, readonly Queued[]>> | undefined
+  mail?: Promise<E.Either<StoreError, readonly QueuedMessage[]>> | undefined
 }
 
 /** Keeps the history that it last gave and takes in what has happened since: a turn of a long conversation reads only what is new. */
 export const liveHistory = (chat: Conversation): LiveHistory => {
-  let known: { readonly now: Effective; readonly asked?: Asked | undefined } | undefined
+  let known: { readonly now: Effective; readonly asked?: TurnDemand | undefined } | undefined
   let begun: Begun | undefined
 
   /** Takes what was begun, once. */
@@ -53,7 +53,7 @@ export const liveHistory = (chat: Conversation): LiveHistory => {
     const first = taken('history')
     return first ? yield* ok(first) : yield* read()
   }
-  async function* mail(): Steps<StoreError, readonly Queued[]> {
+  async function* mail(): Steps<StoreError, readonly QueuedMessage[]> {
     const first = taken('mail')
     return first ? yield* ok(first) : yield* chat.inbox.pending()
   }
@@ -66,7 +66,7 @@ export const liveHistory = (chat: Conversation): LiveHistory => {
     known = { now, asked: next && before?.asked && later.reduce(askedAfter, before.asked) }
     return now
   }
-  async function* asked(): Steps<ReadError, Asked> {
+  async function* asked(): Steps<ReadError, TurnDemand> {
     const { now, asked: before } = known ?? { now: yield* history() }
     if (before) return before
     const found = yield* askedUpTo(chat, now.at)
@@ -83,7 +83,7 @@ export const liveHistory = (chat: Conversation): LiveHistory => {
     for (const each of [reading, mailing, last]) each.catch(() => {})
     return last
   }
-  const wrote = ({ position, events }: Written): void => {
+  const wrote = ({ position, events }: WriteResult): void => {
     const [event, more] = events
     if (event?.type !== 'Configured' || !event.data || more || known?.now.at !== position - 1) return
     const now = configured(known.now, position, event.data)

@@ -1,13 +1,16 @@
 import { blocksOf } from '../../../commands/append.ts'
 import type { NewMessage } from '../../../commands/command.ts'
 import { type Block, isBlock } from '../../../events/blocks.ts'
-import type { Held } from './held.ts'
+import type { DeferredMessages } from './held.ts'
 import { type OpenCall, openCalls } from './open-calls.ts'
 
 // Results of calls may come beside something else, or after it, in messages of the user. They are the results all the same.
 
 /** The open calls before what was said, without those whose results are in it. */
-export const unansweredIn = ({ before, said }: Pick<Held, 'before' | 'said'>): readonly OpenCall[] => {
+export const unansweredIn = ({
+  before,
+  said,
+}: Pick<DeferredMessages, 'before' | 'said'>): readonly OpenCall[] => {
   const results = said.flatMap((message) => shownIn(message).flatMap(callOf))
   return openCalls(before).filter(({ call }) => {
     const at = results.indexOf(call.id)
@@ -17,7 +20,7 @@ export const unansweredIn = ({ before, said }: Pick<Held, 'before' | 'said'>): r
 }
 
 /** What was said, with the results in it apart. */
-export interface Sorted {
+export interface SplitMessages {
   readonly results: readonly NewMessage[]
   readonly said: readonly NewMessage[]
 }
@@ -28,7 +31,7 @@ export interface Sorted {
  * @param isAlone no result may stand beside something else
  * @returns undefined if there is nothing to take out
  */
-export const sorted = ({ before, said }: Held, isAlone: boolean): Sorted | undefined => {
+export const sorted = ({ before, said }: DeferredMessages, isAlone: boolean): SplitMessages | undefined => {
   const [first, ...others] = said
   if (!first) return undefined
   const waiting = new Set(unansweredIn({ before, said: isAlone ? [] : [first] }).map(({ call }) => call.id))

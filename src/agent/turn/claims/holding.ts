@@ -11,14 +11,14 @@ import { ok, run, type Steps } from '../../../result/steps.ts'
 import type { ReadError, StoreError, WriteError } from '../../../store/errors.ts'
 import type { LiveHistory } from '../calls/live.ts'
 import { isToDo, openCalls } from '../calls/open-calls.ts'
-import type { Claiming, Watch } from '../say/watch.ts'
+import type { ClaimHandle, TurnWatch } from '../say/watch.ts'
 import { turnHeld, type TurnHeld } from './errors.ts'
 import { letGo } from './letting-go.ts'
-import { type Claim, type Standing, standingOf } from './standing.ts'
+import { type Claim, type ClaimStatus, standingOf } from './standing.ts'
 import { untilFree } from './until-free.ts'
 
 /** What a turn knows of who gives turns to its conversation, and what it says of that itself (ADR 29). */
-export interface Holding extends Claiming {
+export interface TurnClaim extends ClaimHandle {
   /**
    * Begins a turn, or continues one: waits while somebody else gives one, and claims the conversation where others may be about to.
    *
@@ -52,15 +52,15 @@ export interface HoldOptions {
 }
 
 interface Phase {
-  readonly watch: Watch
+  readonly watch: TurnWatch
   readonly isFirst: boolean
   /** The model has finished, and is called again for what was said meanwhile. */
   readonly hasFinished: boolean
 }
 
 /** What the turns of one handle know of the claims in the log, so that none reads them again. */
-export interface Remembered {
-  standing?: Standing
+export interface ClaimCache {
+  standing?: ClaimStatus
 }
 
 interface Own {
@@ -71,9 +71,9 @@ interface Own {
 export const holding = (
   chat: Conversation,
   history: LiveHistory,
-  remembered: Remembered,
+  remembered: ClaimCache,
   { whileHeld, ttl, onHeld }: HoldOptions,
-): Holding => {
+): TurnClaim => {
   const { party, turnLog: log } = chat
   let own: Own | undefined
   let isLost = false
@@ -91,7 +91,7 @@ export const holding = (
   const isMine = ({ data: { worker, step } }: Claim): boolean =>
     party.isWorker ? worker === party.id : nameIn(step) === name
   /** A claim that stands, of somebody else. A claim of this program's that none of its turns holds is over. */
-  const otherIn = ({ claim: newest }: Standing): Claim | undefined => {
+  const otherIn = ({ claim: newest }: ClaimStatus): Claim | undefined => {
     if (!newest || newest.data.at < final || isMine(newest) || newest.revision === overtaken) return undefined
     const isOver = newest.data.worker === party.id && !party.holds.has(nameIn(newest.data.step))
     return isOver ? undefined : newest
@@ -99,7 +99,7 @@ export const holding = (
 
   async function* look(
     end: () => Steps<StoreError, Pick<TurnsEnd, 'revision'>> = log.now,
-  ): Steps<StoreError, Standing> {
+  ): Steps<StoreError, ClaimStatus> {
     const { revision } = yield* end()
     const before = remembered.standing
     const standing =
@@ -129,7 +129,7 @@ export const holding = (
   }
 
   /** @returns whether the conversation was claimed; if not, somebody has written to the log of turns */
-  async function* claim(at: number, { revision }: Standing): Steps<WriteError, boolean> {
+  async function* claim(at: number, { revision }: ClaimStatus): Steps<WriteError, boolean> {
     const facts = withBegun([claimAt(at)], at, revision)
     const written = await run(log.append(facts, revision))
     if (E.isRight(written)) {
@@ -140,7 +140,7 @@ export const holding = (
   }
 
   /** Waits until somebody else's claim is over, or its holder dead. */
-  async function* wait(other: Claim, now: Effective, watch: Watch): Steps<HoldError, void> {
+  async function* wait(other: Claim, now: Effective, watch: TurnWatch): Steps<HoldError, void> {
     if (whileHeld === 'fail') return yield turnHeld(chat.id, other.data.worker)
     onHeld(other.data.worker)
     const stands = async function* (): Steps<ReadError | WriteError, boolean> {

@@ -8,7 +8,7 @@ export type Claim = RecordedTurnFact<'TurnClaimed'>
 type AboutClaims = RecordedTurnFact<'TurnClaimed' | 'TurnReleased' | 'TurnParked'>
 
 /** Who gives turns to a conversation, as the log of turns says. */
-export interface Standing {
+export interface ClaimStatus {
   /** The last revision of the log; -1 if nothing is recorded. */
   readonly revision: number
   /** The highest position that anything was recorded at. */
@@ -28,8 +28,8 @@ const page = 8
  * @param since position of the last reply with which a model has finished: what was recorded before it is over. Without it, reads until it
  *   knows the step
  */
-export async function* standingOf(log: TurnLog, since?: number): Steps<StoreError, Standing> {
-  return yield* caught<StoreError, Standing>(async () => {
+export async function* standingOf(log: TurnLog, since?: number): Steps<StoreError, ClaimStatus> {
+  return yield* caught<StoreError, ClaimStatus>(async () => {
     let revision = -1
     let at = START
     let newest: AboutClaims | undefined

@@ -14,7 +14,7 @@ export interface ToolAnswer {
   readonly is_error?: true
 }
 
-export interface Reading {
+export interface ToolOutputOptions {
   /** Ends the reading of a stream. */
   readonly signal?: AbortSignal
   readonly tools?: ToolNames
@@ -24,7 +24,7 @@ export interface Reading {
  * What a tool returned, as the API accepts it. The tool has taken effect, so nothing is refused: a text stays as it is, blocks of the API
  * become what the API accepts, blocks and results of an MCP client the API's form, bytes what they hold, everything else JSON.
  */
-export const answerOf = async (output: unknown, reading: Reading = {}): Promise<ToolAnswer> => {
+export const answerOf = async (output: unknown, reading: ToolOutputOptions = {}): Promise<ToolAnswer> => {
   try {
     return await readAnswer(output, reading)
   } catch (error) {
@@ -33,7 +33,7 @@ export const answerOf = async (output: unknown, reading: Reading = {}): Promise<
   }
 }
 
-const readAnswer = async (output: unknown, reading: Reading): Promise<ToolAnswer> => {
+const readAnswer = async (output: unknown, reading: ToolOutputOptions): Promise<ToolAnswer> => {
   if (output === undefined || output === null) return {}
   if (output instanceof Error) return { is_error: true, content: errorText(output) }
   if (output instanceof Blob || output instanceof Response)

@@ -12,7 +12,7 @@ import { type Ran, tracedTool } from './traced-tool.ts'
 
 export type ToolUse = KnownBlock<'tool_use'>
 
-export interface Limits {
+export interface ToolRunOptions {
   readonly signal: AbortSignal | undefined
   /** Milliseconds. */
   readonly timeout: number
@@ -59,21 +59,21 @@ const result = ({ id }: ToolUse, answer: ToolAnswer): Block => ({
 export const failed = (call: ToolUse, content: string): Block => result(call, { is_error: true, content })
 
 /** Somebody has put an input in place of the model's. */
-export interface Edited {
+export interface InputEdit {
   readonly by: string
   readonly input: object
 }
 
 /** What a schema has made of an input. */
-export interface Made {
+export interface ParsedInput {
   readonly value: unknown
 }
 
-export const editNote = ({ by, input }: Edited): string =>
+export const editNote = ({ by, input }: InputEdit): string =>
   `${by} has changed the input. The tool was run with ${JSON.stringify(input)}`
 
 /** The model's own call stays as it is: the result says what was done in its place. */
-const withInput = ({ content, ...answer }: ToolAnswer, edited: Edited): ToolAnswer => {
+const withInput = ({ content, ...answer }: ToolAnswer, edited: InputEdit): ToolAnswer => {
   const note = editNote(edited)
   if (content === undefined) return { ...answer, content: note }
   return {
@@ -85,20 +85,20 @@ const withInput = ({ content, ...answer }: ToolAnswer, edited: Edited): ToolAnsw
 /** What is to be run. */
 interface Running {
   readonly tool: ToolSettings
-  readonly edited?: Edited
-  readonly made?: Made
+  readonly edited?: InputEdit
+  readonly made?: ParsedInput
   /** The same for each attempt at this call, and for no other call. */
   readonly key: string
 }
 
 /** Runs a tool. */
-export const resultOf = (call: ToolUse, running: Running, limits: Limits): Promise<Block> =>
+export const resultOf = (call: ToolUse, running: Running, limits: ToolRunOptions): Promise<Block> =>
   tracedTool(call, (running.edited ?? call).input, () => ran(call, running, limits))
 
 const ran = async (
   call: ToolUse,
   { tool, edited, made, key }: Running,
-  { signal, timeout, maxResult, named, onEvent, emit }: Limits,
+  { signal, timeout, maxResult, named, onEvent, emit }: ToolRunOptions,
 ): Promise<Ran> => {
   const { id, name } = call
   const { input } = edited ?? call

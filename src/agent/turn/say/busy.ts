@@ -1,6 +1,6 @@
 import { isTurn } from '../../../commands/state.ts'
 import type { Conversation } from '../../../conversation/conversation.ts'
-import type { Queued } from '../../../conversation/beside/inbox.ts'
+import type { QueuedMessage } from '../../../conversation/beside/inbox.ts'
 import { type Effective, isReply, type Item } from '../../../projections/effective.ts'
 import type { Entry } from '../../../projections/full.ts'
 import { render } from '../../../projections/render/renderer.ts'
@@ -33,12 +33,12 @@ const isPaused = (item: Item | undefined): boolean =>
  * Whether what the user says may come at the end of the history: no call waits for its result, unless it is among what is said, and no
  * paused reply for its rest.
  */
-export const isPlaceToSpeak = (now: Effective, mail: readonly Queued[]): boolean =>
+export const isPlaceToSpeak = (now: Effective, mail: readonly QueuedMessage[]): boolean =>
   unansweredIn({ before: now, said: mail.flatMap(({ data }) => data.messages) }).length === 0 &&
   !isPaused(now.items.at(-1))
 
 /** Whether calls wait for their results, and all of these are in the inbox. */
-export const areAnswered = (now: Effective, mail: readonly Queued[]): boolean =>
+export const areAnswered = (now: Effective, mail: readonly QueuedMessage[]): boolean =>
   openCalls(now).length > 0 && isPlaceToSpeak(now, mail)
 
 /** How many of the newest entries are searched first. */

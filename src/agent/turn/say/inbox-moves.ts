@@ -1,6 +1,6 @@
 import { START } from '../../../events/events.ts'
 import type { Conversation } from '../../../conversation/conversation.ts'
-import type { Queued } from '../../../conversation/beside/inbox.ts'
+import type { QueuedMessage } from '../../../conversation/beside/inbox.ts'
 import { ok, type Steps } from '../../../result/steps.ts'
 import type { WriteError } from '../../../store/errors.ts'
 
@@ -11,7 +11,10 @@ import type { WriteError } from '../../../store/errors.ts'
  * @param mail what waits there, if it was just read
  * @returns whether there was anything
  */
-export async function* moveIn(chat: Conversation, mail?: readonly Queued[]): Steps<WriteError, boolean> {
+export async function* moveIn(
+  chat: Conversation,
+  mail?: readonly QueuedMessage[],
+): Steps<WriteError, boolean> {
   const pending = mail ?? (yield* chat.inbox.pending())
   let at = START
   for (const { data, metadata, id } of pending) {

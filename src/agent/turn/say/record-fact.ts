@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Conversation } from '../../../conversation/conversation.ts'
 import type { TurnFact } from '../../../events/turn-events.ts'
-import type { Envelope } from '../../../conversation/writing/encode.ts'
+import type { CommandEnvelope } from '../../../conversation/writing/encode.ts'
 import { caught, ok, run, type Steps } from '../../../result/steps.ts'
 import type { NoteError, ReadError, StoreError } from '../../../store/errors.ts'
 
@@ -19,7 +19,7 @@ const isRecorded = ({ turnLog }: Conversation, commandId: string): Steps<StoreEr
 export async function* recordFact(
   chat: Conversation,
   factAt: (position: number) => TurnFact,
-  envelope: Pick<Envelope, 'commandId' | 'actor'> = {},
+  envelope: Pick<CommandEnvelope, 'commandId' | 'actor'> = {},
 ): Steps<NoteError | ReadError, void> {
   const at = yield* ok(chat.position())
   const { commandId } = envelope

@@ -9,13 +9,13 @@ import type { Conversation } from '../../../conversation/conversation.ts'
 import { withoutOversized } from '../../../conversation/writing/writing.ts'
 import { objectOf, splitEnvelope } from '../../../conversation/writing/envelope.ts'
 import type { MessageInput } from '../../../conversation/writing/inputs.ts'
-import type { At } from '../../../conversation/reading/reading.ts'
+import type { PositionOption } from '../../../conversation/reading/reading.ts'
 import { check, checkJson } from '../../../events/check.ts'
 import { type InvalidInput, invalidInput } from '../../../events/errors.ts'
 import { newMessage, type NewMessage } from '../../../events/new-message.ts'
 import { START } from '../../../events/events.ts'
-import type { Envelope, Written } from '../../../conversation/writing/encode.ts'
-import type { Queued } from '../../../conversation/beside/inbox.ts'
+import type { CommandEnvelope, WriteResult } from '../../../conversation/writing/encode.ts'
+import type { QueuedMessage } from '../../../conversation/beside/inbox.ts'
 import { ok, run, type Steps, task } from '../../../result/steps.ts'
 import type { ReadError, StoreError, WriteError } from '../../../store/errors.ts'
 import { checkedOptions, kinds } from '../../../store/options.ts'
@@ -27,7 +27,7 @@ const policies = ['enqueue', 'interrupt', 'rollback', 'reject'] as const
 
 type Policy = (typeof policies)[number]
 
-export interface SayOptions extends Omit<Envelope, 'interrupts'> {
+export interface SayOptions extends Omit<CommandEnvelope, 'interrupts'> {
   /**
    * What to do while the conversation awaits the model, or results of its calls.
    * - `enqueue`: hold the message, and append it after the reply, or after the results of the reply's calls.
@@ -41,7 +41,7 @@ export interface SayOptions extends Omit<Envelope, 'interrupts'> {
 }
 
 /** What became of a message: it is in the conversation, or waits in its inbox. */
-export type Said =
+export type SayResult =
   | { readonly status: 'recorded'; readonly conversation: string; readonly position: number }
   | { readonly status: 'queued'; readonly conversation: string; readonly id: string }
 export type SayError = WriteError | ReadError | Busy
@@ -61,10 +61,14 @@ const maxStale = 100
 
 /** Records what the user says, at any time: now, or where it comes after what the model is about to say. */
 export const saying = (chat: Conversation) => {
-  const recorded = ({ position }: Written): Said => ({ status: 'recorded', conversation: chat.id, position })
+  const recorded = ({ position }: WriteResult): SayResult => ({
+    status: 'recorded',
+    conversation: chat.id,
+    position,
+  })
 
   /** What became of queued messages. Looks after they were written, as a turn looks into the inbox after it has recorded its reply. */
-  async function* queued({ id, data, metadata }: Queued): Says<Said> {
+  async function* queued({ id, data, metadata }: QueuedMessage): Says<SayResult> {
     const now = yield* chat.begun()
     if (now && (yield* isBusy(chat, now))) {
       const pending = yield* chat.inbox.pending()
@@ -75,7 +79,7 @@ export const saying = (chat: Conversation) => {
     return recorded(yield* ok(chat.record(data.messages, { commandId: metadata.commandId })))
   }
 
-  async function* rollback(messages: readonly NewMessage[], envelope: Envelope): Says<Written> {
+  async function* rollback(messages: readonly NewMessage[], envelope: CommandEnvelope): Says<WriteResult> {
     const { at } = yield* ok(chat.context())
     const start = yield* turnStart(chat, at)
     const options = start === undefined ? {} : { rewindTo: start - 1, after: at }
@@ -88,7 +92,7 @@ export const saying = (chat: Conversation) => {
     return { at: now?.at ?? START, isNow: now !== undefined && (yield* isBusy(chat, now)) }
   }
 
-  async function* once({ messages, whileBusy, envelope }: Checked): Says<Said> {
+  async function* once({ messages, whileBusy, envelope }: Checked): Says<SayResult> {
     const { commandId } = envelope
     if (commandId !== undefined) {
       if (yield* chat.inbox.isSaid(commandId)) return recorded(yield* ok(chat.record(messages, envelope)))
@@ -108,7 +112,7 @@ export const saying = (chat: Conversation) => {
     return recorded(yield* ok(chat.record(messages, { ...envelope, ...fence, ...interrupts })))
   }
 
-  async function* said(checked: Checked): Says<Said> {
+  async function* said(checked: Checked): Says<SayResult> {
     for (let stale = 0; ; stale++) {
       const done = await run(once(checked))
       if (!isStale(done) || stale === maxStale) return yield* ok(done)
@@ -121,8 +125,8 @@ export const saying = (chat: Conversation) => {
   return (
     message: MessageInput | readonly MessageInput[],
     options: SayOptions = {},
-  ): TaskEither<SayError, Said> =>
-    task(async function* (): Says<Said> {
+  ): TaskEither<SayError, SayResult> =>
+    task(async function* (): Says<SayResult> {
       const checked = yield* ok(checkedSay(message, options))
       // In the order in which it was said, as appends; so a process does not compete with itself for the inbox either.
       const mine = before.then(() => run(said(checked)))
@@ -134,7 +138,7 @@ export const saying = (chat: Conversation) => {
 /** What waits in a conversation's inbox, in the order in which it was said. */
 export const queuedIn =
   (chat: Conversation) =>
-  (options?: At): TaskEither<StoreError | InvalidInput, readonly QueuedMessages[]> =>
+  (options?: PositionOption): TaskEither<StoreError | InvalidInput, readonly QueuedMessages[]> =>
     task(async function* (): Steps<StoreError | InvalidInput, readonly QueuedMessages[]> {
       const { at } = yield* ok(checkedOptions(options, { at: kinds.position }))
       const pending = yield* chat.inbox.pending(at)
@@ -144,7 +148,7 @@ export const queuedIn =
 interface Checked {
   readonly messages: readonly NewMessage[]
   readonly whileBusy: Policy
-  readonly envelope: Envelope
+  readonly envelope: CommandEnvelope
 }
 
 const optionsSchema = z.strictObject({

@@ -24,7 +24,7 @@ type Why = 'interrupt' | 'rewind' | 'lost'
 type Ended = { readonly why: 'interrupt' | 'lost' } | { readonly why: 'rewind'; readonly error: StaleContext }
 
 /** Who gives turns to the conversation, and what the turn says of that itself. */
-export interface Claiming {
+export interface ClaimHandle {
   /** Work takes long: claims the conversation, beside it. @param at the conversation's last position that the turn knows of */
   readonly announce: (at: number) => Promise<void>
   /** Whether somebody else has claimed the conversation, as the newest of these facts say. The turn is then lost. */
@@ -34,7 +34,7 @@ export interface Claiming {
 }
 
 /** Looks at what others do to a conversation while a turn waits for its model or tools. */
-export interface Watch {
+export interface TurnWatch {
   /** Aborts when somebody cancels the turn, or its caller aborts it. */
   readonly signal: AbortSignal
   /** Does work whose signal aborts when it is of no use any more, and says why it did. */
@@ -73,8 +73,8 @@ export const watchOf = (
   chat: Conversation,
   since: number,
   caller: AbortSignal | undefined,
-  { announce, isTakenIn, isLost }: Claiming,
-): Watch => {
+  { announce, isTakenIn, isLost }: ClaimHandle,
+): TurnWatch => {
   const over = new AbortController()
   const cancelling = new AbortController()
   const signal = caller ? AbortSignal.any([caller, cancelling.signal]) : cancelling.signal

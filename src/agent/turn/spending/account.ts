@@ -21,7 +21,7 @@ export interface TurnUsage extends ModelUsage {
 }
 
 /** What has come of a turn since the message of the user that began it. */
-export interface Account {
+export interface TurnTotals {
   readonly usage: TurnUsage
   readonly replies: number
   /** How often the context was condensed and truncated, and how many calls of a model failed. */
@@ -31,7 +31,7 @@ export interface Account {
 }
 
 /** What changes an account. */
-export type Entry =
+export type AccountEntry =
   | { readonly type: 'reply'; readonly origin: Origin }
   | { readonly type: 'condensed'; readonly origin?: Origin | undefined }
   | { readonly type: 'truncated' }
@@ -45,7 +45,7 @@ interface Book {
 
 const nothing: ModelUsage = { ...noUsage, calls: 0, usd: 0 }
 
-export const emptyAccount: Account = {
+export const emptyAccount: TurnTotals = {
   usage: { ...nothing, models: {} },
   replies: 0,
   condensed: 0,
@@ -53,7 +53,7 @@ export const emptyAccount: Account = {
   retried: 0,
 }
 
-export const withEntry = (account: Account, entry: Entry, book: Book): Account => {
+export const withEntry = (account: TurnTotals, entry: AccountEntry, book: Book): TurnTotals => {
   switch (entry.type) {
     case 'reply':
       return withCalls({ ...account, replies: account.replies + 1 }, entry.origin, 1, book)
@@ -72,12 +72,12 @@ export const withEntry = (account: Account, entry: Entry, book: Book): Account =
 /** A summary in parts took several calls. */
 const callsFor = ({ context }: Origin): number => (context ? receiptsOfSummary(context).length : 1)
 
-const withCalls = (account: Account, origin: Origin, calls: number, book: Book): Account => {
+const withCalls = (account: TurnTotals, origin: Origin, calls: number, book: Book): TurnTotals => {
   const before = failedIn(origin).reduce((sum, call) => withFailed(sum, call, book), account)
   return { ...before, usage: withUsage(before.usage, { ...origin, calls }, book) }
 }
 
-const withFailed = (account: Account, { model, usage }: FailedCall, book: Book): Account => ({
+const withFailed = (account: TurnTotals, { model, usage }: FailedCall, book: Book): TurnTotals => ({
   ...account,
   retried: account.retried + 1,
   usage: withUsage(account.usage, { model, usage, calls: 1 }, book),
@@ -115,8 +115,8 @@ export const estimatedIn = (one = 0, more = 0): Pick<ModelUsage, 'estimated'> =>
   one + more > 0 ? { estimated: one + more } : {}
 
 /** What the events of a path, oldest first, have added to the account of its turn. */
-export const entriesOf = (path: readonly ConversationEvent[]): readonly Entry[] =>
-  path.flatMap((event, index): readonly Entry[] => {
+export const entriesOf = (path: readonly ConversationEvent[]): readonly AccountEntry[] =>
+  path.flatMap((event, index): readonly AccountEntry[] => {
     if (event.type === 'MessageAppended' && event.data.role === 'assistant') {
       const { origin = {} } = event.data
       // An import may have stored a reply in parts, each with the usage of all.

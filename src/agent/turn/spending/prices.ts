@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { type Counts, tokensOfUsage } from './usage.ts'
+import { type UsageCounts, tokensOfUsage } from './usage.ts'
 
 /** US dollars per million tokens. */
-export interface Rates {
+export interface TokenRates {
   readonly input: number
   readonly output: number
   readonly cacheRead: number
@@ -12,9 +12,9 @@ export interface Rates {
 }
 
 /** What a model costs. */
-export interface Price extends Rates {
+export interface Price extends TokenRates {
   /** The rates of a call whose input, cached or not, has more tokens than `above`. */
-  readonly long?: Rates & { readonly above: number }
+  readonly long?: TokenRates & { readonly above: number }
 }
 
 /** Prices by the name of the model. A date at the end of a name (`-20250929`, `@20250929`) may be left out. */
@@ -35,7 +35,7 @@ const price = (
   cacheRead: number,
   cacheWrite5m = 1.25 * input,
   cacheWrite1h = 2 * input,
-): Rates => ({ input, output, cacheRead, cacheWrite5m, cacheWrite1h })
+): TokenRates => ({ input, output, cacheRead, cacheWrite5m, cacheWrite1h })
 
 const opus = price(5, 25, 0.5)
 const sonnet = price(3, 15, 0.3)
@@ -73,7 +73,7 @@ const webSearch = 0.01
 const [batch, inUs] = [0.5, 1.1]
 
 /** The cost of a call, in US dollars, without what `lacksOf` names. */
-export const costOf = (counts: Counts, { long, ...short }: Price): number => {
+export const costOf = (counts: UsageCounts, { long, ...short }: Price): number => {
   const { input, cacheRead, cacheWrite, cacheWrite1h, output, terms = {} } = counts
   const applied = long && tokensOfUsage({ ...counts, output: 0 }) > long.above ? long : short
   const millionths =
@@ -87,7 +87,7 @@ export const costOf = (counts: Counts, { long, ...short }: Price): number => {
 }
 
 /** Names what may change the price of a call and has no known price, by the names that the API gives it: `speed: fast`. */
-export const lacksOf = ({ terms = {} }: Counts, model: string | undefined): readonly string[] => {
+export const lacksOf = ({ terms = {} }: UsageCounts, model: string | undefined): readonly string[] => {
   const { tier, speed, geo, webSearches, tools = [] } = terms
   const isClaude = model?.includes('claude') === true
   return [

@@ -12,7 +12,7 @@ export interface Usage {
 }
 
 /** As `usageOf`, with the tokens that were written to the cache for an hour, which cost more; `cacheWrite` has them, too. */
-export interface Counts extends Usage {
+export interface UsageCounts extends Usage {
   readonly cacheWrite1h: number
   readonly terms?: PriceTerms
 }
@@ -28,7 +28,7 @@ export interface PriceTerms {
 }
 
 /** The tokens in the usage that the API reports with a reply. What it does not report is 0. */
-export const countsIn = (reported: Origin['usage'] = {}): Counts => {
+export const countsIn = (reported: Origin['usage'] = {}): UsageCounts => {
   const { cache_creation: written } = reported
   return {
     input: tokensIn(reported, 'input_tokens'),
@@ -51,7 +51,7 @@ const usual = new Set([
 /** What they bring is counted as tokens, and costs nothing else. */
 const freeTools = new Set(['web_fetch_requests'])
 
-const termsIn = (reported: NonNullable<Origin['usage']>): Pick<Counts, 'terms'> => {
+const termsIn = (reported: NonNullable<Origin['usage']>): Pick<UsageCounts, 'terms'> => {
   const { service_tier, speed, inference_geo, server_tool_use } = reported
   const used = isFields(server_tool_use) ? server_tool_use : {}
   const webSearches = tokensIn(used, 'web_search_requests')
@@ -68,7 +68,7 @@ const termsIn = (reported: NonNullable<Origin['usage']>): Pick<Counts, 'terms'> 
 
 export const usageIn = (reported: Origin['usage']): Usage => usageOfCounts(countsIn(reported))
 
-export const usageOfCounts = (counts: Counts): Usage => {
+export const usageOfCounts = (counts: UsageCounts): Usage => {
   const { input, cacheRead, cacheWrite, output } = counts
   return { input, cacheRead, cacheWrite, output }
 }

@@ -1,4 +1,4 @@
-import type { Emit, Happening, TextEvent, ThinkingEvent, ToolInputEvent } from './turn-event.ts'
+import type { Emit, InterimEvent, TextEvent, ThinkingEvent, ToolInputEvent } from './turn-event.ts'
 
 /**
  * What has happened and was not read yet. Writers never wait: pieces of the same block become one while they wait, so no more is kept than
@@ -9,14 +9,14 @@ export interface EventQueue {
   /** Nothing more will happen. */
   readonly end: () => void
   /** The next event, once there is one; undefined after the last. One at a time. */
-  readonly next: () => Promise<Happening | undefined>
+  readonly next: () => Promise<InterimEvent | undefined>
 }
 
 export const eventQueue = (): EventQueue => {
-  const waiting: Happening[] = []
+  const waiting: InterimEvent[] = []
   let isOver = false
-  let reader: ((event: Happening | undefined) => void) | undefined
-  const give = (event: Happening | undefined): void => {
+  let reader: ((event: InterimEvent | undefined) => void) | undefined
+  const give = (event: InterimEvent | undefined): void => {
     reader?.(event)
     reader = undefined
   }
@@ -44,11 +44,11 @@ export const eventQueue = (): EventQueue => {
 }
 
 type Delta = TextEvent | ThinkingEvent | ToolInputEvent
-const isDelta = (event: Happening | undefined): event is Delta =>
+const isDelta = (event: InterimEvent | undefined): event is Delta =>
   event?.type === 'text' || event?.type === 'thinking' || event?.type === 'tool-input'
 
 /** Two pieces as one, if they are of the same block. */
-const joinedTo = (last: Happening, next: Happening): Delta | undefined => {
+const joinedTo = (last: InterimEvent, next: InterimEvent): Delta | undefined => {
   if (!isDelta(last) || !isDelta(next) || last.index !== next.index) return undefined
   if (last.type === 'text' && next.type === 'text') return { ...last, text: last.text + next.text }
   if (last.type === 'thinking' && next.type === 'thinking')

@@ -122,7 +122,7 @@ export interface ToolRun {
 }
 
 /** What happens in a turn before it is done, tagged on `type`. */
-export type Happening =
+export type InterimEvent =
   | TextEvent
   | ThinkingEvent
   | ToolInputEvent
@@ -138,7 +138,7 @@ export type Happening =
   | HeldEvent
 
 /** Is told of everything that happens in a turn. Never throws. */
-export type Emit = (event: Happening) => void
+export type Emit = (event: InterimEvent) => void
 
 /** Nobody listens. */
 export const unheard: Emit = () => {}

@@ -2,7 +2,7 @@ import { open, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { makeFolder } from '../../../store/make-folder.ts'
-import type { Anchor, Anchoring } from '../anchors.ts'
+import type { Anchor, AnchorRequest } from '../anchors.ts'
 import { anchorFailed } from '../errors.ts'
 import { isCheckpoint, nextNote, notesIn, ofOrigin, originName } from './held.ts'
 
@@ -53,7 +53,7 @@ const inFolder = async (folder: string, origin: string): Promise<readonly string
   return Promise.all(own.map((name) => readFile(join(folder, name), 'utf8')))
 }
 
-const putInFile = async (file: string, { origin, checkpoint }: Anchoring): Promise<void> => {
+const putInFile = async (file: string, { origin, checkpoint }: AnchorRequest): Promise<void> => {
   const text = await textOf(file)
   const notes = notesIn(text)
   if (ofOrigin(notes, origin).at(-1) === checkpoint) return
@@ -64,7 +64,7 @@ const putInFile = async (file: string, { origin, checkpoint }: Anchoring): Promi
 
 const digits = 15
 
-const putInFolder = async (folder: string, { origin, size, checkpoint }: Anchoring): Promise<void> => {
+const putInFolder = async (folder: string, { origin, size, checkpoint }: AnchorRequest): Promise<void> => {
   await makeFolder(folder)
   const file = join(folder, `${originName(origin)}-${String(size).padStart(digits, '0')}.txt`)
   if ((await textOf(file)) !== checkpoint) await written(file, 'wx', checkpoint)

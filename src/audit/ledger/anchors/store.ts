@@ -3,7 +3,7 @@ import { invalidInput } from '../../../events/errors.ts'
 import { ok, type Steps, task } from '../../../result/steps.ts'
 import { pagesOf } from '../../../store/pages.ts'
 import type { EventStore } from '../../../store/port.ts'
-import type { Anchor, Anchoring } from '../anchors.ts'
+import type { Anchor, AnchorRequest } from '../anchors.ts'
 import { anchorFailed, type LedgerError } from '../errors.ts'
 import { ledgerStream } from '../facts.ts'
 import { dataOf, lastOf, record } from '../stored.ts'
@@ -36,7 +36,7 @@ export const storeAnchor = (store: EventStore): Anchor => {
     return notes
   }
 
-  async function* put({ origin, size, checkpoint }: Anchoring): Steps<LedgerError, string> {
+  async function* put({ origin, size, checkpoint }: AnchorRequest): Steps<LedgerError, string> {
     if ((yield* held(origin)).at(-1) === checkpoint) return checkpoint
     const data = { anchor: store.url, size, checkpoint }
     yield* record({ store, actor }, streamOf(origin), { type: 'LedgerAnchored', data })

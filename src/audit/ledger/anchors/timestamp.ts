@@ -9,7 +9,7 @@ import { toError } from '../../../result/typed.ts'
 import type { Anchor } from '../anchors.ts'
 import { certificatesIn } from '../certificates.ts'
 import { type AnchorFailed, anchorFailed } from '../errors.ts'
-import { type Note, noteText, parseNote } from '../notes.ts'
+import { type SignedNote, noteText, parseNote } from '../notes.ts'
 import { checkTimestamp, nonceBytes, timestampLine, timestampLines, timestampRequest } from '../timestamp.ts'
 import { bytesOf } from './bytes.ts'
 import { causeOf } from './cause.ts'
@@ -37,7 +37,7 @@ export const timestampAnchor = ({ url, trust, timeout = 30_000 }: TimestampOptio
   if (E.isLeft(trusted)) throw toError(trusted.left)
   const name = nameOf(url)
   const failed = (problem: string, cause?: unknown): AnchorFailed => anchorFailed(name, problem, cause)
-  const noted = (checkpoint: string): E.Either<AnchorFailed, Note> =>
+  const noted = (checkpoint: string): E.Either<AnchorFailed, SignedNote> =>
     pipe(
       parseNote(checkpoint),
       E.mapLeft((error) => failed('was given no checkpoint', error)),

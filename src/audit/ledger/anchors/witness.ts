@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { ok, type Steps, task } from '../../../result/steps.ts'
-import type { Anchor, Anchoring } from '../anchors.ts'
+import type { Anchor, AnchorRequest } from '../anchors.ts'
 import { readCheckpoint } from '../checkpoints.ts'
 import { type AnchorAhead, anchorAhead, type AnchorFailed, anchorFailed } from '../errors.ts'
 import type { VerifierKey } from '../keys.ts'
@@ -40,7 +40,7 @@ export const witnessAnchor = ({ url, key }: WitnessOptions): Anchor => {
       : undefined
   }
 
-  async function* put(anchoring: Anchoring): Steps<AnchorFailed | AnchorAhead, string> {
+  async function* put(anchoring: AnchorRequest): Steps<AnchorFailed | AnchorAhead, string> {
     const { size, checkpoint } = anchoring
     let old = yield* sizeHeld(anchoring.origin)
     // It may know a later one than it serves, or have been asked by another sealer.

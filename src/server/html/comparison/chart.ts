@@ -1,7 +1,7 @@
 import { escaped } from '../escaped.ts'
 
 /** A curve: a value for each call. */
-export interface Line {
+export interface ChartSeries {
   readonly name: string
   /** The class that colours it. */
   readonly ink: string
@@ -14,7 +14,7 @@ interface Chart {
   readonly title: string
   /** What each call is called. */
   readonly calls: readonly string[]
-  readonly lines: readonly Line[]
+  readonly lines: readonly ChartSeries[]
   readonly textOf: (value: number) => string
 }
 
@@ -62,7 +62,7 @@ const roundedUp = (value: number): number => {
   return power * ([1, 1.2, 1.6, 2, 3, 4, 5, 6, 8].find((step) => step * power >= value) ?? 10)
 }
 
-const summaryOf = ({ name, values }: Line, textOf: (value: number) => string): string => {
+const summaryOf = ({ name, values }: ChartSeries, textOf: (value: number) => string): string => {
   const most = values.reduce((a, b) => Math.max(a, b), 0)
   return `${name} at the most ${textOf(most)}, at the end ${textOf(values.at(-1) ?? 0)}`
 }

@@ -1,5 +1,5 @@
-import type { Replayed, ReplayedCall } from '../../../investigate/index.ts'
-import { chart, type Line } from './chart.ts'
+import type { ReplayReport, ReplayedCall } from '../../../investigate/index.ts'
+import { chart, type ChartSeries } from './chart.ts'
 import { escaped } from '../escaped.ts'
 import { hashOf, headOf } from '../head.ts'
 import { inks, style } from './style.ts'
@@ -9,7 +9,7 @@ import { inks, style } from './style.ts'
  *
  * @param policies of the same conversation; the first is the recorded one
  */
-export const comparisonPage = (policies: readonly Replayed[]): string => {
+export const comparisonPage = (policies: readonly ReplayReport[]): string => {
   const [first] = policies
   const id = first?.conversation ?? ''
   const calls = first?.calls ?? []
@@ -39,13 +39,13 @@ ${everyCall(policies)}
 const number = (value: number): string => Math.round(value).toLocaleString('en')
 const usd = (value: number): string => value.toFixed(value < 1 ? 4 : 2)
 
-const isPriced = (policies: readonly Replayed[]): boolean =>
+const isPriced = (policies: readonly ReplayReport[]): boolean =>
   policies.every(({ total }) => total.usd !== undefined)
 
 const inkOf = (index: number): string => inks[index % inks.length] ?? ''
-const name = ({ policy }: Replayed): string => escaped(policy)
+const name = ({ policy }: ReplayReport): string => escaped(policy)
 
-const totals = (policies: readonly Replayed[]): string => {
+const totals = (policies: readonly ReplayReport[]): string => {
   const heads = [
     'tokens',
     'from the cache',
@@ -76,7 +76,7 @@ const totals = (policies: readonly Replayed[]): string => {
 const table = (label: string, head: string, rows: readonly string[]): string =>
   `<div class="wide" role="region" aria-label="${label}" tabindex="0"><table><thead>${head}</thead><tbody>${rows.join('\n')}</tbody></table></div>`
 
-const legend = (policies: readonly Replayed[]): string =>
+const legend = (policies: readonly ReplayReport[]): string =>
   `<ul class="legend">${policies
     .map(
       (each, index) =>
@@ -87,10 +87,10 @@ const legend = (policies: readonly Replayed[]): string =>
     )}<li>◆ condensed</li><li>▼ truncated</li><li>✎ edited</li><li>● needed but hidden</li><li>○ above the limit</li></ul>`
 
 const linesOf = (
-  policies: readonly Replayed[],
+  policies: readonly ReplayReport[],
   valueOf: (call: ReplayedCall) => number,
   isMarked = true,
-): readonly Line[] =>
+): readonly ChartSeries[] =>
   policies.map((each, index) => ({
     name: each.policy,
     ink: inkOf(index),
@@ -101,14 +101,14 @@ const linesOf = (
 const marksOf = ({ condensed, truncated, edited, needed, isOver }: ReplayedCall): string =>
   `${condensed > 0 ? '◆' : ''}${truncated > 0 ? '▼' : ''}${edited > 0 ? '✎' : ''}${needed.length > 0 ? '●' : ''}${isOver ? '○' : ''}`
 
-const spentLines = (policies: readonly Replayed[]): readonly Line[] =>
+const spentLines = (policies: readonly ReplayReport[]): readonly ChartSeries[] =>
   policies.map((each, index) => {
     let sum = 0
     const values = each.calls.map((call) => (sum += call.usd ?? 0))
     return { name: each.policy, ink: inkOf(index), values, marks: [] }
   })
 
-const neededSection = (policies: readonly Replayed[]): string => {
+const neededSection = (policies: readonly ReplayReport[]): string => {
   const rows = policies.flatMap((each, index) =>
     each.calls
       .filter(({ needed }) => needed.length > 0)
@@ -132,7 +132,7 @@ const neededSection = (policies: readonly Replayed[]): string => {
 }
 
 /** The figures of the curves. */
-const everyCall = (policies: readonly Replayed[]): string => {
+const everyCall = (policies: readonly ReplayReport[]): string => {
   const rows = (policies[0]?.calls ?? []).map(({ call, position }, index) => {
     const cells = policies.map((each) => {
       const one = each.calls[index]

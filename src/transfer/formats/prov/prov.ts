@@ -1,7 +1,7 @@
 import { type ConversationEvent, contentOf, isMarker, type Origin } from '../../../events/events.ts'
 import { type Effective, sliceOf } from '../../../projections/effective.ts'
 import { type Log, parent } from '../../../projections/path.ts'
-import type { Withheld } from '../vcon/trace.ts'
+import type { WithheldHashes } from '../vcon/trace.ts'
 import { historiesOf } from './histories.ts'
 
 // W3C PROV (PROV-O) as JSON-LD. docs/interchange.md says what stands for what.
@@ -31,7 +31,11 @@ type Node = Readonly<Record<string, unknown>>
  * A conversation as a graph of what was made of what: messages and summaries are entities, calls and condenses activities, people,
  * programs and models agents. What is withheld is an entity with its hash.
  */
-export function* prov(log: Log, conversation: string, withheld: Withheld = new Map()): Generator<string> {
+export function* prov(
+  log: Log,
+  conversation: string,
+  withheld: WithheldHashes = new Map(),
+): Generator<string> {
   yield `{"@context":${JSON.stringify(context)},\n"@graph":[`
   const agents = new Map<string, Node>()
   const graph = graphOf(log, namesIn(log, conversation))

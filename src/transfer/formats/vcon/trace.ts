@@ -5,18 +5,18 @@ import { type Log, parent } from '../../../projections/path.ts'
 // What happened as the entries of a trace, in the terms of the CDDL of verifiable agent conversations.
 
 /** The hashes of events that are not shown, by position. */
-export type Withheld = ReadonlyMap<number, string>
+export type WithheldHashes = ReadonlyMap<number, string>
 
-export interface Entry {
+export interface TraceEntry {
   readonly type: string
   readonly [name: string]: unknown
 }
 
 /** An entry without its place. */
-type Part = Entry
+type Part = TraceEntry
 
 /** The entries of a log in its order, abandoned branches included: `parent-id` names the one before on its path. */
-export const entriesOf = (log: Log, withheld: Withheld): readonly Entry[] => {
+export const entriesOf = (log: Log, withheld: WithheldHashes): readonly TraceEntry[] => {
   const lastIds: (string | undefined)[] = []
   return log.flatMap((event, position) => {
     const hash = withheld.get(position)

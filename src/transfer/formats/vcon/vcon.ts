@@ -3,7 +3,7 @@ import { isBlock } from '../../../events/blocks.ts'
 import { type ConversationEvent, contentOf } from '../../../events/events.ts'
 import type { Log } from '../../../projections/path.ts'
 import { jsonPieces } from '../json-pieces.ts'
-import { entriesOf, type Withheld } from './trace.ts'
+import { entriesOf, type WithheldHashes } from './trace.ts'
 
 // A vCon (draft-ietf-vcon-vcon-core-03, syntax 0.4.0) with the extension draft-howe-vcon-agent-session-00, whose trace is a record as in
 // draft-birkholz-verifiable-agent-conversations-00. docs/interchange.md says what of these is here; docs/vcon.schema.json checks it.
@@ -24,7 +24,11 @@ interface Turn {
  * A conversation as a vCon: a function of its log, so that two exports of the same log are equal. What is withheld is there as a
  * placeholder, and in the trace as its hash.
  */
-export function* vcon(log: Log, conversation: string, withheld: Withheld = new Map()): Generator<string> {
+export function* vcon(
+  log: Log,
+  conversation: string,
+  withheld: WithheldHashes = new Map(),
+): Generator<string> {
   const all = log.flatMap((event) => turnOf(event, withheld))
   const turns = all.filter(({ text }) => text !== '')
   const parties = partiesOf(all)
@@ -70,7 +74,7 @@ export function* vcon(log: Log, conversation: string, withheld: Withheld = new M
   yield '\n'
 }
 
-const turnOf = (event: ConversationEvent, withheld: Withheld): readonly Turn[] => {
+const turnOf = (event: ConversationEvent, withheld: WithheldHashes): readonly Turn[] => {
   if (event.type !== 'MessageAppended' || event.data.role === 'system') return []
   const blocks = contentOf(event)[0]?.content ?? []
   const said = blocks
@@ -121,7 +125,7 @@ const partyOf = (event: Turn['event']): object => {
 }
 
 /** Of version 8, made of the whole of what is exported: a log in which texts were redacted makes another vCon. */
-const uuidOf = (conversation: string, log: Log, withheld: Withheld): string => {
+const uuidOf = (conversation: string, log: Log, withheld: WithheldHashes): string => {
   const hashing = createHash('sha256').update(JSON.stringify([conversation, [...withheld]]))
   for (const event of log) hashing.update(JSON.stringify(event))
   const hex = hashing.digest('hex')

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Source } from '../../source/source.ts'
+import type { ApiSource } from '../../source/source.ts'
 import { apiOf, queryOf } from '../../url.ts'
-import type { Effective } from '../shapes.ts'
+import type { EffectiveResponse } from '../shapes.ts'
 import { clip, page } from './sizes.ts'
 
 /** How often something is fetched while the position moves, in milliseconds. */
@@ -10,7 +10,7 @@ const every = 100
 const kept = 60
 
 interface Looked {
-  readonly value: Effective | undefined
+  readonly value: EffectiveResponse | undefined
   readonly error: unknown
   readonly isBusy: boolean
 }
@@ -19,9 +19,14 @@ interface Looked {
  * What the model sees at a position; `undefined`: the last one. While the position moves it is asked for at most once in 100 ms, what is stale is not waited for, and the last answer
  * stays until the next one is there.
  */
-export const useEffective = (source: Source, id: string, at: number | undefined, attempt: number): Looked => {
+export const useEffective = (
+  source: ApiSource,
+  id: string,
+  at: number | undefined,
+  attempt: number,
+): Looked => {
   const [state, setState] = useState<Looked>({ value: undefined, error: undefined, isBusy: true })
-  const known = useRef(new Map<string, Effective>())
+  const known = useRef(new Map<string, EffectiveResponse>())
   const lastAsked = useRef(-Infinity)
   useEffect(() => {
     const key = String(at)
@@ -59,21 +64,21 @@ export const useEffective = (source: Source, id: string, at: number | undefined,
 
 /** All pages of it; told of what is there after each. */
 const wholeEffective = async (
-  source: Source,
+  source: ApiSource,
   id: string,
   { at, repairs }: { readonly at: number | undefined; readonly repairs: true | undefined },
   signal: AbortSignal,
-  told: (part: Effective) => void,
-): Promise<Effective> => {
+  told: (part: EffectiveResponse) => void,
+): Promise<EffectiveResponse> => {
   const path = (more: {
     readonly at: number | undefined
     readonly offset?: number
     readonly repairs?: true | undefined
   }) => `${apiOf(id)}/effective${queryOf({ limit: page, clip, ...more })}`
-  let whole = await source.get<Effective>(path({ at, repairs }), { signal })
+  let whole = await source.get<EffectiveResponse>(path({ at, repairs }), { signal })
   while (whole.next !== undefined) {
     told(whole)
-    const { items, next } = await source.get<Effective>(path({ at: whole.at, offset: whole.next }), {
+    const { items, next } = await source.get<EffectiveResponse>(path({ at: whole.at, offset: whole.next }), {
       signal,
     })
     whole = { ...whole, items: [...whole.items, ...items], next }

@@ -1,19 +1,19 @@
-import type { Source } from '../../source/source.ts'
+import type { ApiSource } from '../../source/source.ts'
 import { apiOf, queryOf } from '../../url.ts'
-import type { Outline, Overview } from '../shapes.ts'
+import type { OutlineResponse, OverviewResponse } from '../shapes.ts'
 import { type StepKind, stepFrom } from '../steps.ts'
 import { part } from './part.ts'
 
 interface Far {
-  readonly outline: Outline
-  readonly overview: Overview | undefined
+  readonly outline: OutlineResponse
+  readonly overview: OverviewResponse | undefined
   readonly kind: StepKind
   readonly by: 1 | -1
 }
 
 /** The next position of a kind beyond what the outline has; undefined if there is none. */
 export const stepFar = async (
-  source: Source,
+  source: ApiSource,
   id: string,
   { outline, overview, kind, by }: Far,
 ): Promise<number | undefined> => {
@@ -26,7 +26,7 @@ export const stepFar = async (
     if (begin === undefined) return undefined
     from = by > 0 ? begin : Math.max(0, begin - part)
     to = by > 0 ? Math.min(outline.last, begin + part) : begin
-    const got = await source.get<Outline>(`${apiOf(id)}/outline${queryOf({ from, to })}`)
+    const got = await source.get<OutlineResponse>(`${apiOf(id)}/outline${queryOf({ from, to })}`)
     const found = stepFrom(got, by > 0 ? from - 1 : to + 1, kind, by)
     if (found !== undefined) return found
   }
@@ -34,7 +34,7 @@ export const stepFar = async (
 
 /** The first position, from one on (or back), of a part that has markers or rewinds. */
 const markedFrom = (
-  { first, markers, rewinds, last }: Overview,
+  { first, markers, rewinds, last }: OverviewResponse,
   position: number,
   by: 1 | -1,
 ): number | undefined => {

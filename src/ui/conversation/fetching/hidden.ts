@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { HiddenByMarker } from '../../../core.ts'
-import type { Source } from '../../source/source.ts'
+import type { ApiSource } from '../../source/source.ts'
 import { apiOf, queryOf } from '../../url.ts'
 
 /** How many markers one answer tells of. */
@@ -8,7 +8,7 @@ const most = 200
 
 /** What markers hide, by their positions: asked for together, once for those that are shown. */
 export const useHidden = (
-  source: Source,
+  source: ApiSource,
   id: string,
   markers: readonly number[],
 ): ReadonlyMap<number, HiddenByMarker> => {

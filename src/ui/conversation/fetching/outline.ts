@@ -1,12 +1,12 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Source } from '../../source/source.ts'
+import type { ApiSource } from '../../source/source.ts'
 import { apiOf, queryOf } from '../../url.ts'
-import type { Outline, Overview } from '../shapes.ts'
+import type { OutlineResponse, OverviewResponse } from '../shapes.ts'
 import { covers, firstLook, joined, rangeOf, wholeOutline } from './part.ts'
 
-export interface Outlined {
-  readonly outline: Outline | undefined
-  readonly overview: Overview | undefined
+export interface OutlineState {
+  readonly outline: OutlineResponse | undefined
+  readonly overview: OverviewResponse | undefined
   readonly error: unknown
   readonly again: () => void
   /** Something has been written: the last position that is known. */
@@ -15,9 +15,9 @@ export interface Outlined {
 }
 
 /** The outline of a conversation, or of what is around a position, kept up to date; and the overview of a long one. */
-export const useOutline = (source: Source, id: string, at: number | undefined): Outlined => {
-  const [outline, setOutline] = useState<Outline>()
-  const [overview, setOverview] = useState<Overview>()
+export const useOutline = (source: ApiSource, id: string, at: number | undefined): OutlineState => {
+  const [outline, setOutline] = useState<OutlineResponse>()
+  const [overview, setOverview] = useState<OverviewResponse>()
   const [last, setLast] = useState<number>()
   const [error, setError] = useState<unknown>()
   const [attempt, setAttempt] = useState(0)
@@ -33,7 +33,7 @@ export const useOutline = (source: Source, id: string, at: number | undefined): 
       const { from, to } = rangeOf(around, end)
       const grows = outline && end !== undefined && end < wholeOutline && outline.from === 0
       const path = `${apiOf(id)}/outline${queryOf({ from: grows ? outline.to + 1 : from, to })}`
-      const got = await source.get<Outline>(path, { signal })
+      const got = await source.get<OutlineResponse>(path, { signal })
       const next = grows ? joined(outline, got) : got
       setOutline(next)
       setLast((before) => Math.max(before ?? -1, got.last))
@@ -60,7 +60,7 @@ export const useOutline = (source: Source, id: string, at: number | undefined): 
     if (!isLong) return undefined
     const asking = new AbortController()
     source
-      .get<Overview>(`${apiOf(id)}/overview?buckets=1200`, { signal: asking.signal })
+      .get<OverviewResponse>(`${apiOf(id)}/overview?buckets=1200`, { signal: asking.signal })
       .then(setOverview, () => undefined)
     return () => asking.abort()
   }, [source, id, size])

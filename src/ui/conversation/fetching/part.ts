@@ -1,4 +1,4 @@
-import type { Outline } from '../shapes.ts'
+import type { OutlineResponse } from '../shapes.ts'
 
 // Which part of an outline is there, and which is to be.
 
@@ -18,13 +18,13 @@ export const rangeOf = (
   return { from, to: Math.min(last ?? Infinity, from + part) }
 }
 
-export const covers = ({ from, to }: Outline, at: number, last: number): boolean => {
+export const covers = ({ from, to }: OutlineResponse, at: number, last: number): boolean => {
   if (last < wholeOutline) return from === 0 && to >= last
   const margin = 1_500
   return (from === 0 || at - from >= margin) && (to >= last || to - at >= margin)
 }
 
-export const joined = (one: Outline, other: Outline): Outline => ({
+export const joined = (one: OutlineResponse, other: OutlineResponse): OutlineResponse => ({
   ...other,
   from: one.from,
   kinds: one.kinds + other.kinds,

@@ -1,19 +1,24 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { announced } from '../../announcer.tsx'
-import { problemOf, type Source } from '../../source/source.ts'
+import { problemOf, type ApiSource } from '../../source/source.ts'
 import { apiOf, queryOf } from '../../url.ts'
-import { type Opened, type Piece, pieceWith } from '../rows.ts'
+import { type OpenSection, type SectionEntries, pieceWith } from '../rows.ts'
 import type { Full } from '../shapes.ts'
 import { clip, page } from './sizes.ts'
 
 /** The entries of what is open, by its position; `more` fetches the page before. What was there as of another position stays until the new is. */
-export const usePieces = (source: Source, id: string, at: number | undefined, opened: readonly Opened[]) => {
-  const [pieces, setPieces] = useState<ReadonlyMap<string, Piece>>(new Map())
+export const usePieces = (
+  source: ApiSource,
+  id: string,
+  at: number | undefined,
+  opened: readonly OpenSection[],
+) => {
+  const [pieces, setPieces] = useState<ReadonlyMap<string, SectionEntries>>(new Map())
   /** The position as of which each was asked for last. */
   const asked = useRef(new Map<string, number>())
-  const open = useRef<ReadonlyMap<number, Opened>>(new Map())
+  const open = useRef<ReadonlyMap<number, OpenSection>>(new Map())
   open.current = useMemo(() => new Map(opened.map((one) => [one.position, one])), [opened])
-  const ask = async (one: Opened, until: number): Promise<void> => {
+  const ask = async (one: OpenSection, until: number): Promise<void> => {
     const wanted = one.isGroup ? page : Math.min(page, until - one.from)
     const query = queryOf({ at, abandoned: true, before: until, last: wanted, clip })
     const { items } = await source.get<Full>(`${apiOf(id)}/full${query}`)
@@ -26,7 +31,7 @@ export const usePieces = (source: Source, id: string, at: number | undefined, op
       return new Map(others).set(keyOf(one), pieceWith(before.get(keyOf(one)), one, { items, until, isFull }))
     })
   }
-  const failed = (one: Opened) => (problem: unknown) => {
+  const failed = (one: OpenSection) => (problem: unknown) => {
     asked.current.delete(keyOf(one))
     announced(problemOf(problem).detail)
   }
@@ -41,7 +46,7 @@ export const usePieces = (source: Source, id: string, at: number | undefined, op
     }
   }, [source, id, at, key])
   const pieceOf = useCallback(
-    (position: number): Piece | undefined => {
+    (position: number): SectionEntries | undefined => {
       const one = open.current.get(position)
       return one && pieces.get(keyOf(one))
     },
@@ -57,4 +62,4 @@ export const usePieces = (source: Source, id: string, at: number | undefined, op
   }
 }
 
-const keyOf = ({ position, before }: Opened): string => `${position} ${before}`
+const keyOf = ({ position, before }: OpenSection): string => `${position} ${before}`

@@ -1,15 +1,15 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Source } from '../../source/source.ts'
+import type { ApiSource } from '../../source/source.ts'
 import { apiOf, queryOf } from '../../url.ts'
-import type { Effective } from '../shapes.ts'
+import type { EffectiveResponse } from '../shapes.ts'
 
 /** What is changed in the request of what is shown: if that does not say it, asked for once the position has rested, as the request has to be made for it. */
 export const useRepairs = (
-  source: Source,
+  source: ApiSource,
   id: string,
-  shown: Effective | undefined,
-): Effective['repairs'] => {
-  const [found, setFound] = useState<Effective>()
+  shown: EffectiveResponse | undefined,
+): EffectiveResponse['repairs'] => {
+  const [found, setFound] = useState<EffectiveResponse>()
   const at = shown?.at
   const isKnown = shown?.repairs !== undefined
   useEffect(() => {
@@ -17,7 +17,7 @@ export const useRepairs = (
     const asking = new AbortController()
     const ask = async (): Promise<void> => {
       const path = `${apiOf(id)}/effective${queryOf({ at, limit: 1, clip: 1, repairs: true })}`
-      setFound(await source.get<Effective>(path, { signal: asking.signal }))
+      setFound(await source.get<EffectiveResponse>(path, { signal: asking.signal }))
     }
     // It is an addition: without it everything else is still true.
     const timer = setTimeout(() => void ask().catch(() => undefined), 400)

@@ -1,17 +1,21 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Source } from '../../source/source.ts'
+import type { ApiSource } from '../../source/source.ts'
 import { apiOf } from '../../url.ts'
-import type { Awaited } from '../../workers/waiting.tsx'
+import type { WaitingCallItem } from '../../workers/waiting.tsx'
 
 /** What waits at the end of a conversation. @param last undefined: the end is not looked at */
-export const useWaiting = (source: Source, id: string, last: number | undefined): readonly Awaited[] => {
-  const [found, setFound] = useState<{ readonly last: number; readonly items: readonly Awaited[] }>()
+export const useWaiting = (
+  source: ApiSource,
+  id: string,
+  last: number | undefined,
+): readonly WaitingCallItem[] => {
+  const [found, setFound] = useState<{ readonly last: number; readonly items: readonly WaitingCallItem[] }>()
   useEffect(() => {
     if (last === undefined || !source.isLive) return undefined
     const asking = new AbortController()
     const ask = async (): Promise<void> => {
       const path = `${apiOf(id)}/waiting`
-      const { items } = await source.get<{ readonly items: readonly Awaited[] }>(path, {
+      const { items } = await source.get<{ readonly items: readonly WaitingCallItem[] }>(path, {
         signal: asking.signal,
       })
       setFound({ last, items })

@@ -1,5 +1,5 @@
-import { type Paths, type Stretch, within } from '../path.ts'
-import type { Outline } from '../shapes.ts'
+import { type Paths, type PathRange, within } from '../path.ts'
+import type { OutlineResponse } from '../shapes.ts'
 import type { Colours } from './colours.ts'
 import { base, type Context, layout, type Picture } from './picture.ts'
 import { widest } from './scale.ts'
@@ -21,7 +21,7 @@ const strengths: Readonly<Record<string, number>> = { r: 0.5, c: 0.8 }
 const isLow = (letter: string | undefined): boolean => letter === 'K' || letter === '-'
 
 /** The last position after another one until which the path only grows: up to there, all of them have the same past. */
-export const throughFrom = ({ rewinds, to }: Outline, at: number): number => {
+export const throughFrom = ({ rewinds, to }: OutlineResponse, at: number): number => {
   const next = rewinds.find(({ position }) => position > at)
   return next ? Math.min(to, next.position - 1) : to
 }
@@ -51,13 +51,13 @@ export const drawFuture = (context: Context, picture: Picture): void => {
   context.globalAlpha = 1
 }
 
-const shownIn = ({ outline, scale }: Picture, through: number): Stretch => ({
+const shownIn = ({ outline, scale }: Picture, through: number): PathRange => ({
   from: Math.max(scale.first, outline.from),
   to: Math.min(scale.last, outline.to, through),
 })
 
 /** Whether positions are on the path, asked in ascending order. */
-const onPath = (paths: Paths, at: number, shown: Stretch): ((position: number) => boolean) => {
+const onPath = (paths: Paths, at: number, shown: PathRange): ((position: number) => boolean) => {
   const stretches = within(paths.stretches(at), [shown])
   let index = 0
   return (position) => {

@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks'
 import { brief, clock, kindOf, kinds, number } from '../../words.ts'
-import type { Outline } from '../shapes.ts'
+import type { OutlineResponse } from '../shapes.ts'
 import { curveMost } from './curve.ts'
 import type { Picture } from './picture.ts'
 
@@ -24,7 +24,7 @@ export const Legend = ({ outline, scale, limit, pointed }: LegendProps) => {
   )
 }
 
-const Colours = ({ outline }: { readonly outline: Outline }) =>
+const Colours = ({ outline }: { readonly outline: OutlineResponse }) =>
   useMemo(
     () => (
       <ul aria-label="Colours">
@@ -41,7 +41,7 @@ const Colours = ({ outline }: { readonly outline: Outline }) =>
     [outline],
   )
 
-const pointedWords = (outline: Outline, position: number): string => {
+const pointedWords = (outline: OutlineResponse, position: number): string => {
   const index = position - outline.from
   const letter = outline.kinds[index]
   if (letter === undefined) return number(position)

@@ -1,10 +1,10 @@
 import { firstOf } from '../markers.ts'
 import { within } from '../path.ts'
-import type { Outline } from '../shapes.ts'
+import type { OutlineResponse } from '../shapes.ts'
 import { base, type Context, layout, type Picture } from './picture.ts'
 
 /** Which marks are in the past: they look the same from all positions that have the same of them. */
-export const passedOf = ({ markers, rewinds }: Outline, at: number): string =>
+export const passedOf = ({ markers, rewinds }: OutlineResponse, at: number): string =>
   [markers, rewinds].map((marks) => marks.filter(({ position }) => position <= at).length).join(' ')
 
 /** From each rewind, back below the path to where it led. */

@@ -1,5 +1,5 @@
 import { number } from '../../words.ts'
-import type { Overview } from '../shapes.ts'
+import type { OverviewResponse } from '../shapes.ts'
 import { Times } from './canvas.tsx'
 import type { Colours } from './colours.ts'
 import type { Context } from './picture.ts'
@@ -10,7 +10,7 @@ const height = 30
 const least = 4
 
 interface OverviewProps {
-  readonly overview: Overview
+  readonly overview: OverviewResponse
   readonly at: number
   readonly last: number
   /** What the ribbon shows. */
@@ -80,7 +80,7 @@ const futureInks = ({ 'strong-line': line }: Colours): Inks => ({
 /** The band of its tokens, and ticks where there are markers and rewinds. */
 const drawParts = (
   context: Context,
-  { first, min, max, markers, rewinds }: Overview,
+  { first, min, max, markers, rewinds }: OverviewResponse,
   width: number,
   inks: Inks,
 ): void => {

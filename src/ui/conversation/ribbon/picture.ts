@@ -1,5 +1,5 @@
 import type { Paths } from '../path.ts'
-import type { Outline } from '../shapes.ts'
+import type { OutlineResponse } from '../shapes.ts'
 import type { Colours } from './colours.ts'
 import type { Scale } from './scale.ts'
 
@@ -13,7 +13,7 @@ export const base = layout.brackets + layout.bars
 export const curveTop = base + layout.lane + layout.gap
 
 export interface Picture {
-  readonly outline: Outline
+  readonly outline: OutlineResponse
   readonly paths: Paths
   readonly scale: Scale
   readonly width: number

@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
 import { kindOf, number } from '../../words.ts'
 import type { Paths } from '../path.ts'
-import type { Outline, Overview } from '../shapes.ts'
+import type { OutlineResponse, OverviewResponse } from '../shapes.ts'
 import { useWidth } from './canvas.tsx'
 import { useColours } from './colours.ts'
 import { Drawn } from './drawn.tsx'
@@ -11,8 +11,8 @@ import { layout } from './picture.ts'
 import { useScale } from './use-scale.ts'
 
 interface RibbonProps {
-  readonly outline: Outline
-  readonly overview: Overview | undefined
+  readonly outline: OutlineResponse
+  readonly overview: OverviewResponse | undefined
   readonly paths: Paths
   readonly at: number
   readonly last: number

@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Excerpt, Hit, Hits as Page } from '../../../core.ts'
-import type { Source } from '../../source/source.ts'
+import type { Excerpt, MessageHit, MessageHits as Page } from '../../../core.ts'
+import type { ApiSource } from '../../source/source.ts'
 import { apiOf, queryOf } from '../../url.ts'
 
-export interface Hits {
+export interface SearchState {
   /** By position. */
-  readonly hits: readonly Hit[]
+  readonly hits: readonly MessageHit[]
   readonly title: Excerpt | undefined
   /** Whether all that is looked for was found, there is more than that, or some is still looked for. */
   readonly extent: 'all' | 'more' | 'so far'
@@ -19,10 +19,10 @@ export const mostHits = 200
 /** How long somebody has to stop typing before it is looked for, in milliseconds. */
 const pause = 150
 
-const none: Hits = { hits: [], title: undefined, extent: 'all', error: undefined, isStale: false }
+const none: SearchState = { hits: [], title: undefined, extent: 'all', error: undefined, isStale: false }
 
 /** Where words are in a conversation. An answer may come before all has been looked at: it is looked on then. */
-export const useHits = (source: Source, id: string, words: string | undefined): Hits => {
+export const useHits = (source: ApiSource, id: string, words: string | undefined): SearchState => {
   const [state, setState] = useState(none)
   useEffect(() => {
     if (words === undefined) {
@@ -31,7 +31,7 @@ export const useHits = (source: Source, id: string, words: string | undefined): 
     }
     const asking = new AbortController()
     const { signal } = asking
-    const ask = async (found: Hits, cursor?: string): Promise<void> => {
+    const ask = async (found: SearchState, cursor?: string): Promise<void> => {
       const limit = mostHits - found.hits.length
       const path = `${apiOf(id)}/search${queryOf({ q: words, limit, cursor })}`
       const { titles, items, next } = await source.get<Page>(path, { signal })
@@ -56,7 +56,7 @@ export const useHits = (source: Source, id: string, words: string | undefined): 
 }
 
 /** How many there are, in words. @param index of the one that one is at; -1: at none */
-export const tally = ({ hits, title, extent }: Hits, index: number): string => {
+export const tally = ({ hits, title, extent }: SearchState, index: number): string => {
   const place = index < 0 ? '' : `${index + 1} of `
   const hitsOf = hits.length === 1 ? 'hit' : 'hits'
   if (extent === 'more') return `${place}more than ${hits.length} hits`

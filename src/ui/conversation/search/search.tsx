@@ -1,22 +1,22 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import type { Excerpt, Hit, Visibility } from '../../../core.ts'
+import type { Excerpt, MessageHit, EntryVisibility } from '../../../core.ts'
 import { Exact } from '../../blocks/shown.tsx'
 import { problemOf } from '../../source/source.ts'
 import { kindOf, number } from '../../words.ts'
-import type { Finding } from '../use-finding.ts'
+import type { SearchControls } from '../use-finding.ts'
 import { tally } from './hits.ts'
 
 /** So many characters before what was found are shown everywhere. */
 const near = 16
 
-const stateWords = (kind: string, state: Visibility): string => {
+const stateWords = (kind: string, state: EntryVisibility): string => {
   if (state.state === 'shown') return 'yes'
   if (state.state === 'abandoned') return `no, abandoned by ${state.by}`
   return kind === 'K' ? `no, replaced by ${state.by}` : `as part of ${state.by}`
 }
 
 interface SearchProps {
-  readonly finding: Finding
+  readonly finding: SearchControls
   readonly words: string
   /** The position that one is at. */
   readonly current: number
@@ -77,7 +77,7 @@ export const Search = ({ finding, words, current }: SearchProps) => {
   )
 }
 
-const Found = ({ hit: { position, kind, excerpt, now, then } }: { readonly hit: Hit }) => (
+const Found = ({ hit: { position, kind, excerpt, now, then } }: { readonly hit: MessageHit }) => (
   <>
     <bdi class="figures faint">{number(position)}</bdi>
     <span class="kind">{kindOf(kind)}</span>

@@ -7,7 +7,7 @@ import {
   full,
   type HiddenByMarker,
   type Log,
-  type Visibility,
+  type EntryVisibility,
 } from '../../../core.ts'
 import { kindOf } from './outline.ts'
 
@@ -54,10 +54,10 @@ export const hiddenOf = (log: Log, marker: number): HiddenByMarker | undefined =
 }
 
 /** What became of every entry and configuration by a position, by their own. */
-export const statesAt = (log: Log, at: number): ReadonlyMap<number, Visibility> =>
+export const statesAt = (log: Log, at: number): ReadonlyMap<number, EntryVisibility> =>
   new Map([
     ...configurationsAt(log, at),
-    ...full(log, { at, abandoned: true }).map(({ position, status, by = -1 }): [number, Visibility] => [
+    ...full(log, { at, abandoned: true }).map(({ position, status, by = -1 }): [number, EntryVisibility] => [
       position,
       status === 'active'
         ? { state: 'shown' }

@@ -1,18 +1,18 @@
 import {
   type ConversationEvent,
   foundIn,
-  type Hit,
-  type Hits,
+  type MessageHit,
+  type MessageHits,
   type Log,
   type TitleHit,
-  type Visibility,
+  type EntryVisibility,
 } from '../../../core.ts'
 import type { EmbeddedFile } from './form.ts'
 import { statesAt } from './hiding.ts'
 import { kindOf } from './outline.ts'
 import { titleOf } from './title.ts'
 
-interface Found extends Hits {
+interface Found extends MessageHits {
   readonly last: number
   readonly indexed: number
 }
@@ -23,7 +23,7 @@ export const found = (file: EmbeddedFile, text: string, most: number, before = I
   const titles = before === Infinity ? titlesWith(file, text) : []
   const last = log.length - 1
   const now = statesAt(log, last)
-  const items: Hit[] = []
+  const items: MessageHit[] = []
   for (let position = Math.min(before, log.length) - 1; position >= 0; position--) {
     const event = log[position]
     const excerpt = event && text !== '' ? foundIn(event, text) : undefined
@@ -49,10 +49,10 @@ const titlesWith = (file: EmbeddedFile, text: string): readonly TitleHit[] => {
   return excerpt ? [{ conversation: file.conversation, time: file.written, excerpt }] : []
 }
 
-const shown: Visibility = { state: 'shown' }
+const shown: EntryVisibility = { state: 'shown' }
 
 /** The state of an entry for the reply after it. What is said is shown, until something takes it away. */
-const stateThen = (log: Log, position: number): Visibility => {
+const stateThen = (log: Log, position: number): EntryVisibility => {
   const reply = log.findIndex((event, at) => at > position && isReply(event))
   const at = reply < 0 ? log.length - 1 : reply - 1
   const isTurned = log.slice(position + 1, at + 1).some((event) => 'CTWRK'.includes(kindOf(event)))

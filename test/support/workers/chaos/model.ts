@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { answering } from '../../../../src/testing/messages-api/answers.ts'
 import { incomingOf } from '../../../../src/testing/messages-api/incoming.ts'
-import type { Failure, Reply } from '../../../../src/testing/messages-api/replies.ts'
-import type { Body } from '../../../../src/testing/messages-api/request.ts'
+import type { ApiFailure, ApiReply } from '../../../../src/testing/messages-api/replies.ts'
+import type { ApiRequest } from '../../../../src/testing/messages-api/request.ts'
 import { errorBody, sendJson, sendMessage, streamMessage } from '../../../../src/testing/messages-api/send.ts'
 
 /** A call of the model, as it is seen from outside. Times in milliseconds, by the clock of the test. */
@@ -34,7 +34,7 @@ const header = ({ headers }: IncomingMessage, name: string): string => String(he
  * @param reply told who calls
  */
 export const fakeModel = async (
-  reply: (body: Body, call: Call) => Promise<Reply | Failure>,
+  reply: (body: ApiRequest, call: Call) => Promise<ApiReply | ApiFailure>,
 ): Promise<FakeModel> => {
   const calls: Call[] = []
   const callers = new AsyncLocalStorage<Call>()

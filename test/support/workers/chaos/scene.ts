@@ -4,7 +4,7 @@ import { isError, openStore, type Store } from '../../../../src/index.ts'
 import * as E from 'fp-ts/lib/Either.js'
 import { openEvents } from '../../../../src/api/open.ts'
 import type { EventStore } from '../../../../src/store/port.ts'
-import type { Failure, Reply } from '../../../../src/testing/messages-api/replies.ts'
+import type { ApiFailure, ApiReply } from '../../../../src/testing/messages-api/replies.ts'
 import { text } from '../../log.ts'
 import { fillOldStore, type OldStore } from '../old-store.ts'
 import { randomOf } from '../scheduler.ts'
@@ -65,15 +65,15 @@ const away = ['StoreUnavailable', 'OutcomeUnknown', 'StoreBusy'] as const
 const kinds = ['none', 'idempotent', 'unsafe']
 
 /** What the model says to the last message: a tool that it names is called. */
-const replyTo = (last: string, id: string): Reply => {
+const replyTo = (last: string, id: string): ApiReply => {
   const wanted = last.includes('tool_result') ? undefined : kinds.find((kind) => last.includes(`use ${kind}`))
   return wanted === undefined
     ? { content: [text('Yes.')] }
     : { content: [{ type: 'tool_use', id, name: wanted, input: {} }] }
 }
 
-const breakdown: Failure = { status: 500, type: 'api_error', message: 'it broke', retryAfter: 0 }
-const refusal: Failure = { status: 400, type: 'invalid_request_error', message: 'no' }
+const breakdown: ApiFailure = { status: 500, type: 'api_error', message: 'it broke', retryAfter: 0 }
+const refusal: ApiFailure = { status: 400, type: 'invalid_request_error', message: 'no' }
 const never = (): Promise<never> => new Promise(() => {})
 
 /** @param program that of the worker processes */
@@ -104,7 +104,7 @@ export const scene = async (setting: Setting, program: string): Promise<Scene> =
     // If no other begins in its place, the scene ends with that.
     if (child) workersHere.kill(child).catch(() => {})
   }
-  const answer = async (messages: readonly object[], call: Call): Promise<Reply | Failure> => {
+  const answer = async (messages: readonly object[], call: Call): Promise<ApiReply | ApiFailure> => {
     const last = JSON.stringify(messages.at(-1))
     const poison = /poison (\w+)/.exec(last)?.[1]
     if (poison === 'kill') killed(call.pid)

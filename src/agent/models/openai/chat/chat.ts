@@ -10,7 +10,7 @@ import { toolsOf } from './tools.ts'
 import type { Chat, ChatForm, ChatReport, ChatRepairKind } from './types.ts'
 
 export { namesIn } from './names.ts'
-export type { Reasoned } from './reasoning.ts'
+export type { ReasoningOrigin } from './reasoning.ts'
 export type { Chat, ChatMessage } from './types.ts'
 export { isUnbridged, withReasoning }
 

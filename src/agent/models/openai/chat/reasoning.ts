@@ -8,7 +8,7 @@ import type { ChatForm, ChatMessage } from './types.ts'
 // wants it back, it goes through the renderer as a field of a block of the same message.
 
 /** What a thinking block of ours says about where it came from. */
-export interface Reasoned {
+export interface ReasoningOrigin {
   readonly provider: string
   /** The provider's list, if it gave one: texts, summaries, and what only it can read. */
   readonly details?: readonly Fields[]
@@ -51,9 +51,9 @@ const moved = (content: readonly Block[], provider: string): readonly Block[] =>
     .map((block) => (block === bearer ? unknownBlock({ ...block, [carried]: reasoning }) : block))
 }
 
-const originOf = ({ type, chat }: Block): Reasoned | undefined =>
+const originOf = ({ type, chat }: Block): ReasoningOrigin | undefined =>
   type === 'thinking' && isFields(chat) && typeof chat['provider'] === 'string'
-    ? (chat as Fields & Reasoned)
+    ? (chat as Fields & ReasoningOrigin)
     : undefined
 
 /** The reasoning that a message of the assistant goes back with. Some providers want the field with each call, whoever made it. */
