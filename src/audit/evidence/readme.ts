@@ -1,9 +1,4 @@
-import { readFileSync } from 'node:fs'
 import type { Manifest } from './manifest.ts'
-
-/** The program that checks bundles, as it is in the package. The sources of this and its build are both two folders below the package's own. */
-export const verifier = (): string =>
-  readFileSync(new URL('../../../verifier/verify.py', import.meta.url), 'utf8')
 
 /**
  * What a bundle says to whoever is to check it.
