@@ -106,7 +106,7 @@ describe('a file of a format that is known and not supported', () => {
   })
 
   it.each(files)('is named, one line or many: %s is %s', (file, name) => {
-    const text = readFileSync(new URL(`../samples/foreign/${file}`, import.meta.url), 'utf8')
+    const text = readFileSync(new URL(`../../samples/foreign/${file}`, import.meta.url), 'utf8')
     const list = file.endsWith('.json') ? [JSON.parse(text) as unknown].flat() : []
     const written = list.length > 1 ? `[\n${list.map((item) => JSON.stringify(item)).join(',\n')}\n]\n` : text
     const texts = file.endsWith('.json')
@@ -122,7 +122,7 @@ describe('a file of a format that is known and not supported', () => {
   it.each(files)(
     'is named after a byte order mark, with CR LF, and if its first line is torn: %s is %s',
     (file, name) => {
-      const text = readFileSync(new URL(`../samples/foreign/${file}`, import.meta.url), 'utf8')
+      const text = readFileSync(new URL(`../../samples/foreign/${file}`, import.meta.url), 'utf8')
       const first = text.indexOf('\n')
       const texts = [`\uFEFF${text}`, `\uFEFF${text.replaceAll('\n', '\r\n')}`, `\n\n${text}`]
       if (file.endsWith('.jsonl') && first < text.length - 1)
