@@ -3,16 +3,18 @@ import { type WordCounts, wordReport } from './words.ts'
 
 /** What `npm run check:words` counted last. A number that has fallen is written down here. */
 const counted: WordCounts = {
-  oneWordAcross: 140,
-  namesakes: 381,
-  participles: 238,
-  clauses: 2_035,
+  oneWordAcross: 57,
+  namesakes: 6,
+  participles: 0,
+  clauses: 2_027,
   whoever: 206,
 }
+
+const report = wordReport()
 
 test.each(Object.entries(counted) as readonly (readonly [keyof WordCounts, number])[])(
   'of words that say too little there are no more than before: %s',
   (name, most) => {
-    expect(wordReport()[name]).toBeLessThanOrEqual(most)
+    expect(report[name]).toBeLessThanOrEqual(most)
   },
 )
