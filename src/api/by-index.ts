@@ -6,14 +6,14 @@ import { checkedList } from '../catalogue/list/overview.ts'
 import { orThrow } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
 
-/** What a list is made of. */
+/** Sources of a list. */
 interface Sources {
   /** Looks conversations up in the store. */
   readonly overviews: (options?: ListOptions) => AsyncGenerator<ConversationOverview, void>
   /** Their names as the store has them. */
   readonly pages: (options: ListOptions) => AsyncGenerator<readonly ListedConversation[], void>
   readonly catalogue: Pick<OwnCatalogue, 'overviews' | 'overviewsOf'>
-  /** Whether the index is in a file: to make one in memory takes longer than to list what the store can put in order. */
+  /** True if the index is in a file: to make one in memory takes longer than to list what the store can put in order. */
   readonly isKept: boolean
 }
 
@@ -26,10 +26,11 @@ const [first, more] = [100, 1_000]
  */
 export const withIndex = (sources: Sources): Sources['overviews'] =>
   async function* (options) {
-    const { sort, ids } = await orThrow(checkedList(options))
-    if (sort === undefined || ids !== undefined) return yield* sources.overviews(options)
-    if (sort === 'activity') return yield* byActivity(sources, options?.beginning)
-    return yield* sources.isKept ? asNamed(sources, { ...options }) : sources.overviews(options)
+    const checked = await orThrow(checkedList(options))
+    const { sort, ids, beginning } = checked
+    if (sort === undefined || ids !== undefined) return yield* sources.overviews(checked)
+    if (sort === 'activity') return yield* byActivity(sources, beginning)
+    return yield* sources.isKept ? asNamed(sources, checked) : sources.overviews(checked)
   }
 
 async function* byActivity(

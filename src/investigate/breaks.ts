@@ -165,7 +165,7 @@ const requestsOf = (
 }
 
 /** In characters of canonical JSON. */
-export const sizeOf = (part: PlacedPart['part']): number =>
+const sizeOf = (part: PlacedPart['part']): number =>
   typeof part === 'string' ? JSON.stringify(part).length : textOf(part).length
 
 const partsSent = (
