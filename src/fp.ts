@@ -13,7 +13,7 @@ export type { EventsOptions } from './conversation/reading/following.ts'
 export type {
   PositionOption,
   DiffOptions,
-  StreamTip,
+  EndPosition,
   FullEntries,
   FullWithNotes,
   FullWithoutNotes,

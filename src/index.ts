@@ -97,7 +97,7 @@ export type { EventsOptions } from './conversation/reading/following.ts'
 export type {
   PositionOption,
   DiffOptions,
-  StreamTip,
+  EndPosition,
   FullEntries,
   FullWithNotes,
   FullWithoutNotes,

@@ -42,7 +42,7 @@ export interface ConversationReader<W extends ResultStyle = 'task'> {
    * @example
    * const { position, hash } = await chat.end()
    */
-  readonly end: () => Read<W, StreamTip>
+  readonly end: () => Read<W, EndPosition>
   /**
    * The effective history: the messages, summaries and truncations that the model sees, in the order in which it sees them. Reads what
    * it shows, however long the log is. Errors: `OutOfRange`, `ConversationNotFound`.
@@ -106,7 +106,7 @@ export interface ConversationReader<W extends ResultStyle = 'task'> {
 }
 
 /** Where a conversation ends. */
-export interface StreamTip {
+export interface EndPosition {
   /** The last position. */
   readonly position: number
   /** SHA-256 of the event there as it is stored, in hex: `prev` of the next one. */

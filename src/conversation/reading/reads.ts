@@ -29,7 +29,7 @@ import type { EventStore } from '../../store/port.ts'
 import type {
   PositionOption,
   DiffOptions,
-  StreamTip,
+  EndPosition,
   FullEntries,
   FullReader,
   FullWithNotes,
@@ -137,7 +137,7 @@ export const reading = (
         return last
       }),
     end: () =>
-      look({}, {}, async function* (): Reads<StreamTip> {
+      look({}, {}, async function* (): Reads<EndPosition> {
         const { lineage, last } = yield* readConversationEnd(store, id, own.lineage)
         if (!last) return yield conversationNotFound(id)
         return { position: lastPosition({ lineage, revision: last.revision }), hash: hashOf(last) }
