@@ -22,6 +22,7 @@ export interface CandidateQuery {
   readonly through: number
 }
 
+/** Documents of a conversation from which on its texts are looked up in the index, and not all read. */
 const fewest = 100
 
 /** Candidates, the newest first; of a conversation, those of others may be among them. */

@@ -202,7 +202,7 @@ export const catalogueOf = (
     return { isComplete, ...known, ...(yield* searched(store, feed, { text, conversation, limit, cursor })) }
   }
 
-  /** How far the store is indexed, and how far it goes if it says so soon: an answer takes no longer for that. */
+  /** Returns how far the store is indexed, and how far it goes if it says so soon: an answer takes no longer for that. */
   const placesOf = async ({ isComplete }: IndexProgress): Promise<Pick<FindPage, 'indexed' | 'last'>> => {
     const { checkpoint: indexed } = feed.read((its) => its.reached())
     if (isComplete) return indexed === undefined ? {} : { indexed, last: indexed }

@@ -52,9 +52,9 @@ export interface ListedThread {
 export interface ThreadList {
   readonly items: readonly ListedThread[]
   readonly next?: string
-  /** How many conversations there are; undefined while the index does not know all of them. */
+  /** The number of conversations; undefined while the index does not know all of them. */
   readonly total?: number
-  /** How many the filter lets pass; undefined as `total`, and where counting would take reading what was said. */
+  /** The number that the filter lets pass; undefined as `total`, and where counting would take reading what was said. */
   readonly matching?: number
 }
 

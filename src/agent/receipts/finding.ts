@@ -15,7 +15,7 @@ export interface ReceiptFinding {
   readonly call?: number
   /** Position of the answer. */
   readonly position: number
-  /** As `ReceiptDifference`; `receipt`: it cannot be used; `renderer`: a newer version made the request; `missing`: there is no receipt. */
+  /** That of the `ReceiptDifference`; `receipt`: it cannot be used; `renderer`: a newer version made the request; `missing`: there is no receipt. */
   readonly kind: ReceiptDifference['kind'] | 'receipt' | 'renderer' | 'missing'
   readonly message: string
   /** With `block`: the place of the first difference, and type and beginning of what is there now, if anything. */

@@ -18,8 +18,9 @@ export interface WorkerExit {
   readonly isRecorded: boolean
 }
 
-/** How long a worker may take after its grace to let go of what it holds, and for that and to say that it has stopped, in milliseconds. */
+/** Milliseconds after its grace in which a worker lets go of what it holds. */
 const parting = 1_000
+/** Milliseconds for that, and to say that it has stopped. */
 const farewell = 1_400
 
 /** Resolves when the signal aborts. */

@@ -2,6 +2,6 @@ import type { Conversation } from '../../conversation/conversation.ts'
 import type { CallOutOfRange } from '../../agent/receipts/errors.ts'
 import type { FileExists, ReadError } from '../../store/errors.ts'
 
-/** What an export reads of a conversation. */
+/** The part of a conversation that an export reads. */
 export type EvidenceSource = Pick<Conversation, 'id' | 'position' | 'events' | 'stored' | 'context'>
 export type EvidenceError = ReadError | FileExists | CallOutOfRange
