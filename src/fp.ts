@@ -2,252 +2,39 @@
 
 import './needed-node.ts'
 
+export type * from './types.ts'
+export type { Store } from './api/store.ts'
+export type { Conversation } from './conversation/conversation.ts'
+export type { Worker } from './agent/workers/serving.ts'
 export { openStore } from './api/open.ts'
 export { registerStore } from './api/schemes.ts'
 export { registerFormat } from './transfer/formats/registry.ts'
 export { copyConversations } from './api/copy-conversations.ts'
-export type { StoreOptions } from './api/open.ts'
-export type { FollowConversations, FollowedEvent, Store, StreamedEvent } from './api/store.ts'
-export type { Conversation } from './conversation/conversation.ts'
-export type { EventsOptions } from './conversation/reading/following.ts'
-export type {
-  PositionOption,
-  DiffOptions,
-  EndPosition,
-  FullEntries,
-  FullWithNotes,
-  FullWithoutNotes,
-  VerifyOptions,
-} from './conversation/reading/reading.ts'
-export type {
-  AppendAfterRewind,
-  AppendHere,
-  AppendOnBranch,
-  AppendOptions,
-  CondenseByPositions,
-  CondenseByShare,
-  CondenseInput,
-  ConfigureInput,
-  MessageInput,
-  RestoreInput,
-  RewindBeforeMessage,
-  RewindInput,
-  RewindToPosition,
-  RewindTurns,
-  SaidInput,
-  SliceByPositions,
-  SliceByShare,
-  SystemInput,
-  TruncateByPositions,
-  TruncateByShare,
-  TruncateInput,
-  UndoInput,
-  WriteOptions,
-} from './conversation/writing/inputs.ts'
-export type { OpenStepInfo, StepsOptions, StepState } from './agent/workers/listing.ts'
-export type { Roster, RosterOptions, WorkerInfo } from './agent/workers/roster.ts'
-export type {
-  AnswerRequest,
-  RequestError,
-  TurnFactsOptions,
-  UnparkOptions,
-} from './agent/workers/requests.ts'
-export type { WorkerExit } from './agent/workers/draining.ts'
-export type { ServedEvent } from './agent/workers/give.ts'
-export type { Worker } from './agent/workers/serving.ts'
-export type { ServedConversation, WorkerOptions } from './agent/workers/worker-options.ts'
 export { requesting } from './agent/workers/requests.ts'
-export type { AttemptReport } from './agent/workers/runs.ts'
-export type { CopyConversations } from './api/copy-conversations.ts'
-export type { CopyResult } from './transfer/copy.ts'
-export type { CopyError } from './transfer/copy-stream.ts'
-export type { LinkToConversation, LinkToRef, NewLink, NewNote } from './conversation/beside/new-notes.ts'
-export type { LinksOptions } from './conversation/beside/noting.ts'
-export type { NotesOptions } from './conversation/beside/note-reader.ts'
-export type {
-  AppendError,
-  ConfigureError,
-  ForkError,
-  HideError,
-  NoteError,
-  ReadError,
-  RestoreError,
-  RewindError,
-  StoreError,
-  UndoError,
-  WriteError,
-} from './store/errors.ts'
-export type { ImportError } from './transfer/formats/errors.ts'
-export type { SessionFile } from './transfer/formats/parse-session.ts'
-export type { SessionStream } from './transfer/read-session.ts'
-export type { Format, ImportReport, ImportStep } from './transfer/formats/plan.ts'
-export type { FormatTaken, SessionConversation, SessionFormat } from './transfer/formats/registry.ts'
-export type { ImportOptions } from './transfer/import.ts'
-export type { ImportResult } from './transfer/imported.ts'
-export type { BlobGcReport, GcOptions } from './store/blobs/gc.ts'
-export type { BackedUp, BackupOptions, BlobInfo } from './store/port.ts'
-export type {
-  AllPage,
-  AllRange,
-  AppendRequest,
-  AppendOutcome,
-  BlobStore,
-  StreamChanges,
-  EventStore,
-  FollowItem,
-  FollowOptions,
-  FindResult,
-  StreamRange,
-  RecordedEvent,
-  KeptEnd,
-} from './store/port.ts'
-export type { StoredEvent } from './events/codec.ts'
-export type { DiagnosisFinding } from './store/diagnosis.ts'
-export type { OpenEventStore, SchemeTaken, UnknownScheme } from './store/schemes.ts'
 export { isError } from './api/errors.ts'
-export type { PalimpsestError, ErrorOf } from './api/errors.ts'
-export type { OpenError } from './api/schemes.ts'
-export type { BackupError } from './store/backup.ts'
-export type {
-  BranchesPage,
-  BucketsPage,
-  CallsOptions,
-  Catalogue,
-  EntryFate,
-  FatesOptions,
-  FindFilter,
-  FindPage,
-  OutlineOptions,
-  OutlinePage,
-  OverviewOptions,
-  SearchOptions,
-  SearchPage,
-} from './catalogue/port.ts'
-export type { CallsPage } from './catalogue/calls.ts'
-export type { AbandonedRange, ForkedOff } from './catalogue/branches.ts'
-export type { HiddenByMarker, MessageHit, TitleHit } from './projections/lookups.ts'
-export type {
-  Audit,
-  AuditFinding,
-  AuditOptions,
-  RotateOptions,
-  SealerOptions,
-  SealOptions,
-  StatusOptions,
-} from './audit/ledger/audit.ts'
-export type { ExportRecord, RecordedExport } from './audit/ledger/exports.ts'
-export type { AnchorResult } from './audit/ledger/anchoring.ts'
-export type { Anchor, AnchorRequest } from './audit/ledger/anchors.ts'
-export type { BeginOptions, LedgerKey } from './audit/ledger/begin.ts'
-export type { BeginError, LedgerError, ProofError, SealError } from './audit/ledger/errors.ts'
-export type { Signer } from './audit/ledger/keys.ts'
-export type { LedgerProof, ProofKey } from './audit/ledger/prove.ts'
-export type { SealedNow, SealFailure } from './audit/ledger/seal.ts'
-export type { SealerEvent } from './audit/ledger/sealer.ts'
-export type { SealStatus, SealedHead } from './audit/ledger/standing.ts'
-export type { AnchorStatus, LedgerStatus } from './audit/ledger/status.ts'
-export type { AuditSummary } from './audit/ledger/auditing.ts'
-export type { PatrolEvent, PatrolOptions, PatrolRound } from './audit/ledger/patrol.ts'
-export type { AuditProblem } from './audit/ledger/verify.ts'
-export type { ListOptions } from './catalogue/list/listed.ts'
-export type { ConversationOverview } from './catalogue/list/glance.ts'
-export type { PlacedEvent } from './conversation/reading/stored.ts'
-export type { LogDiscrepancy, VerificationReport } from './conversation/verify.ts'
-export type { WriteResult, WrittenEvent } from './conversation/writing/encode.ts'
-export type { Checkpoint } from './store/port.ts'
 
-export { type DocumentOptions, exportDocument, type WrittenDocument } from './audit/evidence/document.ts'
-export { type Evidence, exportEvidence } from './audit/evidence/export.ts'
-export type { EvidenceError } from './audit/evidence/source.ts'
-export type { EvidenceOptions } from './audit/evidence/options.ts'
-export { modelCalls, type ReceiptVerification, verifyReceipts } from './agent/receipts/audit.ts'
-export type { ReceiptFinding } from './agent/receipts/finding.ts'
-export { type SentCall, sentCall } from './agent/receipts/sent.ts'
-export type { ModelCall, UnprovenCall } from './agent/receipts/calls.ts'
+export { exportDocument } from './audit/evidence/document.ts'
+export { exportEvidence } from './audit/evidence/export.ts'
+export { modelCalls, verifyReceipts } from './agent/receipts/audit.ts'
+export { sentCall } from './agent/receipts/sent.ts'
 
 export * from './core.ts'
 
 export { streams, turns } from './agent/turn/turns.ts'
 export { cancelling } from './agent/turn/say/cancel.ts'
 export { queuedIn, saying } from './agent/turn/say/say.ts'
-export type { CancelError, CancelOptions } from './agent/turn/say/cancel.ts'
-export type { QueuedMessages, SayResult, SayError, SayOptions } from './agent/turn/say/say.ts'
 export { resultReader } from './agent/turn/results/result-reader.ts'
-export type { ResultReader } from './agent/turn/results/result-reader.ts'
 export { mcpTools } from './agent/tools/mcp.ts'
-export type { McpClient, McpTool } from './agent/tools/mcp-client.ts'
-export type { McpError, McpFailed, McpOptions } from './agent/tools/mcp.ts'
-export type { ToolNameTaken } from './agent/tools/mcp-names.ts'
 export { tool } from './agent/tools/tool.ts'
 export { tokensOf } from './agent/context/tokens/count.ts'
 export { countTokens } from './agent/context/tokens/tokens.ts'
 export { manageContext } from './agent/context/policy/policy.ts'
 export { condenseWith } from './agent/context/summary/condense.ts'
 export { receiptOf } from './agent/receipts/receipt.ts'
-export { currentRenderer, requestOf, type RenderedRequest } from './agent/receipts/request.ts'
+export { currentRenderer, requestOf } from './agent/receipts/request.ts'
 export { summarizer } from './agent/context/summary/summarizer.ts'
 export { requestOfSummary } from './agent/receipts/summary-request.ts'
 export { anthropicModel } from './agent/models/anthropic/model.ts'
-export type { AnthropicClient, AnthropicOptions } from './agent/models/anthropic/model.ts'
 export { openAiModel } from './agent/models/openai/model.ts'
-export type { ChatForm } from './agent/models/form.ts'
-export type { OpenAiClient } from './agent/models/openai/client.ts'
-export type { OpenAiOptions } from './agent/models/openai/model.ts'
-export type { TokenReport, CountOptions } from './agent/context/tokens/count.ts'
-export type { FailedCall, Model, ModelError, ModelRequest, Reply, ReplyEvent } from './agent/models/model.ts'
-export type { ContextSettings } from './agent/context/policy/settings.ts'
-export type {
-  SummaryResult,
-  Summarizer,
-  SummarizerSettings,
-  SummaryInput,
-} from './agent/context/summary/summarizer.ts'
-export type {
-  ToolEffect,
-  ToolCall,
-  ToolContext,
-  ToolFunction,
-  Tools,
-  ToolSettings,
-} from './agent/tools/settings.ts'
-export type { Tool, ToolDefinition, ToolOptions } from './agent/tools/tool.ts'
-export type { OutputOf, StandardSchema } from './agent/tools/standard-schema.ts'
-export type { TokenCount } from './agent/context/tokens/tokens.ts'
-export type { DoneEvent, TurnEvent } from './agent/turn/streamed.ts'
-export type {
-  CondensedEvent,
-  ReplyRecordedEvent,
-  HeldEvent,
-  RetryingEvent,
-  TextEvent,
-  ThinkingEvent,
-  ToolEndedEvent,
-  ToolFailedEvent,
-  ToolInputEvent,
-  ToolProgressEvent,
-  ToolRun,
-  ToolStartedEvent,
-  TruncatedEvent,
-  WaitingCall,
-  WaitingEvent,
-} from './agent/turn/stream/turn-event.ts'
-export type { ModelUsage, TurnUsage } from './agent/turn/spending/account.ts'
-export type { Budget } from './agent/turn/spending/budget.ts'
 export { prices, pricesAsOf } from './agent/turn/spending/prices.ts'
-export type { Price, Prices, TokenRates } from './agent/turn/spending/prices.ts'
-export type { Usage } from './agent/turn/spending/usage.ts'
-export type { NextStep, StepSettings, StopWhen, TurnStep } from './agent/turn/turn-step.ts'
-export type { TurnResult, TurnError } from './agent/turn/turned.ts'
-export type { WaitOptions } from './agent/turn/calls/calls.ts'
 export { deciding } from './agent/turn/calls/decisions.ts'
-export type {
-  Approval,
-  AwaitedCall,
-  CallDecision,
-  DecisionError,
-  Denial,
-  CallWithdrawal,
-  WithdrawalError,
-} from './agent/turn/calls/decisions.ts'
-export type { SomeOf, TurnOptions } from './agent/turn/options.ts'
-export type { RequestOptions } from './agent/receipts/request.ts'

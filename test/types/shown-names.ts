@@ -24,18 +24,21 @@ interface Export {
   readonly name: string
   readonly isType: boolean
 }
-const exportsOf = (file: string): readonly Export[] =>
-  [...readFileSync(join(root, file), 'utf8').matchAll(/^export (type )?\{([^}]*)\}/gm)].flatMap(
-    ([, type, names = '']) =>
-      names
-        .split(',')
-        .map((name) => name.trim())
-        .filter(Boolean)
-        .map((name) => ({
-          name: name.replace(/^(?:.* as |type )/, ''),
-          isType: type !== undefined || name.startsWith('type '),
-        })),
+const exportsOf = (file: string): readonly Export[] => {
+  const text = readFileSync(join(root, file), 'utf8')
+  const own = [...text.matchAll(/^export (type )?\{([^}]*)\}/gm)].flatMap(([, type, names = '']) =>
+    names
+      .split(',')
+      .map((name) => name.trim())
+      .filter(Boolean)
+      .map((name) => ({
+        name: name.replace(/^(?:.* as |type )/, ''),
+        isType: type !== undefined || name.startsWith('type '),
+      })),
   )
+  const lists = [...text.matchAll(/^export type \* from '\.\/([^']+)'/gm)]
+  return [...own, ...lists.flatMap(([, list = '']) => exportsOf(`src/${list}`))]
+}
 
 /** A line of a program; with a name, the editor is asked about the first place where it stands. */
 interface Line {
