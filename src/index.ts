@@ -10,7 +10,7 @@ import type { McpClient } from './agent/tools/mcp-client.ts'
 import { type McpOptions, mcpTools as mcpToolsOf } from './agent/tools/mcp.ts'
 import type { StandardSchema } from './agent/tools/standard-schema.ts'
 import { type Tool, tool as toolOf, type ToolOptions } from './agent/tools/tool.ts'
-import type { EventStore } from './store/port.ts'
+import type { StoreAdapter } from './store/port.ts'
 import { registerFormat as registerOwnFormat, type SessionFormat } from './transfer/formats/registry.ts'
 import type { OpenEventStore, Scheme } from './store/schemes.ts'
 import { type CopyConversations, copyConversations as copy } from './api/copy-conversations.ts'
@@ -22,7 +22,7 @@ import { openStore as openTask, type StoreOptions } from './api/open.ts'
  * or a URL of a registered scheme (`registerStore`). SQLite parameters: `?synchronous=full|normal|off` (default full: an append
  * that returned survives a power cut), `&timeout=5000` (how long to wait for another process's lock, in milliseconds).
  *
- * An `EventStore` that is already open may be given in place of a URL; closing this closes it.
+ * A `StoreAdapter` that is already open may be given in place of a URL; closing this closes it.
  *
  * Rejects with `InvalidInput`, `UnknownScheme` or a `StoreError`; every error has a `_tag`, a message that says what to do, and its data.
  *
@@ -31,7 +31,7 @@ import { openStore as openTask, type StoreOptions } from './api/open.ts'
  * await store.conversation('task-42').append({ role: 'user', content: 'Why does the parser fail?' })
  * await store.close()
  */
-export const openStore = async (source: string | EventStore, options?: StoreOptions): Promise<Store> =>
+export const openStore = async (source: string | StoreAdapter, options?: StoreOptions): Promise<Store> =>
   promiseStore(await toPromise(openTask(source, options)))
 
 /**

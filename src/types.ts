@@ -210,13 +210,17 @@ export type {
   BlobInfo,
   BlobStore,
   Checkpoint,
+  EventLog,
   EventStore,
   FindResult,
   FollowItem,
   FollowOptions,
   KeptEnd,
   RecordedEvent,
+  StoreAbilities,
+  StoreAdapter,
   StreamChanges,
+  StreamIndex,
   StreamRange,
 } from './store/port.ts'
 export type { OpenEventStore, SchemeTaken, UnknownScheme } from './store/schemes.ts'

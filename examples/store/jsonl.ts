@@ -9,8 +9,6 @@ import { memoryStore } from 'palimpsest/testing'
 interface Line {
   readonly mark?: string
   readonly append?: Pick<AppendRequest, 'stream' | 'events' | 'expected'>
-  readonly put?: { readonly sha256: string; readonly base64: string }
-  readonly removed?: string
 }
 
 /** Opens `jsonl:PATH`. All of the file is in memory too, and one process at a time may have it open. */
@@ -25,52 +23,32 @@ export const openJsonl: OpenEventStore =
       const lines = existsSync(path) ? await wholeLines(path) : []
       const mark = lines[0]?.mark ?? randomUUID()
       const memory = memoryStore(url, mark)
-      for (const { append, put, removed } of lines) {
-        if (append) await memory.append(append)()
-        if (put) await memory.blobs.put(put.sha256, [Buffer.from(put.base64, 'base64')])()
-        if (removed !== undefined) await memory.blobs.remove(removed, new Date(8.64e15))()
-      }
+      for (const { append } of lines) if (append) await memory.append(append)()
 
       // On disk when it is done; nothing stays open in between.
       const write = (line: Line): Promise<void> =>
         appendFile(path, `${JSON.stringify(line)}\n`, { flush: true })
       if (lines.length === 0) await write({ mark })
       let written = Promise.resolve()
-      /** The memory's answer, once everything up to it is on disk. What cannot be written must not be read: the store closes. */
-      const saved = async <Err, A>(
-        answer: E.Either<Err, A>,
-        line?: Line,
-      ): Promise<E.Either<Err | StoreError, A>> => {
-        try {
-          if (line && E.isRight(answer)) written = written.then(() => write(line))
-          await written
-          return answer
-        } catch (cause) {
-          await memory.close()()
-          return failed('StoreUnavailable', 'the file cannot be written: check the disk', cause)
-        }
-      }
       return E.right({
-        ...memory,
+        url,
         append: (request) => async () => {
           const { stream, events, expected } = structuredClone(request)
           const answer = await memory.append(request)()
-          const isNew = E.isRight(answer) && answer.right === 'written'
-          return saved(answer, isNew ? { append: { stream, events, expected } } : undefined)
+          try {
+            const isNew = E.isRight(answer) && answer.right === 'written'
+            if (isNew) written = written.then(() => write({ append: { stream, events, expected } }))
+            await written
+            return answer
+          } catch (cause) {
+            // What cannot be written must not be read.
+            await memory.close()()
+            return failed('StoreUnavailable', 'the file cannot be written: check the disk', cause)
+          }
         },
-        blobs: {
-          ...memory.blobs,
-          put: (sha256, chunks) => async () => {
-            const base64 = Buffer.concat([...chunks]).toString('base64')
-            return saved(await memory.blobs.put(sha256, chunks)(), { put: { sha256, base64 } })
-          },
-          remove: (sha256, before) => async () => {
-            const answer = await memory.blobs.remove(sha256, before)()
-            if (E.isLeft(answer)) return answer
-            const { done } = await memory.blobs.get(sha256)[Symbol.asyncIterator]().next()
-            return saved(answer, done === true ? { removed: sha256 } : undefined)
-          },
-        },
+        read: memory.read,
+        readAll: memory.readAll,
+        follow: memory.follow,
         close: () => async () => {
           await written.catch(() => undefined)
           return memory.close()()

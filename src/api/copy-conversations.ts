@@ -5,17 +5,17 @@ import { isConversationId } from '../events/ids.ts'
 import { type CopyResult, copyBetween, type CopyOptions } from '../transfer/copy.ts'
 import type { CopyError } from '../transfer/copy-stream.ts'
 import { checkedOptions, isListOf, kinds } from '../store/options.ts'
-import type { EventStore } from '../store/port.ts'
+import type { StoreAdapter } from '../store/port.ts'
 import type { UnknownScheme } from '../store/schemes.ts'
 import { openEvents } from './open.ts'
 
 /**
- * What to copy: see `openStore` for URLs. The source must exist; the target is created if it does not. An `EventStore` given in place of a
+ * What to copy: see `openStore` for URLs. The source must exist; the target is created if it does not. A `StoreAdapter` given in place of a
  * URL stays open.
  */
 export interface CopyConversations extends CopyOptions {
-  readonly from: string | EventStore
-  readonly to: string | EventStore
+  readonly from: string | StoreAdapter
+  readonly to: string | StoreAdapter
 }
 
 const optionFields = { from: kinds.anything, to: kinds.anything, ids: kinds.anything, progress: kinds.call }

@@ -60,6 +60,9 @@ export const changedFault = (changed: StreamChanges): Fault =>
     ? undefined
     : 'which is not { checkpoint, streams }'
 
+export const setFault = (names: ReadonlySet<string>): Fault =>
+  names instanceof Set ? undefined : 'which is no set of names'
+
 const isPlace = (value: unknown): boolean => value === undefined || isText(value)
 const isNames = (value: unknown): boolean => value === undefined || value instanceof Set
 

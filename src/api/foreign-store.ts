@@ -1,9 +1,13 @@
 import { inspect } from 'node:util'
 import * as E from 'fp-ts/lib/Either.js'
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import type { InvalidInput } from '../events/errors.ts'
 import { toError } from '../result/typed.ts'
+import { completeStore } from '../store/complete-store.ts'
 import { outcomeUnknown, type StoreError, storeFaulty } from '../store/errors.ts'
-import type { AppendRequest, AppendOutcome, EventStore } from '../store/port.ts'
+import type { AppendRequest, AppendOutcome, EventStore, StoreAdapter } from '../store/port.ts'
+import { ownStore } from '../store/own-store.ts'
 import type { OpenEventStore } from '../store/schemes.ts'
 import {
   changedFault,
@@ -15,43 +19,36 @@ import {
   isTagged,
   namesFault,
   pageFault,
+  setFault,
 } from './foreign-answers.ts'
 import { withoutSecrets } from './secrets.ts'
 
 /**
- * A store of somebody's own, whose answers are what the port promises: anything else is `StoreFaulty`, or for an append `OutcomeUnknown`.
- * What it throws as an `Error` without a tag is a bug of its own, and stays what it is.
+ * A store of somebody's own, complete, whose answers are what the port promises: anything else is `StoreFaulty`, or for an append
+ * `OutcomeUnknown`. What it throws as an `Error` without a tag is a bug of its own, and stays what it is. Errors: `InvalidInput`, whose
+ * path names what is missing.
  */
-export const foreignStore = (store: EventStore): EventStore => {
-  const { url, blobs, maxAppendBytes, integrity, backup, liveness } = store
+export const foreignStore = (store: StoreAdapter): E.Either<InvalidInput, EventStore> =>
+  pipe(
+    ownStore(store),
+    E.map((adapter) => completeStore(checkedAdapter(adapter))),
+  )
+
+const checkedAdapter = (store: StoreAdapter): StoreAdapter => {
+  const { url, blobs, maxAppendBytes, find, count, keptEnd, streams, newest, neverBegun, changed } = store
+  const { integrity, backup, liveness } = store
   const faulty = (method: string) => (what: string, answer: unknown) => storeFaulty(url, method, what, answer)
   const asked = <Err, A>(
     method: string,
-    task: () => TaskEither<Err, A>,
+    task: () => TE.TaskEither<Err, A>,
     faultIn: (answer: A) => string | undefined = () => undefined,
-  ): TaskEither<Err | StoreError, A> => answered(task, faultIn, faulty(method))
+  ): TE.TaskEither<Err | StoreError, A> => answered(task, faultIn, faulty(method))
 
   return {
     url,
-    maxAppendBytes,
+    ...(maxAppendBytes !== undefined && { maxAppendBytes }),
     append: (request) => answered(() => store.append(request), wordFault, unknownOutcome(url, request)),
     read: (range) => asked('read', () => store.read(range), eventsFault),
-    find: (stream, id) => asked('find', () => store.find(stream, id), foundFault),
-    count: (stream, type, through) => asked('count', () => store.count(stream, type, through), countFault),
-    keptEnd: (stream) => asked('keptEnd', () => store.keptEnd(stream), endFault),
-    streams: (prefix, after, limit) =>
-      asked(
-        'streams',
-        () => store.streams(prefix, after, limit),
-        (names) => namesFault(names, [prefix], after),
-      ),
-    newest: (prefixes, before, limit) =>
-      asked(
-        'newest',
-        () => store.newest(prefixes, before, limit),
-        (names) => namesFault(names, prefixes, before),
-      ),
-    changed: (prefix, since) => asked('changed', () => store.changed(prefix, since), changedFault),
     readAll: (range) =>
       asked(
         'readAll',
@@ -59,29 +56,59 @@ export const foreignStore = (store: EventStore): EventStore => {
         (page) => pageFault(page, range.after),
       ),
     follow: (options) => iterated(() => store.follow(options), faulty('follow')),
-    blobs: {
-      put: (sha256, chunks) => asked('blobs.put', () => blobs.put(sha256, chunks)),
-      get: (sha256) => iterated(() => blobs.get(sha256), faulty('blobs.get')),
-      list: () => iterated(() => blobs.list(), faulty('blobs.list')),
-      remove: (sha256, before) => asked('blobs.remove', () => blobs.remove(sha256, before)),
-    },
-    ...(integrity && { integrity: () => asked('integrity', () => integrity.call(store)) }),
+    ...(find && { find: (...of) => asked('find', () => find(...of), foundFault) }),
+    ...(count && { count: (...of) => asked('count', () => count(...of), countFault) }),
+    ...(keptEnd && { keptEnd: (stream) => asked('keptEnd', () => keptEnd(stream), endFault) }),
+    ...(streams && {
+      streams: (prefix, after, limit) =>
+        asked(
+          'streams',
+          () => streams(prefix, after, limit),
+          (names) => namesFault(names, [prefix], after),
+        ),
+    }),
+    ...(newest && {
+      newest: (prefixes, before, limit) =>
+        asked(
+          'newest',
+          () => newest(prefixes, before, limit),
+          (names) => namesFault(names, prefixes, before),
+        ),
+    }),
+    ...(neverBegun && {
+      neverBegun: (names) => asked('neverBegun', () => neverBegun(names), setFault),
+    }),
+    ...(changed && {
+      changed: (prefix, since) => asked('changed', () => changed(prefix, since), changedFault),
+    }),
+    ...(blobs && {
+      blobs: {
+        put: (sha256, chunks) => asked('blobs.put', () => blobs.put(sha256, chunks)),
+        get: (sha256) => iterated(() => blobs.get(sha256), faulty('blobs.get')),
+        list: () => iterated(() => blobs.list(), faulty('blobs.list')),
+        remove: (sha256, before) => asked('blobs.remove', () => blobs.remove(sha256, before)),
+      },
+    }),
+    ...(integrity && { integrity: () => asked('integrity', () => integrity()) }),
     ...(backup && {
-      backup: (file, options) => asked('backup', () => backup.call(store, file, options)),
+      backup: (file, options) => asked('backup', () => backup(file, options)),
     }),
     ...(liveness && { liveness }),
     close: () => asked('close', () => store.close()),
   }
 }
 
-/** A function that opens stores of somebody's own, whose failures are errors. */
+/** A function that opens stores of somebody's own, complete, and whose failures are errors. */
 export const foreignOpen =
-  (open: OpenEventStore): OpenEventStore =>
+  (open: OpenEventStore): OpenEventStore<EventStore> =>
   (url, options) =>
-    answered(
-      () => open(url, options),
-      () => undefined,
-      (what, answer) => storeFaulty(withoutSecrets(url), 'open', what, answer),
+    pipe(
+      answered(
+        () => open(url, options),
+        () => undefined,
+        (what, answer) => storeFaulty(withoutSecrets(url), 'open', what, answer),
+      ),
+      TE.flatMapEither(foreignStore),
     )
 
 const noError = 'which is no error with a _tag and a message'
@@ -90,10 +117,10 @@ type Faulty = (what: string, answer: unknown) => StoreError
 
 const answered =
   <Err, A>(
-    task: () => TaskEither<Err, A>,
+    task: () => TE.TaskEither<Err, A>,
     faultIn: (answer: A) => string | undefined,
     faulty: Faulty,
-  ): TaskEither<Err | StoreError, A> =>
+  ): TE.TaskEither<Err | StoreError, A> =>
   async () => {
     try {
       const answer = await task()()

@@ -21,12 +21,11 @@ import { toError } from '../result/typed.ts'
 import { lateAudit } from '../audit/ledger/late.ts'
 import { type LargeContentStore, withLargeContent } from '../store/blobs/large-content.ts'
 import { asNow, checkedOptions, unknownOption } from '../store/options.ts'
-import { ownStore } from '../store/own-store.ts'
-import type { EventStore } from '../store/port.ts'
+import type { EventStore, StoreAdapter } from '../store/port.ts'
 import { withWholeWrites } from '../store/whole/whole-writes.ts'
 import { readers } from './read-all.ts'
 import { foreignStore } from './foreign-store.ts'
-import { type Creation, isBuiltIn, type OpenError, openAdapter } from './schemes.ts'
+import { type Creation, type OpenError, openAdapter } from './schemes.ts'
 import { tell } from '../conversation/beside/worker-log.ts'
 import { isConversationId } from '../events/ids.ts'
 import type { WriteError } from '../store/errors.ts'
@@ -64,10 +63,10 @@ export interface StoreOptions {
  * or a URL of a registered scheme (`registerStore`). SQLite parameters: `?synchronous=full|normal|off` (default full: an append
  * that returned survives a power cut), `&timeout=5000` (how long to wait for another process's lock, in milliseconds).
  *
- * An `EventStore` that is already open may be given in place of a URL; closing this closes it.
+ * A `StoreAdapter` that is already open may be given in place of a URL; closing this closes it.
  */
 export const openStore = (
-  source: string | EventStore,
+  source: string | StoreAdapter,
   options: StoreOptions = {},
 ): TE.TaskEither<OpenError, Store> =>
   pipe(
@@ -113,16 +112,12 @@ const openOptions = (options: unknown): E.Either<InvalidInput, StoreOptions> => 
       )
 }
 
-const openSource = (source: string | EventStore, create: Creation): TE.TaskEither<OpenError, EventStore> =>
-  pipe(
-    typeof source === 'string' ? openAdapter(source, create) : TE.right(source),
-    TE.flatMapEither(ownStore),
-    TE.map((store) => (isBuiltIn(source) ? store : foreignStore(store))),
-  )
+const openSource = (source: string | StoreAdapter, create: Creation): TE.TaskEither<OpenError, EventStore> =>
+  typeof source === 'string' ? openAdapter(source, create) : TE.fromEither(foreignStore(source))
 
 /** Opens a store of events, large content included. */
 export const openEvents = (
-  source: string | EventStore,
+  source: string | StoreAdapter,
   create: Creation = true,
 ): TE.TaskEither<OpenError, EventStore> =>
   pipe(

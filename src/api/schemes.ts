@@ -28,7 +28,7 @@ const storeUrls = 'a store URL is memory:, sqlite:path/to/file.db or esdb://host
 
 const noUrl = (url: string): InvalidInput => invalidInput('url', `${storeUrls}, not ${toldOf(url)}`)
 
-const memory: Scheme = {
+const memory: Scheme<EventStore> = {
   open: (url) => (url === 'memory:' ? TE.fromIO(() => memoryStore()) : TE.left(noUrl(url))),
   diagnose: (url) =>
     url === 'memory:' ? TE.right([finding('store', 'warning', forgetful)]) : TE.left(noUrl(url)),
@@ -38,7 +38,7 @@ const forgetful = 'memory: keeps everything in this process only: name a sqlite:
 
 // Drivers take longer to load than everything else, so each is loaded when it is needed.
 
-const sqlite: Scheme = {
+const sqlite: Scheme<EventStore> = {
   open:
     (url, { create }) =>
     async () => {
@@ -51,7 +51,7 @@ const sqlite: Scheme = {
   },
 }
 
-const esdb: Scheme = {
+const esdb: Scheme<EventStore> = {
   open: (url) => async () => {
     const { openEventStoreDb } = await import('../store/eventstoredb/store.ts')
     return openEventStoreDb(url)()
@@ -63,16 +63,12 @@ const esdb: Scheme = {
 }
 
 /** The library's own schemes. They are not shared by the copies of the library in a process: another version may store differently. */
-const builtIn: ReadonlyMap<string, Scheme> = new Map([
+const builtIn: ReadonlyMap<string, Scheme<EventStore>> = new Map([
   ['memory', memory],
   ['sqlite', sqlite],
   ['esdb', esdb],
   ['esdb+discover', esdb],
 ])
-
-/** Whether that opens one of the library's own stores. */
-export const isBuiltIn = (source: unknown): boolean =>
-  typeof source === 'string' && builtIn.has(schemeOf(source) ?? '')
 
 /**
  * Lets `openStore`, `copyConversations` and the command line open URLs of a scheme of your own, in the whole process. Registering the
@@ -91,7 +87,7 @@ export const registerStore = (
     ? E.left(schemeTaken(scheme))
     : register(scheme, { open, ...(diagnose && { diagnose }) })
 
-const schemeFor = (url: string): E.Either<InvalidInput | UnknownScheme, Scheme> => {
+const schemeFor = (url: string): E.Either<InvalidInput | UnknownScheme, Scheme<EventStore>> => {
   const name = schemeOf(url)
   if (name === undefined) return E.left(noUrl(url))
   const own = registered().get(name)
@@ -106,14 +102,14 @@ export type Creation = boolean | 'late'
 /** Opens a store of events by its URL, without the layers above the adapter. */
 export const openAdapter = (url: string, create: Creation): TE.TaskEither<OpenError, EventStore> =>
   pipe(
-    TE.fromEither<OpenError, Scheme>(schemeFor(url)),
+    TE.fromEither<OpenError, Scheme<EventStore>>(schemeFor(url)),
     TE.flatMap(({ open }) => (create === 'late' ? openLate(url, open) : open(url, { create }))),
   )
 
-const openLate = (url: string, open: OpenEventStore): TE.TaskEither<OpenError, EventStore> =>
+const openLate = (url: string, open: OpenEventStore<EventStore>): TE.TaskEither<OpenError, EventStore> =>
   pipe(
     open(url, { create: false }),
-    TE.orElse((error): ReturnType<OpenEventStore> => {
+    TE.orElse((error): ReturnType<OpenEventStore<EventStore>> => {
       if (error._tag !== 'StoreNotFound') return TE.left(error)
       const { store } = error
       const opening = (create: boolean): TE.TaskEither<StoreError, EventStore> =>
@@ -135,7 +131,7 @@ export const diagnose = (
   url: string,
 ): TE.TaskEither<InvalidInput | UnknownScheme, readonly DiagnosisFinding[]> =>
   pipe(
-    TE.fromEither<InvalidInput | UnknownScheme, Scheme>(schemeFor(url)),
+    TE.fromEither<InvalidInput | UnknownScheme, Scheme<EventStore>>(schemeFor(url)),
     TE.flatMap((scheme) => scheme.diagnose?.(url) ?? TE.fromTask(() => diagnoseByOpening(url, scheme))),
   )
 

@@ -1,44 +1,74 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
-import type { EventStore } from './port.ts'
+import { blobChunk, type BlobStore, type EventLog, type StoreAdapter } from './port.ts'
 
 const methods = [
   'append',
   'read',
+  'readAll',
+  'follow',
+  'close',
+] as const satisfies readonly (keyof EventLog)[]
+const optional = [
   'find',
   'count',
   'keptEnd',
   'streams',
   'newest',
+  'neverBegun',
   'changed',
-  'readAll',
-  'follow',
-  'close',
-] as const satisfies readonly (keyof EventStore)[]
-const blobMethods = ['put', 'get', 'list', 'remove'] as const satisfies readonly (keyof EventStore['blobs'])[]
+  'integrity',
+  'backup',
+] as const satisfies readonly (keyof StoreAdapter)[]
+const blobMethods = ['put', 'get', 'list', 'remove'] as const satisfies readonly (keyof BlobStore)[]
+
+/** Least `maxAppendBytes` of a store whose blobs are kept in its streams: a chunk in base64 and its event. */
+const leastForBlobs = 2 * blobChunk
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   typeof value === 'object' && value !== null
 
-/** A user's own store, if it has everything that the port requires. Errors: `InvalidInput`, whose path names what is missing. */
-export const ownStore = (store: EventStore): E.Either<InvalidInput, EventStore> => {
+/** A user's own store as a plain object, if nothing that it must have is missing. Errors: `InvalidInput`, whose path names what is. */
+export const ownStore = (store: StoreAdapter): E.Either<InvalidInput, StoreAdapter> => {
   const lack = lackIn(store)
-  return lack ? E.left(lack) : E.right(store)
+  return lack ? E.left(lack) : E.right(plainAdapter(store))
+}
+
+/** An adapter's methods in a plain object, bound to it: it may be an instance of a class. */
+export const plainAdapter = (store: StoreAdapter): StoreAdapter => {
+  const { url, blobs, maxAppendBytes, liveness } = store
+  const bound = [...methods, ...optional].flatMap((name) => {
+    const method = store[name]
+    return method ? [[name, method.bind(store)] as const] : []
+  })
+  return {
+    ...(Object.fromEntries(bound) as Pick<StoreAdapter, (typeof methods)[number]>),
+    url,
+    ...(blobs && { blobs }),
+    ...(maxAppendBytes !== undefined && { maxAppendBytes }),
+    ...(liveness && { liveness }),
+  }
 }
 
 const lackIn = (store: unknown): InvalidInput | undefined => {
   if (!isObject(store))
-    return invalidInput('store', 'is a URL, or an object with the methods of an EventStore')
-  const method = methods.find((name) => typeof store[name] !== 'function')
-  if (method) return invalidInput(`store.${method}`, needed)
-  const { blobs, url, maxAppendBytes } = store
-  const blobMethod = blobMethods.find((name) => !isObject(blobs) || typeof blobs[name] !== 'function')
-  if (blobMethod) return invalidInput(`store.blobs.${blobMethod}`, needed)
+    return invalidInput('store', 'is a URL, or an object with the methods of a StoreAdapter')
+  const missing = methods.find((name) => typeof store[name] !== 'function')
+  if (missing) return invalidInput(`store.${missing}`, 'is a method of every StoreAdapter')
+  const misshapen = optional.find((name) => !['function', 'undefined'].includes(typeof store[name]))
+  if (misshapen) return invalidInput(`store.${misshapen}`, 'is a method, or left out')
+  const { blobs, url, maxAppendBytes = Infinity } = store
   if (typeof url !== 'string')
     return invalidInput('store.url', 'is the URL without credentials, for messages')
-  return typeof maxAppendBytes === 'number'
-    ? undefined
-    : invalidInput('store.maxAppendBytes', 'is a number of bytes, or Infinity')
+  if (typeof maxAppendBytes !== 'number')
+    return invalidInput('store.maxAppendBytes', 'is a number of bytes, or Infinity')
+  if (blobs === undefined)
+    return maxAppendBytes >= leastForBlobs
+      ? undefined
+      : invalidInput(
+          'store.maxAppendBytes',
+          `is at least ${leastForBlobs} in a store without blobs of its own`,
+        )
+  const blobMethod = blobMethods.find((name) => !isObject(blobs) || typeof blobs[name] !== 'function')
+  return blobMethod && invalidInput(`store.blobs.${blobMethod}`, 'is a method of every BlobStore')
 }
-
-const needed = 'is a method of every EventStore'

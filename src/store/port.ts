@@ -185,7 +185,7 @@ export interface BackedUp {
 }
 
 /**
- * What Palimpsest asks of a database. The contract, in the order of its tests (test/contract):
+ * The events of a database: what every store must do. The contract, in the order of its tests (palimpsest/testing):
  *
  * 1. An append at the stream's last revision writes all its events, in order, at the next revisions; otherwise it is a `Conflict` with
  *    the actual last revision, and writes nothing. What could not be kept and returned unchanged is `InvalidInput`. The caller may
@@ -199,7 +199,7 @@ export interface BackedUp {
  * 7. Blobs come back byte for byte, even if several writers put them at once, and are not events.
  * 8. Every stream to which an append has returned is listed, by name and by when it began.
  */
-export interface EventStore {
+export interface EventLog {
   /** URL without credentials, for messages. */
   readonly url: string
   /** `EventTooLarge` comes from a store that keeps large content outside its events (see `blobs`). */
@@ -207,6 +207,14 @@ export interface EventStore {
     append: AppendRequest,
   ) => TaskEither<StoreError | EventTooLarge | InvalidInput, AppendOutcome>
   readonly read: (range: StreamRange) => TaskEither<StoreError, readonly RecordedEvent[]>
+  readonly readAll: (range: AllRange) => TaskEither<StoreError | InvalidInput, AllPage>
+  /** Existing events, then new ones as they are written. Iteration throws a `StoreError` or `InvalidInput`. */
+  readonly follow: (options: FollowOptions) => AsyncIterable<FollowItem>
+  readonly close: () => TaskEither<StoreError, void>
+}
+
+/** Questions that a database answers without reading all events: `indexFromEvents` answers them slowly. */
+export interface StreamIndex {
   /** Looks for an event that was appended as `findable`, by its id. A store may search only the newest events. */
   readonly find: (stream: string, eventId: string) => TaskEither<StoreError, FindResult>
   /**
@@ -242,10 +250,10 @@ export interface EventStore {
   readonly neverBegun?: (streams: readonly string[]) => TaskEither<StoreError, ReadonlySet<string>>
   /** Which streams whose names begin with a prefix were written since a checkpoint of `changed`. */
   readonly changed: (prefix: string, since: Checkpoint | undefined) => TaskEither<StoreError, StreamChanges>
-  readonly readAll: (range: AllRange) => TaskEither<StoreError | InvalidInput, AllPage>
-  /** Existing events, then new ones as they are written. Iteration throws a `StoreError` or `InvalidInput`. */
-  readonly follow: (options: FollowOptions) => AsyncIterable<FollowItem>
-  readonly blobs: BlobStore
+}
+
+/** Abilities that only some databases have. */
+export interface StoreAbilities {
   /**
    * Checks the database itself, apart from its events: `StoreCorrupt` says what is damaged. For stores that can.
    */
@@ -257,7 +265,20 @@ export interface EventStore {
   ) => TaskEither<StoreError | InvalidInput | FileExists, BackedUp>
   /** For stores whose processes are all on one machine. */
   readonly liveness?: Liveness
+}
+
+/** All that Palimpsest asks of a store. `completeStore` makes one of a `StoreAdapter`. */
+export interface EventStore extends EventLog, StreamIndex, StoreAbilities {
+  readonly blobs: BlobStore
   /** The most bytes of data and metadata that one append accepts, all its events together. */
   readonly maxAppendBytes: number
-  readonly close: () => TaskEither<StoreError, void>
+}
+
+/**
+ * A store of one's own: the methods of `EventLog`, and of the rest what the database does well. What is left out is made of the others:
+ * the index reads all events, blobs are kept in streams, `maxAppendBytes` is `Infinity`.
+ */
+export interface StoreAdapter extends EventLog, Partial<StreamIndex>, StoreAbilities {
+  readonly blobs?: BlobStore
+  readonly maxAppendBytes?: number
 }

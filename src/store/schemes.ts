@@ -3,17 +3,17 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import type { DiagnosisFinding } from './diagnosis.ts'
 import type { StoreError } from './errors.ts'
-import type { EventStore } from './port.ts'
+import type { StoreAdapter } from './port.ts'
 
 /** Opens a store by its URL. Unless `create`, a store that does not exist is `StoreNotFound`. */
-export type OpenEventStore = (
+export type OpenEventStore<S extends StoreAdapter = StoreAdapter> = (
   url: string,
   options: { readonly create: boolean },
-) => TaskEither<StoreError | InvalidInput, EventStore>
+) => TaskEither<StoreError | InvalidInput, S>
 
 /** The functions for the stores of a scheme. */
-export interface Scheme {
-  readonly open: OpenEventStore
+export interface Scheme<S extends StoreAdapter = StoreAdapter> {
+  readonly open: OpenEventStore<S>
   /** Looks for problems, and changes nothing. Without it, `palimpsest doctor` opens the store and calls its `integrity`. */
   readonly diagnose?: (url: string) => TaskEither<InvalidInput, readonly DiagnosisFinding[]>
 }

@@ -1,16 +1,22 @@
+import { completeStore } from '../store/complete-store.ts'
+import { plainAdapter } from '../store/own-store.ts'
+import type { StoreAdapter } from '../store/port.ts'
 import { blobs } from './contract/blobs.ts'
 import { closing } from './contract/closing.ts'
 import { following } from './contract/following.ts'
 import { guarding } from './contract/guarding.ts'
 import { globalOrder } from './contract/order.ts'
 import { streams } from './contract/streams.ts'
-import type { ContractCase } from './contract/support.ts'
+import type { ContractRule } from './contract/support.ts'
 import { writing } from './contract/writing.ts'
 
-export type { ContractCase } from './contract/support.ts'
+/** A rule of the store port, and its test: `run` throws if the store breaks it. */
+export interface ContractCase {
+  readonly title: string
+  readonly run: (store: StoreAdapter) => Promise<void>
+}
 
-/** What every event store must do. Run each case on its own empty store. */
-export const storeContract: readonly ContractCase[] = [
+const rules: readonly ContractRule[] = [
   ...writing,
   ...guarding,
   ...streams,
@@ -19,3 +25,9 @@ export const storeContract: readonly ContractCase[] = [
   ...blobs,
   ...closing,
 ]
+
+/** The rules for every store: what an adapter leaves out is added (`completeStore`). Run each case on its own empty store. */
+export const storeContract: readonly ContractCase[] = rules.map(({ title, run }) => ({
+  title,
+  run: (store) => run(completeStore(plainAdapter(store))),
+}))

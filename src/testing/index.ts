@@ -3,7 +3,7 @@
 export { type ContractCase, storeContract } from './contract.ts'
 export { type ModelAnswer, type ModelCase, modelContract, type ModelScene } from './model-contract.ts'
 export { memoryStore } from '../store/memory/store.ts'
-export type { EventStore } from '../store/port.ts'
+export type { EventStore, StoreAdapter } from '../store/port.ts'
 export type { StoredEvent } from '../events/codec.ts'
 
 export { messagesApi } from './messages-api/server.ts'

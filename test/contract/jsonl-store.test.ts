@@ -4,6 +4,7 @@ import { openStore } from 'palimpsest'
 import { storeContract } from 'palimpsest/testing'
 import { describe, expect, test } from 'vitest'
 import { openJsonl } from '../../examples/store/jsonl.ts'
+import { completeStore } from '../../src/store/complete-store.ts'
 import { left, right } from '../support/either.ts'
 import { temporaryFolder } from '../support/stores.ts'
 
@@ -38,11 +39,12 @@ describe('the store of docs/a-store-of-your-own.md', () => {
 
   test('keeps no blob that was removed', async () => {
     const url = newUrl()
-    const store = right(await openJsonl(url, { create: true })())
+    const open = async (create: boolean) => completeStore(right(await openJsonl(url, { create })()))
+    const store = await open(true)
     await store.blobs.put('abc', [Buffer.from('abc')])()
     await store.blobs.remove('abc', new Date(Date.now() + 60_000))()
     await store.close()()
-    const again = right(await openJsonl(url, { create: false })())
+    const again = await open(false)
     for await (const blob of again.blobs.list()) expect.fail(blob.sha256)
     await again.close()()
   })

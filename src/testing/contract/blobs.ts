@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { blobChunk } from '../../store/port.ts'
-import { type ContractCase, blobOf, bytesOf, event, events, ids, infosOf, later, right } from './support.ts'
+import { type ContractRule, blobOf, bytesOf, event, events, ids, infosOf, later, right } from './support.ts'
 
 /** Content outside of events. */
-export const blobs: readonly ContractCase[] = [
+export const blobs: readonly ContractRule[] = [
   {
     title: 'a blob comes back to the byte, in order, with any number of chunks',
     run: async (store) => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type FollowItem } from '../../store/port.ts'
-import { type ContractCase, blobOf, bytesOf, event, infosOf, left, right } from './support.ts'
+import { type ContractRule, blobOf, bytesOf, event, infosOf, left, right } from './support.ts'
 
 /** Closing a store. */
-export const closing: readonly ContractCase[] = [
+export const closing: readonly ContractRule[] = [
   {
     title: 'a closed store ends its followers and answers StoreClosed; closing twice is fine',
     run: async (store) => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type RecordedEvent } from '../../store/port.ts'
-import { type ContractCase, event, events, followed, followedIds, fromHere, ids, right } from './support.ts'
+import { type ContractRule, event, events, followed, followedIds, fromHere, ids, right } from './support.ts'
 
 /** Following: every event once, in order. */
-export const following: readonly ContractCase[] = [
+export const following: readonly ContractRule[] = [
   {
     title: 'a follower gets what exists, then what comes, after a checkpoint, without gaps or repeats',
     run: async (store) => {

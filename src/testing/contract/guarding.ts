@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import * as E from 'fp-ts/lib/Either.js'
-import { type ContractCase, event, forwards, left, right, texts } from './support.ts'
+import { type ContractRule, event, forwards, left, right, texts } from './support.ts'
 
 /** What an append refuses, and what happens to concurrent ones. */
-export const guarding: readonly ContractCase[] = [
+export const guarding: readonly ContractRule[] = [
   {
     title: 'what could not be stored and read back unchanged is InvalidInput, and nothing is written',
     run: async (store) => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
-import { type ContractCase, event, events, followed, ids, left, right } from './support.ts'
+import { type ContractRule, event, events, followed, ids, left, right } from './support.ts'
 
 /** The global order of events, and checkpoints in it. */
-export const globalOrder: readonly ContractCase[] = [
+export const globalOrder: readonly ContractRule[] = [
   {
     title:
       'all events have one global order, which is the order of each stream; reading continues after a checkpoint',

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { hashOf } from '../../events/codec.ts'
-import { type ContractCase, backwards, event, events, forwards, ids, left, right } from './support.ts'
+import { type ContractRule, backwards, event, events, forwards, ids, left, right } from './support.ts'
 
 /** Reading one stream, and finding streams. */
-export const streams: readonly ContractCase[] = [
+export const streams: readonly ContractRule[] = [
   {
     title:
       'reads take a page from a revision on, forwards and backwards; backwards from beyond the end begins at the end',

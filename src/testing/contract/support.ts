@@ -15,8 +15,8 @@ import {
 
 // What the cases of the contract share.
 
-/** A rule of the store port, and its test: `run` throws if the store breaks it. */
-export interface ContractCase {
+/** A rule of the store port, and its test on a complete store: `run` throws if the store breaks it. */
+export interface ContractRule {
   readonly title: string
   readonly run: (store: EventStore) => Promise<void>
 }

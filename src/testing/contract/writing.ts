@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { type ContractCase, backwards, event, events, forwards, ids, left, right, texts } from './support.ts'
+import { type ContractRule, backwards, event, events, forwards, ids, left, right, texts } from './support.ts'
 
 /** What an append writes, and what it returns. */
-export const writing: readonly ContractCase[] = [
+export const writing: readonly ContractRule[] = [
   {
     title: 'a stream that does not exist reads as empty, in both directions',
     run: async (store) => {

@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto'
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
+import { ok, orThrow, run, type Steps, task } from '../result/steps.ts'
+import { type StoreError, storeFaulty } from './errors.ts'
+import type { BlobInfo, BlobStore, EventLog, EventStore, RecordedEvent, StreamIndex } from './port.ts'
+
+// Blobs for a store that keeps only events. A stream `blob-<sha256>` holds chunks in base64 (`BlobChunk`), then a `BlobStored` with
+// their revisions; `BlobKept` renews its time and `BlobRemoved` ends it. Chunks that no `BlobStored` names were left by a crash.
+
+const blobPrefix = 'blob-'
+
+/** Data of `BlobStored`, `BlobKept` and `BlobRemoved`. */
+interface BlobSeal {
+  readonly bytes: number
+  /** Revisions of its chunks, in order. */
+  readonly chunks: readonly number[]
+  /** ISO 8601. */
+  readonly time: string
+}
+
+interface LiveSeal extends BlobSeal {
+  /** Its own. */
+  readonly revision: number
+}
+
+/** Events read at once: chunks are large. */
+const pageOfChunks = 4
+const pageOfNames = 1_000
+/** Most appends of one event: each that conflicts, another writer of the same blob has won. */
+const mostTries = 100
+
+/**
+ * A blob store made of events. What is removed cannot be read any more, but its bytes stay in the log.
+ *
+ * @param index must list the names of the streams that this writes
+ */
+export const blobsInStreams = (log: EventLog, index: StreamIndex): BlobStore => {
+  async function* newestSeal(sha256: string): Steps<StoreError, RecordedEvent | undefined> {
+    const stream = blobPrefix + sha256
+    for (let from = Number.MAX_SAFE_INTEGER; from >= 0;) {
+      const page = yield* ok(log.read({ stream, from, direction: 'backwards', limit: pageOfChunks }))
+      const seal = page.find(({ type }) => type !== 'BlobChunk')
+      if (seal) return seal
+      from = (page.at(-1)?.revision ?? 0) - 1
+    }
+    return undefined
+  }
+
+  /** The seal of a blob that is there. */
+  async function* liveSeal(sha256: string): Steps<StoreError, LiveSeal | undefined> {
+    const found = yield* newestSeal(sha256)
+    if (!found || found.type === 'BlobRemoved') return undefined
+    return { ...(JSON.parse(found.data) as BlobSeal), revision: found.revision }
+  }
+
+  /** Appends at the end of the blob's stream, whoever else appends there. Returns the revision. */
+  async function* write(sha256: string, type: string, data: object): Steps<StoreError, number> {
+    const stream = blobPrefix + sha256
+    const events = [{ id: randomUUID(), type, data: JSON.stringify(data), metadata: '{}' }]
+    const end = { stream, from: Number.MAX_SAFE_INTEGER, direction: 'backwards', limit: 1 } as const
+    let expected = (yield* ok(log.read(end)))[0]?.revision ?? -1
+    for (let tries = 1; ; tries++) {
+      const written = await log.append({ stream, events, expected })()
+      if (E.isRight(written)) return expected + 1
+      if (written.left._tag !== 'Conflict' || tries === mostTries) return yield refused(log.url, written.left)
+      expected = written.left.actual
+    }
+  }
+
+  async function* put(sha256: string, chunks: Iterable<Uint8Array>): Steps<StoreError, void> {
+    const there = yield* liveSeal(sha256)
+    const time = (): string => new Date().toISOString()
+    if (there) {
+      yield* write(sha256, 'BlobKept', { bytes: there.bytes, chunks: there.chunks, time: time() })
+      return
+    }
+    const revisions: number[] = []
+    let bytes = 0
+    for (const chunk of chunks) {
+      const base64 = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length).toString('base64')
+      revisions.push(yield* write(sha256, 'BlobChunk', { base64 }))
+      bytes += chunk.length
+    }
+    yield* write(sha256, 'BlobStored', { bytes, chunks: revisions, time: time() })
+  }
+
+  async function* get(sha256: string): AsyncGenerator<Uint8Array, void> {
+    const { chunks = [] } = (await orThrow(run(liveSeal(sha256)))) ?? {}
+    const stream = blobPrefix + sha256
+    for (const from of chunks) {
+      const [chunk] = await orThrow(log.read({ stream, from, direction: 'forwards', limit: 1 }))
+      if (chunk) yield Buffer.from((JSON.parse(chunk.data) as { readonly base64: string }).base64, 'base64')
+    }
+  }
+
+  async function* list(): AsyncGenerator<BlobInfo, void> {
+    for (let after = ''; ;) {
+      const names = await orThrow(index.streams(blobPrefix, after, pageOfNames))
+      for (const name of names) {
+        const sha256 = name.slice(blobPrefix.length)
+        const seal = await orThrow(run(liveSeal(sha256)))
+        if (seal) yield { sha256, bytes: seal.bytes, time: new Date(seal.time) }
+      }
+      const last = names.at(-1)
+      if (last === undefined) return
+      after = last
+    }
+  }
+
+  async function* remove(sha256: string, before: Date): Steps<StoreError, void> {
+    const seal = yield* liveSeal(sha256)
+    if (!seal || new Date(seal.time) >= before) return
+    const data = JSON.stringify({ bytes: 0, chunks: [], time: seal.time } satisfies BlobSeal)
+    const events = [{ id: randomUUID(), type: 'BlobRemoved', data, metadata: '{}' }]
+    const stream = blobPrefix + sha256
+    const removed = await log.append({ stream, events, expected: seal.revision })()
+    // A blob that is put in the meantime stays.
+    if (E.isLeft(removed) && removed.left._tag !== 'Conflict') yield refused(log.url, removed.left)
+  }
+
+  return {
+    put: (sha256, chunks) => task(() => put(sha256, chunks)),
+    get,
+    list,
+    remove: (sha256, before) => task(() => remove(sha256, before)),
+  }
+}
+
+/** What a write of this module's own events came to: an adapter that refuses them keeps not what it must. */
+const refused = (url: string, error: StoreError | EventTooLarge | InvalidInput): StoreError =>
+  error._tag === 'EventTooLarge' || error._tag === 'InvalidInput'
+    ? storeFaulty(url, 'append', `refuses an event of a blob (${error.message})`, error)
+    : error
+
+/** The store without the streams that keep blobs: blobs are no events. */
+export const withoutBlobStreams = (store: EventStore): EventStore => ({
+  ...store,
+  streams: (prefix, after, limit) =>
+    visibleNames((last) => store.streams(prefix, last ?? after, limit), limit),
+  newest: (prefixes, before, limit) =>
+    visibleNames((last) => store.newest(prefixes, last ?? before, limit), limit),
+  changed: (prefix, since) =>
+    pipe(
+      store.changed(prefix, since),
+      TE.map(({ checkpoint, streams }) => ({
+        checkpoint,
+        streams: streams && new Set([...streams].filter(isVisible)),
+      })),
+    ),
+  readAll: (range) =>
+    pipe(
+      store.readAll(range),
+      TE.map((page) => ({ ...page, events: page.events.filter(({ stream }) => isVisible(stream)) })),
+    ),
+  follow: async function* (options) {
+    for await (const item of store.follow(options))
+      yield item.type === 'checkpoint' || isVisible(item.event.stream)
+        ? item
+        : { type: 'checkpoint', checkpoint: item.checkpoint }
+  },
+})
+
+const isVisible = (stream: string): boolean => !stream.startsWith(blobPrefix)
+
+/** @param list a page of at most `limit` names after the last one of the page before */
+const visibleNames = (
+  list: (last: string | undefined) => TE.TaskEither<StoreError, readonly string[]>,
+  limit: number,
+): TE.TaskEither<StoreError, readonly string[]> =>
+  task(async function* (): Steps<StoreError, readonly string[]> {
+    const visible: string[] = []
+    for (let last: string | undefined; ;) {
+      const page = yield* ok(list(last))
+      visible.push(...page.filter(isVisible))
+      last = page.at(-1)
+      if (last === undefined || page.length < limit || visible.length >= limit) return visible.slice(0, limit)
+    }
+  })

@@ -1,0 +1,106 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import { ok, run, type Steps, task } from '../result/steps.ts'
+import { type StoreError, storeFaulty } from './errors.ts'
+import {
+  type AllPage,
+  type Checkpoint,
+  type EventLog,
+  type FindResult,
+  maxPage,
+  type StreamChanges,
+  type StreamIndex,
+} from './port.ts'
+import { beginsWithOne } from './prefixes.ts'
+
+/** Most pages that `changed` reads before it answers that any stream may have been written. */
+const mostPages = 10
+
+/**
+ * An index for an event log without one, made of `read` and `readAll`: complete, and slow. The names of streams come from a pass over
+ * all events, which each later call continues, and stay in memory. `find` reads the stream. `count` and `keptEnd` are unknown.
+ */
+export const indexFromEvents = (log: EventLog): StreamIndex => {
+  /** Names in the order in which their streams were begun. */
+  const begun = new Set<string>()
+  let sorted: readonly string[] = []
+  let through: Checkpoint | undefined
+  let reading: Promise<unknown> = Promise.resolve()
+
+  async function* readOn(): Steps<StoreError, void> {
+    for (let isEnd = false; !isEnd;) {
+      const page = yield* ok(ownPage(log, through))
+      for (const { stream } of page.events) begun.add(stream)
+      isEnd = endsLog(page, through)
+      through = page.checkpoint
+    }
+    if (sorted.length < begun.size) sorted = [...begun].toSorted(byBytes)
+  }
+
+  /** Reads what was written since. One call after the other, each from its own beginning: it sees every append that returned before. */
+  async function* catchUp(): Steps<StoreError, void> {
+    const caughtUp = reading.then(() => run(readOn()))
+    reading = caughtUp.catch(() => undefined)
+    yield* ok(caughtUp)
+  }
+
+  return {
+    find: (stream, id) =>
+      task(async function* (): Steps<StoreError, FindResult> {
+        for (let from = 0; ;) {
+          const page = yield* ok(log.read({ stream, from, direction: 'forwards', limit: maxPage }))
+          const found = page.find((event) => event.id === id)
+          const last = page.at(-1)
+          if (found || !last) return { revision: found?.revision, through: last?.revision ?? from - 1 }
+          from = last.revision + 1
+        }
+      }),
+    count: () => TE.right(undefined),
+    keptEnd: () => TE.right(undefined),
+    streams: (prefix, after, limit) =>
+      task(async function* (): Steps<StoreError, readonly string[]> {
+        yield* catchUp()
+        return sorted.filter((name) => name.startsWith(prefix) && byBytes(name, after) > 0).slice(0, limit)
+      }),
+    newest: (prefixes, before, limit) =>
+      task(async function* (): Steps<StoreError, readonly string[]> {
+        yield* catchUp()
+        const names = [...begun].toReversed()
+        return names
+          .slice(before === undefined ? 0 : names.indexOf(before) + 1)
+          .filter((name) => beginsWithOne(name, prefixes))
+          .slice(0, limit)
+      }),
+    changed: (prefix, since) =>
+      task(async function* (): Steps<StoreError, StreamChanges> {
+        const names = new Set<string>()
+        for (let [after, pages] = [since, 0]; after !== undefined && pages < mostPages; pages++) {
+          const answer = await log.readAll({ after, limit: maxPage, prefixes: [prefix] })()
+          if (E.isLeft(answer) && answer.left._tag === 'InvalidInput') break
+          const page = yield* ok(answer as E.Either<StoreError, AllPage>)
+          for (const { stream } of page.events) names.add(stream)
+          if (endsLog(page, after)) return { checkpoint: page.checkpoint, streams: names }
+          after = page.checkpoint
+        }
+        yield* catchUp()
+        return { checkpoint: through, streams: undefined }
+      }),
+  }
+}
+
+const byBytes = (a: string, b: string): number => Buffer.compare(Buffer.from(a), Buffer.from(b))
+
+/** A page of all events after a checkpoint that the store itself gave. */
+const ownPage = (log: EventLog, after: Checkpoint | undefined): TE.TaskEither<StoreError, AllPage> =>
+  pipe(
+    log.readAll({ after, limit: maxPage }),
+    TE.mapLeft((error) =>
+      error._tag === 'InvalidInput'
+        ? storeFaulty(log.url, 'readAll', 'refused a checkpoint that it gave', error)
+        : error,
+    ),
+  )
+
+const endsLog = ({ checkpoint, isEnd }: AllPage, after: Checkpoint | undefined): boolean =>
+  isEnd === true || checkpoint === after
