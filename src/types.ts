@@ -160,6 +160,7 @@ export type {
   AppendHere,
   AppendOnBranch,
   AppendOptions,
+  CommandInput,
   CondenseByPositions,
   CondenseByShare,
   CondenseInput,
@@ -181,7 +182,6 @@ export type {
   WriteOptions,
 } from './conversation/writing/inputs.ts'
 export type { Preview } from './conversation/writing/preview.ts'
-export type { CommandInput } from './conversation/writing/previewing.ts'
 export type { StoredEvent } from './events/codec.ts'
 export type { RecordedTurnFact } from './events/turn-events.ts'
 export type { BackupError } from './store/backup.ts'

@@ -168,6 +168,7 @@ export const promiseConversation = (chat: TaskConversation): Conversation => {
     restore: promised(chat.restore),
     rewind: promised(chat.rewind),
     undo: promised(chat.undo),
+    execute: promised(chat.execute),
     fork: async (...args) => promiseConversation(await toPromise(chat.fork(...args))),
     preview: promised(chat.preview),
     exists: promised(chat.exists),

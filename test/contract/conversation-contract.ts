@@ -5,7 +5,7 @@ import { imageOf, png } from '../support/pictures.ts'
 
 // What a conversation must do, in the library and over HTTP: one suite for both.
 
-type Methods = 'append' | 'configure' | 'condense' | 'truncate' | 'restore' | 'rewind' | 'undo'
+type Methods = 'append' | 'configure' | 'condense' | 'truncate' | 'restore' | 'rewind' | 'undo' | 'execute'
 type Reads = 'id' | 'exists' | 'position' | 'effective' | 'render' | 'diff' | 'events' | 'waiting'
 
 /** A conversation, as far as it is the same over HTTP. */
@@ -347,6 +347,66 @@ export const conversationContract = (opened: () => Promise<Talks>): void => {
       const some: number[] = []
       for await (const { position } of fork.events({ from: 1, to: 3 })) some.push(position)
       expect(some).toEqual([1, 2, 3])
+    })
+  })
+
+  describe('a command that is data', () => {
+    const hello = { role: 'user', content: 'a' } as const
+
+    test('does what the method of its name does', async () => {
+      const chat = (await opened()).conversation('c')
+      const messages = [hello, { role: 'assistant', content: 'b' }, { role: 'system' }, hello] as const
+      expect(await chat.execute({ type: 'append', messages })).toMatchObject({ position: 3 })
+      await chat.execute({ type: 'configure', model: 'm' })
+      const covers = { first: 1, last: 2 }
+      expect(await chat.execute({ type: 'condense', covers, summary: 's' })).toMatchObject({
+        conversation: 'c',
+        position: 5,
+        events: [{ type: 'Condensed' }],
+      })
+      expect(await shown(chat)).toEqual([0, 5, 3])
+      await chat.execute({ type: 'restore', marker: 5 })
+      await chat.execute({ type: 'truncate', covers })
+      expect(await shown(chat)).toEqual([0, 7, 3])
+      await chat.execute({ type: 'undo' })
+      await chat.execute({ type: 'rewind', to: 1 })
+      expect(await shown(chat)).toEqual([0, 1])
+    })
+
+    test('comes to pass once under its id, and in the order in which it was given', async () => {
+      const chat = (await opened()).conversation('c')
+      const first = chat.execute({ type: 'append', messages: [hello], commandId: 'once' })
+      const then = chat.append({ role: 'assistant', content: 'b' })
+      expect([(await first).position, (await then).position]).toEqual([0, 1])
+      expect(await chat.execute({ type: 'append', messages: [hello], commandId: 'once' })).toEqual(
+        await first,
+      )
+      expect(await chat.position()).toBe(1)
+    })
+
+    test('is refused as that method refuses, or for a type that there is not', async () => {
+      const chat = await begun('a', 'b')
+      const refused: readonly (readonly [object, object])[] = [
+        [
+          { type: 'restore', marker: 1 },
+          { _tag: 'NotShown', position: 1 },
+        ],
+        [{ type: 'undo' }, { _tag: 'NothingToUndo' }],
+        [
+          { type: 'append', messages: [hello], after: 0 },
+          { _tag: 'StaleContext', last: 1 },
+        ],
+        [
+          { type: 'append', messages: [] },
+          { _tag: 'InvalidInput', path: 'messages' },
+        ],
+        [{ type: 'truncate', keepfirst: 1 }, { _tag: 'InvalidInput' }],
+        [{ type: 'fly' }, { _tag: 'InvalidInput', path: 'type' }],
+        [{}, { _tag: 'InvalidInput', path: 'type' }],
+      ]
+      for (const [command, error] of refused)
+        await expect(chat.execute(command as never)).rejects.toMatchObject(error)
+      expect(await chat.position()).toBe(1)
     })
   })
 

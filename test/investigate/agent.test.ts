@@ -298,15 +298,21 @@ describe('an agent that is replayed', () => {
     }
     await replayAgent(chat, { agent: counting })
     expect(counts.slice(0, 4)).toEqual([0, 1, 2, 1])
-    const writing = async ({ chat: then }: { readonly chat: Conversation }) => {
-      await then.append({ role: 'user', content: 'No.' })
-      return agent
-    }
     const end = await chat.position()
-    await expect(replayAgent(chat, { agent: writing })).rejects.toMatchObject({
-      _tag: 'InvalidInput',
-      path: 'agent',
-    })
+    const writes: readonly ((then: Conversation) => Promise<unknown>)[] = [
+      (then) => then.append({ role: 'user', content: 'No.' }),
+      (then) => then.execute({ type: 'rewind', to: 0 }),
+    ]
+    for (const write of writes) {
+      const writing = async ({ chat: then }: { readonly chat: Conversation }) => {
+        await write(then)
+        return agent
+      }
+      await expect(replayAgent(chat, { agent: writing })).rejects.toMatchObject({
+        _tag: 'InvalidInput',
+        path: 'agent',
+      })
+    }
     expect(await chat.position()).toBe(end)
   })
 })

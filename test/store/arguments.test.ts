@@ -86,6 +86,8 @@ const places: readonly Place[] = [
     'restore',
     'rewind',
     'undo',
+    'execute',
+    'preview',
     'fork',
     'effective',
     'context',
@@ -135,6 +137,9 @@ const places: readonly Place[] = [
   ...options('chat', 'restore', ['marker', ...envelope]),
   ...options('chat', 'rewind', ['to', 'before', 'turns', ...envelope]),
   ...options('chat', 'undo', ['reason', ...envelope]),
+  ...options('chat', 'execute', ['type', 'messages', 'unknown', ...envelope], (given) => [
+    { type: 'append', messages: [hello], ...given },
+  ]),
   ['fork, options', 'chat', (chat, value) => chat['fork']?.('forked', value)],
   ...options('chat', 'fork', ['at', ...envelope], (given) => ['forked', given]),
   ...['effective', 'context', 'timeline'].flatMap((name) => options('chat', name, ['at', 'unknown'])),

@@ -1,3 +1,4 @@
+import type { Command, ConversationCommand } from '../../commands/command-types.ts'
 import type { BlockInput } from '../../events/block-types.ts'
 import type { Covers, Event, EventData, Origin, Policy, Role } from '../../events/events.ts'
 import type { CommandEnvelope } from './encode.ts'
@@ -147,3 +148,26 @@ export interface UndoInput extends WriteOptions {
   /** For those who look later. */
   readonly reason?: string | undefined
 }
+
+interface Appending {
+  readonly messages: readonly MessageInput[]
+}
+/** What the method of a name takes, for those that say more than the fields of the command. */
+interface OwnInputs {
+  readonly append: Appending & AppendOptions
+  readonly configure: ConfigureInput
+  readonly condense: CondenseInput
+  readonly truncate: TruncateInput
+  readonly restore: RestoreInput
+  readonly rewind: RewindInput
+  readonly undo: UndoInput
+}
+/** The fields of a command, and who sends it. */
+export type InputOf<T extends ConversationCommand['type']> = T extends keyof OwnInputs
+  ? OwnInputs[T]
+  : Omit<Command<T>, 'type'> & CommandEnvelope
+type Tagged<T extends string, Input> = { readonly type: T } & Input
+/** A command on a conversation as data: what the method of that name takes. */
+export type CommandInput = {
+  readonly [T in ConversationCommand['type']]: Tagged<T, InputOf<T>>
+}[ConversationCommand['type']]

@@ -1,7 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import { areAccepted } from '../../commands/append.ts'
-import { type Command, type CommandType, commandSchemas } from '../../commands/command.ts'
+import {
+  type Command,
+  type CommandType,
+  commandSchemas,
+  type ConversationCommand,
+} from '../../commands/command.ts'
 import type { CommandRejection } from '../../commands/rejections.ts'
 import { checkJson } from '../../events/check.ts'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
@@ -18,10 +23,12 @@ import type {
   RewindError,
   StoreError,
   UndoError,
+  WriteError,
 } from '../../store/errors.ts'
 import { objectOf, splitEnvelope } from './envelope.ts'
 import type {
   AppendOptions,
+  CommandInput,
   CondenseInput,
   ConfigureInput,
   MessageInput,
@@ -94,6 +101,19 @@ export interface ConversationWriter<W extends ResultStyle = 'task'> {
    * await chat.undo()
    */
   readonly undo: (input?: UndoInput) => MethodResult<W, UndoError, WriteResult>
+  /**
+   * Carries out a command that is data, as the method of its name does. Errors: those of that method.
+   *
+   * @example
+   * await chat.execute({ type: 'truncate', fraction: 0.5 })
+   */
+  readonly execute: (command: CommandInput) => MethodResult<W, WriteError, WriteResult>
+}
+
+/** A command that was checked, and who sends it. */
+interface CommandOrder<T extends CommandType> {
+  readonly command: Command<T>
+  readonly envelope: CommandEnvelope
 }
 
 /** Divides a writer's options into the command and who sends it, each checked. `own`: as in `checkJson`. */
@@ -101,7 +121,7 @@ export const split = <T extends CommandType>(
   type: T,
   options: CommandEnvelope & Record<string, unknown>,
   own?: object,
-): E.Either<InvalidInput, { readonly command: Command<T>; readonly envelope: CommandEnvelope }> =>
+): E.Either<InvalidInput, CommandOrder<T>> =>
   pipe(
     splitEnvelope(options),
     E.flatMap(({ envelope, input }) =>
@@ -158,6 +178,25 @@ export const withoutOversized = <M>(messages: M): E.Either<InvalidInput, M> => {
   return E.right(messages)
 }
 
+type DataType = ConversationCommand['type']
+const types = Object.keys(commandSchemas).filter((type) => type !== 'fork')
+const isType = (type: unknown): type is DataType => types.some((known) => known === type)
+
+/** Checks a command that is data. */
+export const parseCommand = ({
+  type,
+  messages,
+  ...input
+}: Record<string, unknown>): E.Either<InvalidInput, CommandOrder<DataType>> => {
+  if (!isType(type)) return E.left(invalidInput('type', `is one of ${types.join(', ')}`))
+  if (type !== 'append') return split<DataType>(type, { ...input, messages })
+  return pipe(
+    snapshotOf(Array.isArray(messages) ? messages : [messages]),
+    E.flatMap(withoutOversized),
+    E.flatMap((own) => split<DataType>(type, { ...input, messages: undefined }, { messages: own })),
+  )
+}
+
 /** The methods that write to one conversation. */
 export const writing = (
   handler: Handler,
@@ -165,22 +204,23 @@ export const writing = (
   checkedId: E.Either<InvalidInput, string>,
 ): ConversationWriter & InternalWriter => {
   /** What was asked for is checked at once: commands come to the handler in the order in which they were given. */
-  const run =
-    <T extends Exclude<CommandType, 'fork'>>(
-      type: T,
+  const carryOut =
+    <T extends DataType>(
       input: unknown,
-      own?: object,
+      parse: (options: Record<string, unknown>) => E.Either<InvalidInput, CommandOrder<T>>,
     ): MethodResult<'task', StoreError | CommandRejection<T>, WriteResult> =>
     () => {
       const given = pipe(
         checkedId,
         E.flatMap(() => objectOf(input)),
-        E.flatMap((options) => split(type, options, own)),
+        E.flatMap(parse),
       )
       return E.isLeft(given)
         ? Promise.resolve(given)
         : handler.handle(id, given.right.command, given.right.envelope)
     }
+  const run = <T extends DataType>(type: T, input: unknown, own?: object) =>
+    carryOut(input, (options) => split(type, options, own))
 
   const appending =
     (checked: (messages: Json) => E.Either<InvalidInput, Json>): ConversationWriter['append'] =>
@@ -205,5 +245,6 @@ export const writing = (
     restore: (input) => run('restore', input),
     rewind: (input) => run('rewind', input),
     undo: (input = {}) => run('undo', input),
+    execute: (command) => carryOut(command, parseCommand),
   }
 }

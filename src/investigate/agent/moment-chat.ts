@@ -10,6 +10,7 @@ const writers = [
   'restore',
   'rewind',
   'undo',
+  'execute',
   'fork',
   'note',
   'link',

@@ -49,6 +49,8 @@ export const conversation = (server: Transport, id: string): ConversationClient 
     restore: (input) => write('restore', input),
     rewind: (input) => write('rewind', input),
     undo: (input) => write('undo', input),
+    execute: async ({ type, ...given }) =>
+      write(type, 'messages' in given ? { ...given, messages: several(given.messages) } : given),
     fork: async (fork, options) => {
       await write('fork', { ...options, id: fork })
       return conversation(server, fork)

@@ -120,6 +120,7 @@ type Same =
   | 'restore'
   | 'rewind'
   | 'undo'
+  | 'execute'
   | 'exists'
   | 'position'
   | 'effective'

@@ -1,17 +1,11 @@
 import { z } from 'zod'
-import { commandSchemas } from '../../commands/command.ts'
+import { commandSchemas, type CommandType } from '../../commands/command.ts'
 import { conversationExists, outOfRange } from '../../commands/rejections.ts'
 import { askedSchema } from '../../events/events.ts'
 import { conversationIdSchema } from '../../events/ids.ts'
 import { countTokens } from '../../agent/context/tokens/tokens.ts'
 import { render } from '../../core.ts'
-import {
-  type CommandInput,
-  type Conversation,
-  type Effective,
-  isError,
-  type WriteResult,
-} from '../../index.ts'
+import { type CommandInput, type Conversation, type Effective, isError } from '../../index.ts'
 import { countsOf } from '../../agent/receipts/receipt.ts'
 import { toError } from '../../result/typed.ts'
 import { at, flag, ofConversation } from '../parameters.ts'
@@ -39,46 +33,28 @@ const asked = {
     .optional()
     .describe('A turn in progress drops its reply, and continues from here'),
 }
-const named = <T extends string>(type: T) => ({ type: z.literal(type), ...envelope })
+/** The fields of a body besides those of its command. */
+const besides = (type: CommandType) =>
+  type === 'append' || type === 'rewind' ? { ...envelope, ...asked } : envelope
 
+type BodyOf<T extends CommandType> = (typeof commandSchemas)[T]['shape'] extends infer Shape extends
+  z.ZodRawShape
+  ? z.ZodObject<
+      Shape &
+        typeof envelope & { readonly type: z.ZodLiteral<T> } & (T extends 'append' | 'rewind'
+          ? typeof asked
+          : unknown),
+      z.core.$strict
+    >
+  : never
+type CommandBody = { readonly [T in CommandType]: BodyOf<T> }[CommandType]
+
+const bodies = Object.entries(commandSchemas).map(([type, schema]) =>
+  (schema as z.ZodObject).safeExtend({ type: z.literal(type), ...besides(type as CommandType) }),
+)
 const commandShape = z
-  .discriminatedUnion('type', [
-    commandSchemas.append.safeExtend({ ...named('append'), ...asked }),
-    commandSchemas.configure.safeExtend(named('configure')),
-    commandSchemas.condense.safeExtend(named('condense')),
-    commandSchemas.truncate.safeExtend(named('truncate')),
-    commandSchemas.restore.safeExtend(named('restore')),
-    commandSchemas.rewind.safeExtend({ ...named('rewind'), ...asked }),
-    commandSchemas.undo.safeExtend(named('undo')),
-    commandSchemas.fork.safeExtend(named('fork')),
-  ])
+  .discriminatedUnion('type', bodies as [CommandBody, ...CommandBody[]])
   .meta({ id: 'Command' })
-
-const written = (chat: Conversation, command: CommandInput): Promise<WriteResult> => {
-  switch (command.type) {
-    case 'append': {
-      const { messages, ...options } = without(command)
-      return chat.append(messages, options)
-    }
-    case 'configure':
-      return chat.configure(without(command))
-    case 'condense':
-      return chat.condense(without(command))
-    case 'truncate':
-      return chat.truncate(without(command))
-    case 'restore':
-      return chat.restore(without(command))
-    case 'rewind':
-      return chat.rewind(without(command))
-    case 'undo':
-      return chat.undo(without(command))
-  }
-}
-type Input<C> = C extends { readonly type: string } ? Omit<C, 'type'> : never
-const without = <C extends CommandInput>(command: C): Input<C> => {
-  const { type: _, ...input } = command
-  return input as Input<C>
-}
 
 const shown = (effective: Effective) => {
   const rendered = render(effective)
@@ -142,7 +118,7 @@ export const commands = route({
       const preview = await chat.preview(command)
       return { body: { ...preview, before: shown(preview.before), after: shown(preview.after) } }
     }
-    const answer = await written(chat, command)
+    const answer = await chat.execute(command)
     return { headers: { etag: revisionTag(answer.position) }, body: answer }
   },
 })
