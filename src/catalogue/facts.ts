@@ -1,8 +1,9 @@
 import { type Block, isBlock } from '../events/blocks.ts'
+import { eventTraits, hasNoEffect } from '../events/event-traits.ts'
 import { contentOf, type ConversationEvent, type Covers } from '../events/events.ts'
 import { type AnsweredSummary, answeredSummary } from '../agent/receipts/calls.ts'
 import { estimatePrompt } from '../agent/context/tokens/estimate.ts'
-import type { EventKind, MessageKind } from '../projections/columns.ts'
+import { type EventKind, kindOf, type MessageKind } from '../projections/columns.ts'
 import { tokensByBytes } from '../projections/tokens.ts'
 
 /** What the catalogue knows of an event without its content. */
@@ -24,7 +25,8 @@ export interface Facts {
 export const factsOf = (event: ConversationEvent): Facts => {
   const { position } = event
   const blocks = contentOf(event).flatMap(({ content }) => content)
-  const facts = { position, kind: kindOf(event, blocks), own: tokensByBytes(blocks), tools: noTools }
+  const facts = { position, kind: kindOf(event), own: tokensByBytes(blocks), tools: noTools }
+  if (hasNoEffect(event)) return facts
   switch (event.type) {
     case 'MessageAppended':
       return { ...facts, tools: toolsIn(event.data.role === 'assistant' ? blocks : []) }
@@ -37,31 +39,6 @@ export const factsOf = (event: ConversationEvent): Facts => {
       return { ...facts, target: event.data.to }
     case 'Configured':
       return { ...facts, own: estimatePrompt(event.data.system, event.data.tools) }
-    case 'Forked':
-      return facts
-  }
-}
-
-const kindOf = (event: ConversationEvent, blocks: readonly Block[]): EventKind => {
-  switch (event.type) {
-    case 'MessageAppended': {
-      const { role } = event.data
-      if (role === 'user') return blocks.some(({ type }) => type === 'tool_result') ? 'r' : 'u'
-      if (role === 'assistant') return toolsIn(blocks).length > 0 ? 'c' : 'a'
-      return 's'
-    }
-    case 'Condensed':
-      return 'C'
-    case 'Truncated':
-      return 'T'
-    case 'Restored':
-      return 'R'
-    case 'Rewound':
-      return 'W'
-    case 'Configured':
-      return 'K'
-    case 'Forked':
-      return '-'
   }
 }
 
@@ -72,6 +49,11 @@ const toolsIn = (blocks: readonly Block[]): readonly string[] => {
   return names.length > 0 ? names : noTools
 }
 
+const marks = new Set<EventKind>(
+  Object.values(eventTraits).flatMap((traits) =>
+    'letter' in traits && traits.effect !== 'none' ? [traits.letter] : [],
+  ),
+)
 /** Tells whether an event may change more than the end of what is shown. */
-export const isMark = (kind: EventKind): boolean => 'CTRWK'.includes(kind)
+export const isMark = (kind: EventKind): boolean => marks.has(kind)
 export const isMessage = (kind: EventKind): kind is MessageKind => 'uracs'.includes(kind)

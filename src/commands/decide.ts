@@ -1,6 +1,7 @@
 import { pipe } from 'fp-ts/lib/function.js'
 import * as E from 'fp-ts/lib/Either.js'
-import type { Event, EventType } from '../events/events.ts'
+import { isMarkerOrRestore } from '../events/event-traits.ts'
+import type { Event } from '../events/events.ts'
 import { invalidInput } from '../events/errors.ts'
 import { atOnce, type SliceGenerator } from '../projections/slices.ts'
 import { append, appendAfterRewind, appendOnBranch } from './append.ts'
@@ -40,22 +41,17 @@ export function* decidingShown(
   command: Exclude<ConversationCommand, Move>,
   shown: ShownState,
 ): SliceGenerator<Decision<Exclude<ConversationCommand['type'], Move['type']>>> {
-  switch (command.type) {
-    case 'append':
-      return E.map((events: readonly Event[]) => withLastView(events, shown))(decideAppend(command, shown))
-    // A configuration may come before the first message; any other command needs a conversation.
-    case 'configure':
-      return E.map(() => configure(command, shown))(fenced(command, shown))
-    case 'condense':
-    case 'truncate':
-    case 'restore': {
-      const fit = E.flatMap(() => existing(shown))(fenced(command, shown))
-      return E.isLeft(fit) ? fit : yield* change(command, shown)
-    }
-  }
+  if (command.type === 'append')
+    return E.map((events: readonly Event[]) => withLastView(events, shown))(decideAppend(command, shown))
+  const fit = fenced(command, shown)
+  if (E.isLeft(fit)) return fit
+  // A configuration may come before the first message; any other command needs a conversation.
+  if (command.type === 'configure') return E.right(configure(command, shown))
+  const there = existing(shown)
+  return E.isLeft(there) ? there : yield* change(command, shown)
 }
 
-type Change = Command<'condense' | 'truncate' | 'restore'>
+type Change = Exclude<ConversationCommand, Move | Command<'append' | 'configure'>>
 function* change(command: Change, shown: ShownState): SliceGenerator<Decision<Change['type']>> {
   switch (command.type) {
     case 'condense':
@@ -90,14 +86,12 @@ export const decideAppend = (command: Command<'append'>, tail: AppendState): Dec
   )
 }
 
-const isMarkerOrRestore = (type: EventType): boolean =>
-  type === 'Condensed' || type === 'Truncated' || type === 'Restored'
-
 const fenced = (
   { after, tolerate }: ConversationCommand,
   { conversation, last, since }: AppendState,
 ): E.Either<CommandRejection<'configure'>, void> => {
   if (after === undefined || after === last) return E.right(undefined)
-  const isTolerable = tolerate === 'markers' && after < last && since.every(isMarkerOrRestore)
+  const isTolerable =
+    tolerate === 'markers' && after < last && since.every((type) => isMarkerOrRestore({ type }))
   return isTolerable ? E.right(undefined) : E.left(staleContext(conversation, after, last))
 }

@@ -1,5 +1,6 @@
 import type { Block } from '../events/blocks.ts'
 import * as E from 'fp-ts/lib/Either.js'
+import type { TypeOfEffect } from '../events/event-traits.ts'
 import type { Event, EventData, Message } from '../events/events.ts'
 import { containerIn } from '../projections/container.ts'
 import type { Item } from '../projections/effective.ts'
@@ -103,7 +104,7 @@ export const withLastView = (events: readonly Event[], state: ViewBasis): readon
 }
 
 /** The event, with its view if it must have one. */
-export const withView = <E extends Event<'Condensed' | 'Truncated' | 'Restored'>>(
+export const withView = <E extends Event<TypeOfEffect<'marker' | 'restore'>>>(
   event: E,
   { last, effective, sinceView, named }: ViewBasis,
 ): E => {

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
+import { acts } from '../events/event-traits.ts'
 import type { Covers } from '../events/events.ts'
 
 /** What every command may be refused for; the conversation that is not there may be the one that it was forked from. */
@@ -143,9 +144,11 @@ export const nothingToHide = (conversation: string): NothingToHide => ({
   conversation,
 })
 
+const undoable = acts.join(', ').replace(/, (?=\w+$)/, ' or ')
+
 export const nothingToUndo = (conversation: string): NothingToUndo => ({
   _tag: 'NothingToUndo',
-  message: `conversation ${conversation} does not end with a rewind, condense, truncate or restore: to take back messages, rewind`,
+  message: `conversation ${conversation} does not end with a ${undoable}: to take back messages, rewind`,
   conversation,
 })
 

@@ -1,4 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
+import { canUndo } from '../events/event-traits.ts'
 import { invalidInput } from '../events/errors.ts'
 import type { Event } from '../events/events.ts'
 import type { Command } from './command.ts'
@@ -32,20 +33,9 @@ export const undo = (
   state: MoveState,
 ): E.Either<CommandRejection<'undo'>, readonly Event[]> => {
   const { conversation, lastType, named } = state
-  switch (lastType) {
-    case 'Rewound':
-    case 'Condensed':
-    case 'Truncated':
-    case 'Restored':
-      return named.head === undefined
-        ? E.left(nothingToUndo(conversation))
-        : E.right([rewound(named.head, reason)])
-    case 'MessageAppended':
-    case 'Configured':
-    case 'Forked':
-    case undefined:
-      return E.left(nothingToUndo(conversation))
-  }
+  return named.head !== undefined && canUndo(lastType)
+    ? E.right([rewound(named.head, reason)])
+    : E.left(nothingToUndo(conversation))
 }
 
 const rewound = (to: number, reason: string | undefined): Event => ({

@@ -74,22 +74,12 @@ const hasView = (event: ConversationEvent | undefined): boolean =>
   event !== undefined && viewIn(event) !== undefined
 
 const named = (log: Log, command: ConversationCommand, positions: readonly number[]): CommandTarget => {
-  switch (command.type) {
-    case 'restore':
-      return { replaced: fold(log).replaced.get(command.marker) }
-    case 'undo':
-      return { head: resolve(log, lastOf(log) - 1) }
-    case 'rewind': {
-      const { to, before, turns } = command
-      if (to !== undefined) return { head: resolve(log, to) }
-      const turnStarts = positions.flatMap((p) => (log[p] && beginsTurn(log[p]) ? [log[p]] : []))
-      const event = before === undefined ? turnStarts.at(-(turns ?? 1)) : log[before]
-      return event ? { event, head: resolve(log, event.position - 1) } : {}
-    }
-    case 'append':
-    case 'configure':
-    case 'condense':
-    case 'truncate':
-      return {}
-  }
+  if (command.type === 'restore') return { replaced: fold(log).replaced.get(command.marker) }
+  if (command.type === 'undo') return { head: resolve(log, lastOf(log) - 1) }
+  if (command.type !== 'rewind') return {}
+  const { to, before, turns } = command
+  if (to !== undefined) return { head: resolve(log, to) }
+  const turnStarts = positions.flatMap((p) => (log[p] && beginsTurn(log[p]) ? [log[p]] : []))
+  const event = before === undefined ? turnStarts.at(-(turns ?? 1)) : log[before]
+  return event ? { event, head: resolve(log, event.position - 1) } : {}
 }

@@ -1,4 +1,5 @@
 import type { Steps } from '../result/steps.ts'
+import { hasNoEffect } from '../events/event-traits.ts'
 import type { ConversationEvent, Span } from '../events/events.ts'
 import { type OutlineDraft, evolve, type Slot } from '../projections/outline.ts'
 import type { StoreError } from '../store/errors.ts'
@@ -31,7 +32,7 @@ interface Taken {
 
 /** The outlines of a conversation at each of its own events, whichever branch it is on. */
 export interface BranchOutlines {
-  /** The next event, if it is a message, a rewind or the beginning of a fork. Constant time. */
+  /** The next event, if it is a message, a rewind or without effect. Constant time. */
   readonly pass: (event: ConversationEvent) => void
   /** The next event, if it is any other. Time: the distance along the branches from the last event that was taken. */
   readonly take: (event: ConversationEvent) => Steps<StoreError, Taken>
@@ -86,9 +87,10 @@ export const branches = ({ offset, outlineAt, replacedBy }: Before): BranchOutli
   }
 
   return {
-    pass: ({ type, position, data }) => {
+    pass: (event) => {
+      const { type, position, data } = event
       if (type === 'Rewound') rewinds.set(position, data.to < offset ? data.to : resolved(data.to))
-      else if (type === 'Forked') steps.set(position, { type: 'nothing' })
+      else if (hasNoEffect(event)) steps.set(position, { type: 'nothing' })
     },
     take: async function* (event): Steps<StoreError, Taken> {
       yield* moveTo(parentOf(event.position))

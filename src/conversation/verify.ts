@@ -3,7 +3,8 @@ import * as E from 'fp-ts/lib/Either.js'
 import { ok, run, type Steps } from '../result/steps.ts'
 import { conversationNotFound } from '../commands/rejections.ts'
 import { decode, hashOf } from '../events/codec.ts'
-import { type ConversationEvent, type Event, isMarker, START } from '../events/events.ts'
+import { hasNoEffect, isMarker, isMarkerOrRestore } from '../events/event-traits.ts'
+import { type ConversationEvent, type Event, START } from '../events/events.ts'
 import { streamOf } from '../events/ids.ts'
 import { type OutlineDraft, draftOf, type Slot, viewIn, viewOf } from '../projections/outline.ts'
 import { branches } from './branches.ts'
@@ -136,12 +137,12 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
 
   async function* advance(event: ConversationEvent): Found {
     const { position, type } = event
-    if (type === 'MessageAppended' || type === 'Rewound' || type === 'Forked') {
+    if (type === 'MessageAppended' || type === 'Rewound' || hasNoEffect(event)) {
       tree.pass(event)
       return undefined
     }
     const { slots, draft } = yield* tree.take(event)
-    if ((isMarker(event) || event.type === 'Restored') && !slots)
+    if (isMarkerOrRestore(event) && !slots)
       return { position, kind: 'marker', message: `the ${event.type} names what was not shown` }
     return viewProblem(event, position, draft)
   }

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { type Block, blockSchema } from './blocks.ts'
+import { hasNoEffect } from './event-traits.ts'
 import type { EventData, EventType, Message, Metadata } from './event-types.ts'
 import { conversationIdSchema } from './ids.ts'
 
@@ -174,15 +175,12 @@ export interface ConversationEventOf<T extends EventType> extends EventOf<T> {
   readonly metadata: Metadata
 }
 
-/** Whether an event is a marker: `Condensed` or `Truncated`. */
-export const isMarker = <E extends Event>(event: E): event is Extract<E, Event<'Condensed' | 'Truncated'>> =>
-  event.type === 'Condensed' || event.type === 'Truncated'
-
 /**
  * The messages that an event brings: one of a `MessageAppended`, the summary of a `Condensed`, none of the others.
  * All code reads content through this function, so that erasure has one place to happen in.
  */
 export const contentOf = (event: Event): readonly Message[] => {
+  if (hasNoEffect(event)) return []
   switch (event.type) {
     case 'MessageAppended':
       return [event.data]
@@ -192,7 +190,6 @@ export const contentOf = (event: Event): readonly Message[] => {
     case 'Restored':
     case 'Rewound':
     case 'Configured':
-    case 'Forked':
       return []
   }
 }

@@ -1,4 +1,5 @@
 import type { Block } from '../events/blocks.ts'
+import { hasNoEffect } from '../events/event-traits.ts'
 import { type ConversationEvent, contentOf } from '../events/events.ts'
 import type { Item } from './effective.ts'
 import type { Entry } from './full.ts'
@@ -52,6 +53,7 @@ export const clippedEvent = (event: ConversationEvent, most: number): Clipped<Co
 type Change = <B extends Block | Fields>(block: B) => B
 
 const eventWith = (event: ConversationEvent, block: Change): ConversationEvent => {
+  if (hasNoEffect(event)) return event
   switch (event.type) {
     case 'MessageAppended':
       return { ...event, data: { ...event.data, content: event.data.content.map(block) } }
@@ -72,7 +74,6 @@ const eventWith = (event: ConversationEvent, block: Change): ConversationEvent =
     case 'Truncated':
     case 'Restored':
     case 'Rewound':
-    case 'Forked':
       return event
   }
 }

@@ -1,11 +1,31 @@
+import { eventTraits, type TypeOfEffect } from '../events/event-traits.ts'
+import { contentOf, type Event, type EventType } from '../events/events.ts'
+
 // What can be drawn of a conversation without its content, in columns: an index makes it, or whoever has the events.
 
 /**
  * What an event is, as one letter: `u` a user's message, `r` one with tool results, `a` the assistant's, `c` one with tool calls, `s` the
  * system's; `C` Condensed, `T` Truncated, `W` Rewound, `R` Restored, `K` Configured, `-` any other.
  */
-export type EventKind = MessageKind | 'C' | 'T' | 'W' | 'R' | 'K' | '-'
+export type EventKind =
+  | MessageKind
+  | (typeof eventTraits)[Exclude<EventType, TypeOfEffect<'message'>>]['letter']
 export type MessageKind = 'u' | 'r' | 'a' | 'c' | 's'
+
+/** Tells what an event is, as one letter. */
+export const kindOf = (event: Event): EventKind => {
+  if (event.type !== 'MessageAppended') return eventTraits[event.type].letter
+  const has = (wanted: string): boolean =>
+    contentOf(event).some(({ content }) => content.some(({ type }) => type === wanted))
+  switch (event.data.role) {
+    case 'user':
+      return has('tool_result') ? 'r' : 'u'
+    case 'assistant':
+      return has('tool_use') ? 'c' : 'a'
+    case 'system':
+      return 's'
+  }
+}
 
 /** A `Condensed` or `Truncated`, as its event says. */
 export interface MarkerOutline {

@@ -10,6 +10,7 @@ import {
   type Role,
   type TokenChange,
 } from '../events/events.ts'
+import { hasNoEffect } from '../events/event-traits.ts'
 import type { Block } from '../events/blocks.ts'
 import { freeze } from '../events/freeze.ts'
 import { draftOf, evolve, fold, type Outline, type FoldObserver } from './outline.ts'
@@ -67,6 +68,7 @@ export const itemOf = (event: ConversationEvent): Item | undefined => freeze(ite
 
 /** As `itemOf`, but a new object, not read-only: for callers that keep nothing of it. */
 export const itemIn = (event: ConversationEvent): Item | undefined => {
+  if (hasNoEffect(event)) return undefined
   const { position } = event
   const { time } = event.metadata
   switch (event.type) {
@@ -110,7 +112,6 @@ export const itemIn = (event: ConversationEvent): Item | undefined => {
     case 'Restored':
     case 'Rewound':
     case 'Configured':
-    case 'Forked':
       return undefined
   }
 }

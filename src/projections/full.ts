@@ -1,3 +1,4 @@
+import { hasNoEffect } from '../events/event-traits.ts'
 import { type ConversationEvent, START } from '../events/events.ts'
 import { type Item, itemIn } from './effective.ts'
 import { folding } from './outline.ts'
@@ -80,9 +81,11 @@ interface Fates {
 /** What an event of the path makes of the entries. */
 export const decideFates = (
   fates: Fates,
-  { type, position, data }: ConversationEvent,
+  event: ConversationEvent,
   slots: readonly { readonly position: number }[] | undefined,
 ): void => {
+  if (hasNoEffect(event)) return
+  const { type, position, data } = event
   switch (type) {
     case 'MessageAppended':
       fates.set(position, active)
@@ -100,7 +103,6 @@ export const decideFates = (
       for (const slot of slots) fates.set(slot.position, active)
       break
     case 'Configured':
-    case 'Forked':
     case 'Rewound':
       break
   }

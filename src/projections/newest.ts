@@ -1,4 +1,5 @@
-import { type ConversationEvent, isMarker, START } from '../events/events.ts'
+import { isMarker } from '../events/event-traits.ts'
+import { type ConversationEvent, START } from '../events/events.ts'
 import { decideFates, type EntryState } from './full.ts'
 import { sliceLength } from './slices.ts'
 

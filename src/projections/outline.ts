@@ -8,6 +8,7 @@ import {
   START,
   type View,
 } from '../events/events.ts'
+import { hasNoEffect, isMarkerOrRestore } from '../events/event-traits.ts'
 import { freeze } from '../events/freeze.ts'
 import { type Log, lastOf, pathing } from './path.ts'
 import { atOnce, sliceLength } from './slices.ts'
@@ -73,6 +74,7 @@ export const evolve = (
   event: Event & { readonly position: number },
   replaced: ReplacedSlotLookup,
 ): readonly Slot[] | undefined => {
+  if (hasNoEffect(event)) return undefined
   switch (event.type) {
     case 'MessageAppended':
       draft.slots.push({ position: event.position, marker: false })
@@ -85,9 +87,8 @@ export const evolve = (
     case 'Configured':
       configure(draft, event.position, event.data)
       return undefined
-    // A path has jumped at every Rewound, and a Forked shows nothing.
+    // A path has jumped at every Rewound.
     case 'Rewound':
-    case 'Forked':
       return undefined
   }
 }
@@ -205,9 +206,7 @@ export const viewOf = ({ slots, configured, promptSince, toolsFrom, restored }: 
 
 /** The view of an event, if it carries one. */
 export const viewIn = (event: Event): View | undefined =>
-  event.type === 'Condensed' || event.type === 'Truncated' || event.type === 'Restored'
-    ? event.data.view
-    : undefined
+  isMarkerOrRestore(event) ? event.data.view : undefined
 
 /**
  * Whether a marker must carry its view: leaving it out saves more than it costs only while the path's events since the last

@@ -4,12 +4,12 @@ import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { blockSchema } from '../../src/events/blocks.ts'
 import { check, checkJson } from '../../src/events/check.ts'
+import { isMarker } from '../../src/events/event-traits.ts'
 import {
   contentOf,
   dataSchemas,
   type Event,
   type EventType,
-  isMarker,
   messageSchema,
   metadataSchema,
 } from '../../src/events/events.ts'

@@ -1,4 +1,5 @@
-import { type ConversationEvent, isMarker } from '../../events/events.ts'
+import { isMarker } from '../../events/event-traits.ts'
+import type { ConversationEvent } from '../../events/events.ts'
 import { type Effective, sliceOf } from '../../projections/effective.ts'
 
 /** A summary that was made of what is withheld: it may repeat it. */

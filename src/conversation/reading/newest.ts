@@ -1,4 +1,5 @@
-import { type ConversationEvent, isMarker } from '../../events/events.ts'
+import { isMarker } from '../../events/event-traits.ts'
+import type { ConversationEvent } from '../../events/events.ts'
 import { itemOf } from '../../projections/effective.ts'
 import { decideFates, type Entry, type EntryState, leftAt } from '../../projections/full.ts'
 import { newestFates } from '../../projections/newest.ts'

@@ -1,5 +1,6 @@
 import type { ViewBasis } from '../../commands/hide.ts'
-import { type ConversationEvent, type Event, isMarker } from '../../events/events.ts'
+import { isMarker } from '../../events/event-traits.ts'
+import type { ConversationEvent, Event } from '../../events/events.ts'
 import { currentSchema } from '../../events/upcast.ts'
 import {
   type OutlineDraft,

@@ -1,3 +1,5 @@
+import type { UndoableType } from '../../core.ts'
+
 // Undo and redo, as the log has them: rewinds that say so in their reason. Whoever reloads the page, or opens it elsewhere, can still undo.
 
 /** Of an event, what undoing looks at. */
@@ -16,14 +18,19 @@ export interface UndoStacks {
 /** What undoes and redoes is written like this. */
 export const reasonOf = (way: keyof UndoStacks, act: number): string => `${way} of ${act}`
 
-const acts: ReadonlySet<string> = new Set(['Condensed', 'Truncated', 'Restored', 'Rewound'])
+const acts: Readonly<Record<UndoableType, true>> = {
+  Condensed: true,
+  Truncated: true,
+  Restored: true,
+  Rewound: true,
+}
 
 /**
  * What can be undone and redone after these events, oldest first, the last one of the conversation last. Whatever was said, configured or
  * forked ends it: a rewind to before that is a decision, not an undo.
  */
 export const undoingOf = (events: readonly ActEvent[]): UndoStacks => {
-  const since = events.findLastIndex(({ type }) => !acts.has(type)) + 1
+  const since = events.findLastIndex(({ type }) => !Object.hasOwn(acts, type)) + 1
   const undo: number[] = []
   const redo: number[] = []
   for (const { position, type, data } of events.slice(since)) {

@@ -158,48 +158,39 @@ const usageOf = (usage: unknown): readonly (readonly [string, number])[] =>
     : []
 
 const Details = ({ event }: { readonly event: ConversationEvent }) => {
-  switch (event.type) {
-    case 'MessageAppended':
-    case 'Condensed': {
-      const { origin } = event.data
-      const usage = usageOf(origin?.usage)
-      return (
-        <>
-          {event.type === 'Condensed' && <Policy event={event} />}
-          {origin?.model !== undefined && <Field name="model">{origin.model}</Field>}
-          {origin?.stopReason && <Field name="stopped">{origin.stopReason}</Field>}
-          {usage.length > 0 && (
-            <Field name="usage">
-              {usage.map(([name, value]) => (
-                <span key={name} class="usage figures">
-                  {name} {brief(value)}
-                </span>
-              ))}
-            </Field>
-          )}
-          {origin?.requestId !== undefined && (
-            <Field name="request id">
-              <code>{origin.requestId}</code>
-            </Field>
-          )}
-          {origin?.context && (
-            <Field name="receipt">
-              <code>{origin.context.digest.slice(0, 12)}…</code>
-            </Field>
-          )}
-        </>
-      )
-    }
-    case 'Truncated':
-      return <Policy event={event} />
-    case 'Rewound':
-      return <Field name="reason">{event.data.reason ?? 'none given'}</Field>
-    case 'Configured':
-      return event.data.model === undefined ? null : <Field name="model">{event.data.model}</Field>
-    case 'Restored':
-    case 'Forked':
-      return null
-  }
+  if (event.type === 'Truncated') return <Policy event={event} />
+  if (event.type === 'Rewound') return <Field name="reason">{event.data.reason ?? 'none given'}</Field>
+  if (event.type === 'Configured')
+    return event.data.model === undefined ? null : <Field name="model">{event.data.model}</Field>
+  if (event.type !== 'MessageAppended' && event.type !== 'Condensed') return null
+  const { origin } = event.data
+  const usage = usageOf(origin?.usage)
+  return (
+    <>
+      {event.type === 'Condensed' && <Policy event={event} />}
+      {origin?.model !== undefined && <Field name="model">{origin.model}</Field>}
+      {origin?.stopReason && <Field name="stopped">{origin.stopReason}</Field>}
+      {usage.length > 0 && (
+        <Field name="usage">
+          {usage.map(([name, value]) => (
+            <span key={name} class="usage figures">
+              {name} {brief(value)}
+            </span>
+          ))}
+        </Field>
+      )}
+      {origin?.requestId !== undefined && (
+        <Field name="request id">
+          <code>{origin.requestId}</code>
+        </Field>
+      )}
+      {origin?.context && (
+        <Field name="receipt">
+          <code>{origin.context.digest.slice(0, 12)}…</code>
+        </Field>
+      )}
+    </>
+  )
 }
 
 const Policy = ({

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { type Event, isMarker } from '../../../src/events/events.ts'
+import { isMarker } from '../../../src/events/event-traits.ts'
+import type { Event } from '../../../src/events/events.ts'
 import type { ImportStep } from '../../../src/transfer/formats/plan.ts'
 import { planEvents, type PlannedEvent, planning } from '../../../src/transfer/formats/plan-events.ts'
 import { needsView, viewOf } from '../../../src/projections/outline.ts'

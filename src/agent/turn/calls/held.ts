@@ -1,12 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { NewMessage } from '../../../commands/command.ts'
 import { beginsTurn, isTurn } from '../../../commands/state.ts'
+import { isMarker, isMarkerOrRestore } from '../../../events/event-traits.ts'
 import {
   contentOf,
   type ConversationEvent,
   type Covers,
   type Event,
-  isMarker,
   type Message,
   START,
 } from '../../../events/events.ts'
@@ -113,7 +113,7 @@ export const pathAfter = (
 
 /** Whether a reply that was computed before the event may come after it, or before it. */
 export const mayWait = (event: ConversationEvent): boolean =>
-  event.type === 'Configured' || event.type === 'Restored' || isMarker(event) || beginsTurn(event)
+  event.type === 'Configured' || isMarkerOrRestore(event) || beginsTurn(event)
 
 /** Whether it is a message that no model has given: after calls it may stand between them and their results. */
 const comesBetween = ({ type, data }: ConversationEvent): boolean =>

@@ -1,4 +1,5 @@
-import { type ConversationEvent, contentOf, isMarker, type Origin } from '../../../events/events.ts'
+import { isMarker } from '../../../events/event-traits.ts'
+import { type ConversationEvent, contentOf, type Origin } from '../../../events/events.ts'
 import { type Effective, sliceOf } from '../../../projections/effective.ts'
 import { type Log, parent } from '../../../projections/path.ts'
 import type { WithheldHashes } from '../vcon/trace.ts'

@@ -1,4 +1,5 @@
 import type { AnyBlock } from '../../../events/blocks.ts'
+import { hasNoEffect } from '../../../events/event-traits.ts'
 import { type ConversationEvent, contentOf, type Origin } from '../../../events/events.ts'
 import { type Log, parent } from '../../../projections/path.ts'
 
@@ -40,6 +41,7 @@ const systemEvent = (name: string, data: object): Part => ({
 })
 
 const partsOf = (event: ConversationEvent): readonly Part[] => {
+  if (hasNoEffect(event)) return [systemEvent(event.type.toLowerCase(), event.data)]
   switch (event.type) {
     case 'MessageAppended':
       return messageParts(event)
@@ -56,7 +58,6 @@ const partsOf = (event: ConversationEvent): readonly Part[] => {
       return [systemEvent('restored', { marker: event.data.marker })]
     case 'Rewound':
     case 'Configured':
-    case 'Forked':
       return [systemEvent(event.type.toLowerCase(), event.data)]
   }
 }

@@ -5,11 +5,11 @@ import {
   effective,
   type EventKind,
   full,
+  kindOf,
   type HiddenByMarker,
   type Log,
   type EntryVisibility,
 } from '../../../core.ts'
-import { kindOf } from './outline.ts'
 
 /** Everything that a marker hides, those under the markers that it covers included, newest first. */
 const hiddenBy = (log: Log, marker: number): readonly ConversationEvent[] => {

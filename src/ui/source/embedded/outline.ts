@@ -1,24 +1,7 @@
-import type { ConversationEvent, EventKind, Log, MarkerOutline } from '../../../core.ts'
+import { kindOf, type Log, type MarkerOutline } from '../../../core.ts'
 import type { EmbeddedFile } from './form.ts'
 
 // What the ribbon and the curve draw, as the server's `outline` and `overview` say it.
-
-const letters = {
-  Condensed: 'C',
-  Truncated: 'T',
-  Rewound: 'W',
-  Restored: 'R',
-  Configured: 'K',
-  Forked: '-',
-} as const
-
-export const kindOf = ({ type, data }: ConversationEvent): EventKind => {
-  if (type !== 'MessageAppended') return letters[type]
-  const has = (wanted: string): boolean => data.content.some((block) => block.type === wanted)
-  if (data.role === 'user') return has('tool_result') ? 'r' : 'u'
-  if (data.role === 'assistant') return has('tool_use') ? 'c' : 'a'
-  return 's'
-}
 
 const markersIn = (events: Log): readonly MarkerOutline[] =>
   events.flatMap(({ position, type, data }): readonly MarkerOutline[] =>

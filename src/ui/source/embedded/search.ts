@@ -1,6 +1,7 @@
 import {
   type ConversationEvent,
   foundIn,
+  kindOf,
   type MessageHit,
   type MessageHits,
   type Log,
@@ -9,7 +10,6 @@ import {
 } from '../../../core.ts'
 import type { EmbeddedFile } from './form.ts'
 import { statesAt } from './hiding.ts'
-import { kindOf } from './outline.ts'
 import { titleOf } from './title.ts'
 
 interface Found extends MessageHits {

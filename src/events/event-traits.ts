@@ -1,0 +1,61 @@
+import type { EventType } from './event-types.ts'
+
+// What the types of events have in common and what tells them apart, in one table: a new type that is right here is right wherever only
+// its traits are asked for.
+
+/** The effect of an event on what the model sees. */
+type EventEffect = 'message' | 'marker' | 'restore' | 'rewind' | 'configuration' | 'none'
+
+interface EventTraits {
+  readonly effect: EventEffect
+  /** In an outline (`EventKind`); a message has one by its role. `-` is any that need not be told apart. */
+  readonly letter?: string
+  /** Name of the act that wrote it, if `undo` takes it back. */
+  readonly act?: string
+}
+
+export const eventTraits = {
+  MessageAppended: { effect: 'message' },
+  Rewound: { effect: 'rewind', letter: 'W', act: 'rewind' },
+  Condensed: { effect: 'marker', letter: 'C', act: 'condense' },
+  Truncated: { effect: 'marker', letter: 'T', act: 'truncate' },
+  Restored: { effect: 'restore', letter: 'R', act: 'restore' },
+  Configured: { effect: 'configuration', letter: 'K' },
+  Forked: { effect: 'none', letter: '-' },
+} as const satisfies Readonly<Record<EventType, EventTraits>>
+
+/** The types whose events have one of these effects. */
+export type TypeOfEffect<F extends EventEffect> = {
+  readonly [T in EventType]: (typeof eventTraits)[T]['effect'] extends F ? T : never
+}[EventType]
+
+/** The types whose events `undo` takes back. */
+export type UndoableType = {
+  readonly [T in EventType]: (typeof eventTraits)[T] extends { readonly act: string } ? T : never
+}[EventType]
+
+interface Typed {
+  readonly type: EventType
+}
+type OfEffect<E, F extends EventEffect> = Extract<E, { readonly type: TypeOfEffect<F> }>
+
+/** Checks whether an event is a marker: `Condensed` or `Truncated`. */
+export const isMarker = <E extends Typed>(event: E): event is OfEffect<E, 'marker'> =>
+  eventTraits[event.type].effect === 'marker'
+
+/** Checks whether an event is a marker or takes one back: such events carry a view. */
+export const isMarkerOrRestore = <E extends Typed>(event: E): event is OfEffect<E, 'marker' | 'restore'> =>
+  isMarker(event) || eventTraits[event.type].effect === 'restore'
+
+/** Checks whether an event leaves what the model sees as it is. */
+export const hasNoEffect = <E extends Typed>(event: E): event is OfEffect<E, 'none'> =>
+  eventTraits[event.type].effect === 'none'
+
+const actByType = new Map<string | undefined, string>(
+  Object.entries(eventTraits).flatMap(([type, traits]) => ('act' in traits ? [[type, traits.act]] : [])),
+)
+/** Names of the acts that `undo` takes back. */
+export const acts: readonly string[] = [...actByType.values()]
+
+/** Checks whether `undo` takes events of this type back. */
+export const canUndo = (type: string | undefined): boolean => actByType.has(type)
