@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { lateCatalogue } from '../catalogue/late.ts'
 import { placeOf } from '../catalogue/place.ts'
-import { type SideStreams, conversation } from '../conversation/conversation.ts'
+import { type Conversation, type SideStreams, conversation } from '../conversation/conversation.ts'
 import { noteStore } from '../conversation/beside/noting.ts'
 import { checkJson } from '../events/check.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
@@ -36,7 +36,9 @@ import { programOn } from '../agent/workers/program.ts'
 import { rosters } from '../agent/workers/roster.ts'
 import { serving } from '../agent/workers/serving.ts'
 import { withIndex } from './by-index.ts'
-import type { Store } from './store.ts'
+import { mapServed } from '../agent/workers/worker-options.ts'
+import { taskConversation } from './conversation.ts'
+import type { StoreOf, TaskStore } from './store.ts'
 
 export interface StoreOptions {
   /** Recorded with every event, unless its writer names another. Default `{ kind: 'program' }`. */
@@ -68,14 +70,16 @@ export interface StoreOptions {
 export const openStore = (
   source: string | StoreAdapter,
   options: StoreOptions = {},
-): TE.TaskEither<OpenError, Store> =>
+): TE.TaskEither<OpenError, TaskStore> =>
   pipe(
     openOptions(options),
     TE.fromEither<OpenError, StoreOptions>,
     TE.flatMap(({ create = true, actor, largeContent, index }) =>
       pipe(
         openSource(source, create),
-        TE.map((events) => storeOn(events, actor ?? { kind: 'program' }, largeContent, ownClock, index)),
+        TE.map((events) =>
+          taskStore(storeOn(events, actor ?? { kind: 'program' }, largeContent, ownClock, index)),
+        ),
       ),
     ),
   )
@@ -125,6 +129,13 @@ export const openEvents = (
     TE.map((events) => layered(events, defaultLargeContent)),
   )
 
+/** Adds to the conversations of a store what agents and people do in them. */
+export const taskStore = (store: StoreOf<'task', Conversation>): TaskStore => ({
+  ...store,
+  conversation: (id) => taskConversation(store.conversation(id)),
+  worker: (options) => store.worker(mapServed(options, taskConversation)),
+})
+
 /** What every store adds to its adapter. */
 const layered = (adapter: EventStore, largeContent: number): LargeContentStore =>
   withWholeWrites(withLargeContent(adapter, largeContent))
@@ -141,10 +152,10 @@ export const storeOn = (
   largeContent: number = defaultLargeContent,
   clock: Clock = ownClock,
   index?: string,
-): Store => {
+): StoreOf<'task', Conversation> => {
   const events = layered(adapter, largeContent)
   const place = placeOf(events.url, index)
-  const catalogue = lateCatalogue(events, place, index)
+  const { overviews, overviewsOf, close, ...catalogue } = lateCatalogue(events, place, index)
   const commands = handler(events, actor)
   const notes = noteStore(events, actor)
   const beside: SideStreams = {
@@ -161,7 +172,7 @@ export const storeOn = (
   return {
     url: events.url,
     conversation: conversationOf,
-    worker: (options) => serving(surroundings, options, (chat) => chat),
+    worker: (options) => serving(surroundings, options),
     workerStopped: (worker, options) =>
       task(async function* (): Steps<WriteError, void> {
         if (!isConversationId(worker)) return yield noWorkerId
@@ -176,7 +187,7 @@ export const storeOn = (
     conversations: withIndex({
       overviews: overviewer(events, notes.index),
       pages: (options) => listedPages(events, notes.index, options),
-      catalogue,
+      catalogue: { overviews, overviewsOf },
       isKept: place !== undefined,
     }),
     importSession: (session, options) => importing(events, session, options),
@@ -188,7 +199,7 @@ export const storeOn = (
     catalogue,
     audit: lateAudit({ store: events, actor, conversation: conversationOf }),
     close: () => async () => {
-      await catalogue.close()
+      await close()
       return events.close()()
     },
   }
@@ -211,8 +222,8 @@ const noWorkerId = invalidInput(
 const importing =
   (
     store: LargeContentStore,
-    ...given: Parameters<Store['importSession']>
-  ): ReturnType<Store['importSession']> =>
+    ...given: Parameters<TaskStore['importSession']>
+  ): ReturnType<TaskStore['importSession']> =>
   async () => {
     const [session, options] = given
     const now = [asNow(session), asNow(options)] as const

@@ -11,10 +11,10 @@ import { checkedOptions, type OptionKinds, kinds, oneOf } from '../store/options
 import { allPages } from '../store/pages.ts'
 import type { Checkpoint, EventStore, FollowOptions, RecordedEvent } from '../store/port.ts'
 import { readTo } from '../agent/workers/feed.ts'
-import type { FollowConversations, FollowedEvent, ReadAllOptions, Store, StreamedEvent } from './store.ts'
+import type { FollowConversations, FollowedEvent, ReadAllOptions, StreamedEvent, TaskStore } from './store.ts'
 
 /** The events of all conversations, as `Store` has them. */
-export const readers = (events: EventStore): Pick<Store, 'readAll' | 'follow'> => {
+export const readers = (events: EventStore): Pick<TaskStore, 'readAll' | 'follow'> => {
   const placedBy = placer(events)
 
   async function* readAll(options?: ReadAllOptions): AsyncGenerator<StreamedEvent, void> {

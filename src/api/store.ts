@@ -1,5 +1,5 @@
 import type { Catalogue } from '../catalogue/port.ts'
-import type { Conversation } from '../conversation/conversation.ts'
+import type { TaskConversation } from './conversation.ts'
 import type { InvalidInput } from '../events/errors.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import type { ImportError } from '../transfer/formats/errors.ts'
@@ -18,7 +18,7 @@ import type { OpenStepInfo, StepsOptions } from '../agent/workers/listing.ts'
 import type { WorkerError } from '../agent/workers/pausing.ts'
 import type { PauseOptions, ResumeOptions } from '../agent/workers/requests.ts'
 import type { Roster, RosterOptions } from '../agent/workers/roster.ts'
-import type { Worker } from '../agent/workers/serving.ts'
+import type { WorkerMethods } from '../agent/workers/serving.ts'
 import type { WorkerOptions } from '../agent/workers/worker-options.ts'
 import type { BackedUp, BackupOptions, Checkpoint } from '../store/port.ts'
 
@@ -106,7 +106,7 @@ export interface StoreOf<W extends ResultStyle, Chat> {
    * const worker = store.worker({ name: 'billing', turn: () => ({ client, model: 'claude-opus-5-5' }) })
    * await worker.run({ signal: AbortSignal.timeout(100) })
    */
-  readonly worker: (options: WorkerOptions<Chat>) => Worker<W>
+  readonly worker: (options: WorkerOptions<Chat>) => WorkerMethods<W>
   /**
    * Says that the process of a worker has ended, for whoever knows: others take over its steps at once. `worker` is its id, which need not be
    * known yet: it may have died before it said anything. Errors: `InvalidInput` for what is no id of a worker; a `WriteError`.
@@ -200,4 +200,4 @@ export interface StoreOf<W extends ResultStyle, Chat> {
 }
 
 /** An open store with TaskEithers. */
-export interface Store extends StoreOf<'task', Conversation> {}
+export interface TaskStore extends StoreOf<'task', TaskConversation> {}

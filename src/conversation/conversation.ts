@@ -54,6 +54,8 @@ export interface ConversationOf<W extends ResultStyle, Forked>
 /** A conversation with TaskEithers. */
 export interface Conversation
   extends ConversationOf<'task', Conversation>, Pick<OwnReading, 'begun'>, InternalWriter {
+  /** The part of it that programs see. */
+  readonly methods: ConversationOf<'task', Conversation>
   /** What its turns record beside it. */
   readonly turnLog: TurnLog
   /** What the user says while the model is busy, until it is in the conversation. */
@@ -89,9 +91,11 @@ export const conversation = (
   // An invalid id may not even be a text: what is beside it belongs to no conversation.
   const name = E.isRight(checkedId) ? id : ''
   const own: Own = { saw: (...read) => handler.saw(name, ...read) }
-  return {
+  const { record, ...writer } = writing(handler, id, checkedId)
+  const { begun, ...reader } = reading(store, id, checkedId, own)
+  const methods: ConversationOf<'task', Conversation> = {
     id,
-    ...writing(handler, id, checkedId),
+    ...writer,
     fork: (target, options = {}) =>
       pipe(
         checkedId,
@@ -106,9 +110,15 @@ export const conversation = (
         TE.map(() => conversation(store, handler, beside, target)),
       ),
     ...previewing(store, id, checkedId),
-    ...reading(store, id, checkedId, own),
+    ...reader,
     ...following(store, id, checkedId, own),
     ...noting(store, beside.notes, id, checkedId),
+  }
+  return {
+    ...methods,
+    methods,
+    record,
+    begun,
     turnLog: beside.turnLog(name),
     inbox: beside.inbox(name),
     changes: beside.changes(name),

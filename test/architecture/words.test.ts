@@ -3,8 +3,8 @@ import { type WordCounts, wordReport } from './words.ts'
 
 /** What `npm run check:words` counted last. A number that has fallen is written down here. */
 const counted: WordCounts = {
-  oneWordAcross: 57,
-  namesakes: 6,
+  oneWordAcross: 55,
+  namesakes: 2,
   participles: 0,
   clauses: 2_027,
   whoever: 206,

@@ -1,14 +1,16 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { openStore } from '../../src/fp.ts'
+import { openEvents, storeOn } from '../../src/api/open.ts'
 import { run } from '../../src/result/steps.ts'
 import { right } from '../support/either.ts'
 import { inDirectory, shell } from './palimpsest.ts'
 
 /** A store in which `a` is open, `b` claimed by `w1`, and `c` parked; nobody has asked for an answer in `d`. */
 const withSteps = async (directory: string): Promise<void> => {
-  const store = right(await openStore(`sqlite:${join(directory, 'palimpsest.db')}`)())
+  const store = storeOn(right(await openEvents(`sqlite:${join(directory, 'palimpsest.db')}`)()), {
+    kind: 'program',
+  })
   for (const id of ['a', 'b', 'c', 'd'])
     right(
       await store

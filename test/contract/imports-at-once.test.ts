@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { promiseStore } from '../../src/api/promises.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
-import { storeOn } from '../../src/api/open.ts'
+import { storeOn, taskStore } from '../../src/api/open.ts'
 import { atEnd } from '../support/at-end.ts'
 import { right } from '../support/either.ts'
 import { somewhere, stores } from '../support/stores.ts'
@@ -40,7 +40,7 @@ describe.each(Object.entries(pairs))('two imports of one file at once into %s', 
     ['of one append', 6],
     ['of several appends', 700],
   ])('%s: each reports what it wrote itself, and together that is all', async (__, messages) => {
-    const writers = (await open()).map((store) => promiseStore(storeOn(store, { kind: 'test' })))
+    const writers = (await open()).map((store) => promiseStore(taskStore(storeOn(store, { kind: 'test' }))))
     atEnd(...writers.map(({ close }) => close))
     const file = { text: sessionOf(messages), file: 's.jsonl', id: 'c' }
     const imported = await Promise.all(writers.map((writer) => writer.importSession(file)))
@@ -67,7 +67,9 @@ test('an import reports all that it wrote, also when another one came between it
     },
   }
   const file = { text: sessionOf(700), file: 's.jsonl', id: 'c' }
-  const { conversations } = await promiseStore(storeOn(crossed, { kind: 'test' })).importSession(file)
+  const { conversations } = await promiseStore(taskStore(storeOn(crossed, { kind: 'test' }))).importSession(
+    file,
+  )
   // The second of 250, 250 and 200 was the other's.
   expect(conversations).toEqual([{ id: 'c', events: 700, added: 450 }])
 })

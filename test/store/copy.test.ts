@@ -10,7 +10,7 @@ import { type CopyResult, copyBetween, type CopyOptions } from '../../src/transf
 import { memoryStore } from '../../src/store/memory/store.ts'
 import { type EventStore, maxPage, type RecordedEvent } from '../../src/store/port.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
-import { openEvents, storeOn } from '../../src/api/open.ts'
+import { openEvents, storeOn, taskStore } from '../../src/api/open.ts'
 import { right } from '../support/either.ts'
 import { user } from '../support/log.ts'
 import { ended, start } from '../support/node.ts'
@@ -19,7 +19,7 @@ import { write } from '../support/write.ts'
 
 const newUrl = (): string => `sqlite:${join(temporaryFolder(), 'store.db')}?synchronous=off`
 const newSqlite = async (): Promise<EventStore> => right(await openSqlite(newUrl())())
-const talk = (events: EventStore): Store => promiseStore(storeOn(events, { kind: 'test' }))
+const talk = (events: EventStore): Store => promiseStore(taskStore(storeOn(events, { kind: 'test' })))
 const copied = async (
   from: EventStore,
   to: EventStore,

@@ -5,10 +5,10 @@ import { describe, expect, test } from 'vitest'
 import { promiseStore } from '../../src/api/promises.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore, StreamRange, RecordedEvent } from '../../src/store/port.ts'
-import { storeOn } from '../../src/api/open.ts'
+import { storeOn, taskStore } from '../../src/api/open.ts'
 import { runs } from '../support/runs.ts'
 
-const talk = (events: EventStore): Store => promiseStore(storeOn(events, { kind: 'test' }))
+const talk = (events: EventStore): Store => promiseStore(taskStore(storeOn(events, { kind: 'test' })))
 type Page = readonly RecordedEvent[]
 
 /** A conversation of 60 messages with a marker near the end and a fork, in a store whose pages are changed on their way. */

@@ -5,13 +5,13 @@ import type { Event } from '../../src/events/events.ts'
 import { promiseStore } from '../../src/api/promises.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
-import { storeOn } from '../../src/api/open.ts'
+import { storeOn, taskStore } from '../../src/api/open.ts'
 import { histories } from '../support/histories.ts'
 import { runs } from '../support/runs.ts'
 import { user } from '../support/log.ts'
 import { write } from '../support/write.ts'
 
-const talk = (events: EventStore): Store => promiseStore(storeOn(events, { kind: 'test' }))
+const talk = (events: EventStore): Store => promiseStore(taskStore(storeOn(events, { kind: 'test' })))
 
 /** A store, and how many events were read of it. */
 const counting = (): { readonly store: EventStore; readonly read: () => number } => {

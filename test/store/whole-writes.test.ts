@@ -15,7 +15,7 @@ import { openEventStoreDb } from '../../src/store/eventstoredb/store.ts'
 import { openSqlite } from '../../src/store/sqlite/store.ts'
 import { storeClosed } from '../../src/store/errors.ts'
 import type { EventStore } from '../../src/store/port.ts'
-import { storeOn } from '../../src/api/open.ts'
+import { storeOn, taskStore } from '../../src/api/open.ts'
 import type { PlacedEvent } from '../../src/conversation/reading/stored.ts'
 import { withWholeWrites } from '../../src/store/whole/whole-writes.ts'
 import { left, right } from '../support/either.ts'
@@ -26,7 +26,7 @@ import { patient, temporaryFolder, temporaryServer } from '../support/stores.ts'
 
 /** A store that takes so little at once that a few messages are several appends. */
 const narrow = (store: EventStore): EventStore => ({ ...store, maxAppendBytes: 4_000 })
-const talk = (events: EventStore): Store => promiseStore(storeOn(events, { kind: 'test' }))
+const talk = (events: EventStore): Store => promiseStore(taskStore(storeOn(events, { kind: 'test' })))
 
 /** Stores whose process ends at the `n`-th append: right before it, or when it is done and not yet acknowledged. */
 const dying = (store: EventStore, n: number, isWritten: boolean): EventStore => {

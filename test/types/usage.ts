@@ -29,7 +29,7 @@ import type { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { z } from 'zod'
 import { isError as isRefused, openClient } from 'palimpsest/client'
 import type { Command } from 'palimpsest/core'
-import { type Conversation as TaskConversation, type StoreError, streams } from 'palimpsest/fp'
+import type { Conversation as TaskConversation, StoreError } from 'palimpsest/fp'
 
 const store = await openStore('memory:')
 const chat = store.conversation('c')
@@ -347,7 +347,7 @@ export const told = (event: TurnEvent): string => {
 export const toldAll = async (client: Anthropic, tasks: TaskConversation): Promise<void> => {
   const options = { client, model: 'claude-opus-5-5', budget: { calls: 5, tokens: 1_000, usd: 0.5 } }
   for await (const event of chat.stream(options)) told(event)
-  for await (const event of streams(tasks)(options)) told(event)
+  for await (const event of tasks.stream(options)) told(event)
   // @ts-expect-error there is no such event
   for await (const event of chat.stream(options)) if (event.type === 'tool-done') break
   // @ts-expect-error misspelt

@@ -114,9 +114,3 @@ const heardBy = ({ emit, signal }: TurnListener, options: ResolvedTurnOptions): 
   emit,
   signal: options.signal ? AbortSignal.any([options.signal, signal]) : signal,
 })
-
-/** `turn` of a conversation. */
-export const turns = (chat: Conversation): TurnRunner['turn'] => turning(chat).turn
-
-/** `stream` of a conversation: what happens in a turn, as it happens. */
-export const streams = (chat: Conversation): TurnRunner['stream'] => turning(chat).stream

@@ -13,7 +13,7 @@ import { checkedWorker, settingsOf, type WorkerOptions } from './worker-options.
 import { work } from './worker.ts'
 
 /** A worker: it takes steps of conversations that wait for an answer, and gives them turns. */
-export interface Worker<W extends ResultStyle = 'task'> {
+export interface WorkerMethods<W extends ResultStyle> {
   /** As the log names it: never used again. */
   readonly id: string
   /**
@@ -28,18 +28,19 @@ export interface Worker<W extends ResultStyle = 'task'> {
   readonly run: (options?: RunOptions) => MethodResult<W, InvalidInput, WorkerExit>
 }
 
+/** A worker with TaskEithers. */
+export interface TaskWorker extends WorkerMethods<'task'> {}
+
 interface RunOptions {
   readonly signal?: AbortSignal | undefined
 }
 
 const fields: OptionKinds<RunOptions> = { signal: kinds.signal }
 
-/** @param edge the conversation as the program takes it */
-export const serving = <Chat>(
+export const serving = (
   surroundings: Omit<WorkerEnvironment, 'clock'>,
-  options: WorkerOptions<Chat>,
-  edge: (chat: Conversation) => Chat,
-): Worker => {
+  options: WorkerOptions<Conversation>,
+): TaskWorker => {
   const checked = checkedWorker(options)
   const { name = 'worker' } = E.isRight(checked) ? checked.right : {}
   const id = `${name}-${randomUUID()}`
@@ -50,7 +51,7 @@ export const serving = <Chat>(
     run: (runOptions) =>
       task(async function* (): Steps<InvalidInput, WorkerExit> {
         const { signal = new AbortController().signal } = yield* ok(checkedOptions(runOptions, fields))
-        const settings = settingsOf(yield* ok(checked), edge)
+        const settings = settingsOf(yield* ok(checked))
         if (!isConversationId(id)) yield invalidInput('name', 'has letters, digits and . _ : - only')
         // Twice under one id, each would take the other's steps for its own.
         if (hasRun)

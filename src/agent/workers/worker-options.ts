@@ -46,7 +46,7 @@ export interface WorkerOptions<Chat> {
   readonly standby?: AbortSignal | undefined
 }
 
-const fields: OptionKinds<WorkerOptions<unknown>> = {
+const fields: OptionKinds<WorkerOptions<Conversation>> = {
   turn: kinds.call,
   name: kinds.text,
   slots: kinds.several,
@@ -60,11 +60,23 @@ const fields: OptionKinds<WorkerOptions<unknown>> = {
   standby: kinds.signal,
 }
 
+/** Options whose `turn` is given conversations of another kind. Checks nothing. */
+export const mapServed = <Given, Taken>(
+  options: WorkerOptions<Taken>,
+  edge: (chat: Given) => Taken,
+): WorkerOptions<Given> => {
+  const { turn, ...others } = { ...options }
+  return {
+    ...others,
+    turn: typeof turn === 'function' ? ({ id, chat }) => turn({ id, chat: edge(chat) }) : turn,
+  }
+}
+
 /** The options as they are worth: no others, none missing. */
-export const checkedWorker = <Chat>(
-  options: WorkerOptions<Chat>,
-): E.Either<InvalidInput, WorkerOptions<Chat>> => {
-  const checked = checkedOptions(options, fields as OptionKinds<WorkerOptions<Chat>>)
+export const checkedWorker = (
+  options: WorkerOptions<Conversation>,
+): E.Either<InvalidInput, WorkerOptions<Conversation>> => {
+  const checked = checkedOptions(options, fields)
   if (E.isLeft(checked)) return checked
   const { turn } = checked.right
   if (!turn) return E.left(invalidInput('turn', 'is a function that returns the options of a turn'))
@@ -78,22 +90,18 @@ const rankWait = 10
 /** So many events are read in well under a second. */
 const settleAfter = 5_000
 
-/** @param edge the conversation as the program takes it */
-export const settingsOf = <Chat>(
-  {
-    turn,
-    slots = 8,
-    conversations = [''],
-    onEvent,
-    onStep,
-    ttl = 10_000,
-    grace = 30_000,
-    policy = {},
-    answerAll = false,
-    standby,
-  }: WorkerOptions<Chat>,
-  edge: (chat: Conversation) => Chat,
-): WorkerSettings => ({
+export const settingsOf = ({
+  turn,
+  slots = 8,
+  conversations = [''],
+  onEvent,
+  onStep,
+  ttl = 10_000,
+  grace = 30_000,
+  policy = {},
+  answerAll = false,
+  standby,
+}: WorkerOptions<Conversation>): WorkerSettings => ({
   slots,
   conversations,
   ttl,
@@ -105,5 +113,5 @@ export const settingsOf = <Chat>(
   ...(standby && { standby }),
   onStep: quietly(onStep),
   begin: (chat, hasMail) => turningOf(chat).begin(hasMail),
-  give: (chat, signal) => giveTurn(chat, signal, () => turn({ id: chat.id, chat: edge(chat) }), onEvent),
+  give: (chat, signal) => giveTurn(chat, signal, () => turn({ id: chat.id, chat }), onEvent),
 })

@@ -4,7 +4,7 @@ import Anthropic from '@anthropic-ai/sdk'
 import { describe, expect, it } from 'vitest'
 import { openStore, type Conversation } from '../../../src/index.ts'
 import { promiseStore } from '../../../src/api/promises.ts'
-import { storeOn } from '../../../src/api/open.ts'
+import { storeOn, taskStore } from '../../../src/api/open.ts'
 import type { ApiReply } from '../../../src/testing/messages-api/replies.ts'
 import { messagesApi } from '../../../src/testing/messages-api/server.ts'
 import { atEnd } from '../../support/at-end.ts'
@@ -25,7 +25,7 @@ const inSqlite: Two = async () => {
 const inEventStore: Two = async () => {
   const place = await somewhere()
   const open = async (): Promise<Conversation> => {
-    const store = promiseStore(storeOn(await place.open(), { kind: 'program' }))
+    const store = promiseStore(taskStore(storeOn(await place.open(), { kind: 'program' })))
     atEnd(store.close)
     return store.conversation('c')
   }

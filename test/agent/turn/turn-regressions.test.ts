@@ -5,7 +5,8 @@ import { liveHistory } from '../../../src/agent/turn/calls/live.ts'
 import type { TurnOptions } from '../../../src/agent/turn/options.ts'
 import type { Block } from '../../../src/events/blocks.ts'
 import { type Conversation, openStore } from '../../../src/index.ts'
-import { openStore as openTaskStore } from '../../../src/api/open.ts'
+import { storeOn } from '../../../src/api/open.ts'
+import { memoryStore } from '../../../src/store/memory/store.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { run } from '../../../src/result/steps.ts'
 import { right } from '../../support/either.ts'
@@ -114,8 +115,7 @@ describe('a compaction that the API made in a reply', () => {
 
 describe('the history that turns of one conversation share', () => {
   it('takes in each event once, however many ask at once', async () => {
-    const store = right(await openTaskStore('memory:')())
-    const chat = store.conversation('c')
+    const chat = storeOn(memoryStore(), { kind: 'test' }).conversation('c')
     await chat.append(task)()
     const history = liveHistory(chat)
     await run(history())

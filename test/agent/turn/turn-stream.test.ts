@@ -7,7 +7,7 @@ import type { InterimEvent } from '../../../src/agent/turn/stream/turn-event.ts'
 import { text, thinking, toolUse } from '../../support/log.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { right } from '../../support/either.ts'
-import { openStore as openTasks, streams } from '../../../src/fp.ts'
+import { openStore as openTasks } from '../../../src/fp.ts'
 import { runs } from '../../support/runs.ts'
 import { type Said, type Scene, scene, task, yes } from '../../support/turn-scene.ts'
 
@@ -178,7 +178,7 @@ describe('the stream of a turn', () => {
     atEnd(store.close())
     const chat = store.conversation('c')
     right(await chat.append(task)())
-    const events = await all(streams(chat)({ client, model: 'claude-opus-5-5' }))
+    const events = await all(chat.stream({ client, model: 'claude-opus-5-5' }))
     expect(types(events)).toEqual(['text', 'reply', 'done'])
   })
 

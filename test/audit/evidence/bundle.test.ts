@@ -10,7 +10,7 @@ import { openWithheld, withheldText } from '../../../src/audit/evidence/withheld
 import { parseKey } from '../../../src/audit/ledger/keys.ts'
 import { isError, openStore, type Store } from '../../../src/index.ts'
 import { promiseStore } from '../../../src/api/promises.ts'
-import { storeOn } from '../../../src/api/open.ts'
+import { storeOn, taskStore } from '../../../src/api/open.ts'
 import { exportEvidence } from '../../../src/audit/evidence/export.ts'
 import { toError } from '../../../src/result/typed.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
@@ -142,7 +142,7 @@ describe('a bundle', () => {
 
   it('leaves nothing behind if it fails when half of it is written, and nothing of others goes', async () => {
     const tasks = storeOn(memoryStore(), { kind: 'test' })
-    await loadSample(promiseStore(tasks))
+    await loadSample(promiseStore(taskStore(tasks)))
     const chat = tasks.conversation('hours-invoice')
     const lost = toError({ _tag: 'BlobMissing', message: 'it is lost' })
     const torn: typeof chat = {
@@ -169,7 +169,7 @@ describe('a bundle', () => {
 
   it('reads the log once to check what is wanted, and no further than that takes', async () => {
     const tasks = storeOn(memoryStore(), { kind: 'test' })
-    await loadSample(promiseStore(tasks))
+    await loadSample(promiseStore(taskStore(tasks)))
     const chat = tasks.conversation('hours-invoice')
     const counts: number[] = []
     const counting = <O, A>(events: (options?: O) => AsyncIterable<A>) =>

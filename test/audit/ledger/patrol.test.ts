@@ -10,7 +10,7 @@ import {
   type PatrolOptions,
   type Store,
 } from '../../../src/index.ts'
-import { storeOn } from '../../../src/api/open.ts'
+import { storeOn, taskStore } from '../../../src/api/open.ts'
 import { promiseStore } from '../../../src/api/promises.ts'
 import { encoded } from '../../../src/audit/ledger/stored.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
@@ -180,7 +180,7 @@ describe('a patrol', () => {
     }
     const recorded = right(encoded('patrol', { type: 'PatrolRound', data }, { kind: 'test' }))
     right(await events.append({ stream: 'patrol', events: [recorded], expected: -1, isNew: true })())
-    const store = promiseStore(storeOn(events, { kind: 'test' }))
+    const store = promiseStore(taskStore(storeOn(events, { kind: 'test' })))
     expect(await patrolled(store, 1, { every: hour })).toContain('round')
   })
 

@@ -3,7 +3,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { storeOn } from '../../../src/api/open.ts'
+import { storeOn, taskStore } from '../../../src/api/open.ts'
 import { type Anchor, parseNote, timestampAnchor } from '../../../src/audit.ts'
 import { certificatesIn } from '../../../src/audit/ledger/certificates.ts'
 import { promiseStore } from '../../../src/api/promises.ts'
@@ -96,7 +96,7 @@ describe.skipIf(!hasOpenssl)(`a timestamp authority${onlyOpenssl}`, () => {
     const own = await authority()
     const signer = await newSigner()
     const events = memoryStore()
-    const store = promiseStore(storeOn(events, { kind: 'test' }))
+    const store = promiseStore(taskStore(storeOn(events, { kind: 'test' })))
     await store.audit.init({ signer })
     await say(store, ['a'])
     const anchors = [timestampAnchor({ url: await answering(own.reply), trust: own.ca })]
@@ -110,7 +110,7 @@ describe.skipIf(!hasOpenssl)(`a timestamp authority${onlyOpenssl}`, () => {
       const event = { id, type, data, metadata: metadata.replaceAll(from, to) }
       right(await older.append({ stream, events: [event], expected: revision - 1, isNew: true })())
     }
-    const again = promiseStore(storeOn(older, { kind: 'test' }))
+    const again = promiseStore(taskStore(storeOn(older, { kind: 'test' })))
     expect(await problemsIn(again, { anchors })).toContainEqual({ kind: 'anchor' })
     for await (const finding of again.audit.verify({ anchors }))
       if (finding.type === 'problem' && finding.kind === 'anchor')

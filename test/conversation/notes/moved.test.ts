@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { storeOn } from '../../../src/api/open.ts'
+import { storeOn, taskStore } from '../../../src/api/open.ts'
 import { promiseStore } from '../../../src/api/promises.ts'
 import { notesStreamOf, streamOf } from '../../../src/events/ids.ts'
 import { palimpsestLines } from '../../../src/transfer/formats/write-palimpsest.ts'
@@ -12,7 +12,7 @@ import { memoryStore } from '../../../src/store/memory/store.ts'
 import { right } from '../../support/either.ts'
 import { stores, temporaryFolder } from '../../support/stores.ts'
 
-const on = (events: EventStore): Store => promiseStore(storeOn(events, { kind: 'test' }))
+const on = (events: EventStore): Store => promiseStore(taskStore(storeOn(events, { kind: 'test' })))
 const said = (content: string) => ({ role: 'user', content }) as const
 
 /** A conversation and its fork, both with notes, one of which is large. */

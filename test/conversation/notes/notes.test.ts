@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { storeOn } from '../../../src/api/open.ts'
+import { storeOn, taskStore } from '../../../src/api/open.ts'
 import { promiseStore } from '../../../src/api/promises.ts'
 import { hashOf, type StoredEvent } from '../../../src/events/codec.ts'
 import { notesStreamOf } from '../../../src/events/ids.ts'
@@ -14,7 +14,7 @@ import { collect } from '../../support/eventstoredb/client.ts'
 import { stores } from '../../support/stores.ts'
 
 const actor = { kind: 'test' }
-const on = (events: EventStore): Store => promiseStore(storeOn(events, actor))
+const on = (events: EventStore): Store => promiseStore(taskStore(storeOn(events, actor)))
 const said = (content: string) => ({ role: 'user', content }) as const
 
 const storedNotes = async (store: EventStore, id: string) =>

@@ -8,7 +8,7 @@ import { withLargeContent } from '../../../src/store/blobs/large-content.ts'
 import { outcomeUnknown } from '../../../src/store/errors.ts'
 import { openEventStoreDb } from '../../../src/store/eventstoredb/store.ts'
 import type { EventStore } from '../../../src/store/port.ts'
-import { storeOn } from '../../../src/api/open.ts'
+import { storeOn, taskStore } from '../../../src/api/open.ts'
 import { right } from '../../support/either.ts'
 import { ended, start } from '../../support/node.ts'
 import { patient, stores, temporaryFolder, temporaryServer } from '../../support/stores.ts'
@@ -16,7 +16,7 @@ import { patient, stores, temporaryFolder, temporaryServer } from '../../support
 const hour = 60 * 60 * 1000
 const large = (name: string): string => name.repeat(70_000)
 const said = (content: string) => ({ role: 'user', content }) as const
-const on = (events: EventStore): Store => promiseStore(storeOn(events, { kind: 'test' }))
+const on = (events: EventStore): Store => promiseStore(taskStore(storeOn(events, { kind: 'test' })))
 /** A store whose appends fail once the content is there. */
 const failing = (events: EventStore): Store =>
   on({

@@ -6,7 +6,7 @@ import type { Event } from '../../../src/events/events.ts'
 import { promiseStore, type Store } from '../../../src/api/promises.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
 import type { BlobInfo, EventStore } from '../../../src/store/port.ts'
-import { storeOn } from '../../../src/api/open.ts'
+import { storeOn, taskStore } from '../../../src/api/open.ts'
 import { withLargeContent } from '../../../src/store/blobs/large-content.ts'
 import { describe, expect, test } from 'vitest'
 import { left, right } from '../../support/either.ts'
@@ -18,7 +18,7 @@ import { png } from '../../support/pictures.ts'
 const mebibyte = 1024 * 1024
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 const on = (events: EventStore, largeContent?: number): Store =>
-  promiseStore(storeOn(events, { kind: 'test' }, largeContent))
+  promiseStore(taskStore(storeOn(events, { kind: 'test' }, largeContent)))
 const eventOf = (event: Event): StoredEvent => {
   const [stored] = chainOf('c', [event])
   if (!stored) throw new Error('no event')

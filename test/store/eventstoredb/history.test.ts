@@ -5,7 +5,7 @@ import type { Conversation, Store } from 'palimpsest'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { promiseStore } from '../../../src/api/promises.ts'
 import type { EventStore } from '../../../src/store/port.ts'
-import { storeOn } from '../../../src/api/open.ts'
+import { storeOn, taskStore } from '../../../src/api/open.ts'
 import { left, right } from '../../support/either.ts'
 import { collect } from '../../support/eventstoredb/client.ts'
 import { user } from '../../support/log.ts'
@@ -25,7 +25,7 @@ const port = async (place: Place): Promise<EventStore> => {
   return store
 }
 const open = async (place: Place): Promise<Store> =>
-  promiseStore(storeOn(await port(place), { kind: 'program' }))
+  promiseStore(taskStore(storeOn(await port(place), { kind: 'program' })))
 const clientOf = ({ url }: Place): EventStoreDBClient => {
   const client = EventStoreDBClient.connectionString(url)
   opened.push({ close: () => client.dispose() })

@@ -11,7 +11,7 @@ import { promiseStore } from '../../../src/api/promises.ts'
 import { openEventStoreDb } from '../../../src/store/eventstoredb/store.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
 import type { EventStore } from '../../../src/store/port.ts'
-import { storeOn } from '../../../src/api/open.ts'
+import { storeOn, taskStore } from '../../../src/api/open.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { left, right } from '../../support/either.ts'
 import { collect, persist } from '../../support/eventstoredb/client.ts'
@@ -63,7 +63,7 @@ const conversations = async ({ url }: EventStoreDb): Promise<Store> => {
 
 /** A store of conversations on whatever server there is, for what injects no fault. */
 const conversationsAt = async (place: Place): Promise<Store> => {
-  const store = promiseStore(storeOn(await place.open(), { kind: 'program' }))
+  const store = promiseStore(taskStore(storeOn(await place.open(), { kind: 'program' })))
   atEnd(store.close)
   return store
 }

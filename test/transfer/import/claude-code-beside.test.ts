@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { storeOn } from '../../../src/api/open.ts'
+import { storeOn, taskStore } from '../../../src/api/open.ts'
 import { promiseStore } from '../../../src/api/promises.ts'
 import type { ConversationOverview, Store } from '../../../src/index.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
 import type { Fields } from '../../../src/events/json.ts'
 
-const memory = (): Store => promiseStore(storeOn(memoryStore(), { kind: 'test' }))
+const memory = (): Store => promiseStore(taskStore(storeOn(memoryStore(), { kind: 'test' })))
 const jsonl = (entries: readonly Fields[]): string => entries.map((entry) => JSON.stringify(entry)).join('\n')
 const user = (uuid: string, parentUuid: string | null, content: unknown, more: Fields = {}): Fields => ({
   sessionId: 's',

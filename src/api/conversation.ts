@@ -1,0 +1,169 @@
+import * as TE from 'fp-ts/lib/TaskEither.js'
+import { modelCalls, type ReceiptVerification, verifyReceipts } from '../agent/receipts/audit.ts'
+import type { ModelCall } from '../agent/receipts/calls.ts'
+import type { CallOutOfRange, UnknownRenderer } from '../agent/receipts/errors.ts'
+import { type SentCall, sentCall } from '../agent/receipts/sent.ts'
+import { type CountOptions, type TokenReport, tokensOf } from '../agent/context/tokens/count.ts'
+import type { ModelError } from '../agent/models/model.ts'
+import { type ApprovalMethods, deciding } from '../agent/turn/calls/decisions.ts'
+import type { TurnOptions } from '../agent/turn/options.ts'
+import { type CancelError, cancelling, type CancelOptions } from '../agent/turn/say/cancel.ts'
+import {
+  queuedIn,
+  type QueuedMessages,
+  type SayError,
+  saying,
+  type SayOptions,
+  type SayResult,
+} from '../agent/turn/say/say.ts'
+import type { TurnEvent } from '../agent/turn/streamed.ts'
+import type { TurnError, TurnResult } from '../agent/turn/turned.ts'
+import { turning } from '../agent/turn/turns.ts'
+import { requesting, type WorkRequester } from '../agent/workers/requests.ts'
+import type { DocumentOptions, WrittenDocument } from '../audit/evidence/document.ts'
+import type { Evidence } from '../audit/evidence/export.ts'
+import type { EvidenceOptions } from '../audit/evidence/options.ts'
+import type { EvidenceError } from '../audit/evidence/source.ts'
+import type { ConversationOf, Conversation as OpenConversation } from '../conversation/conversation.ts'
+import type { PositionOption } from '../conversation/reading/reading.ts'
+import type { MessageInput } from '../conversation/writing/inputs.ts'
+import type { InvalidInput } from '../events/errors.ts'
+import type { MethodResult, ResultStyle } from '../result/answer.ts'
+import type { ReadError, StoreError } from '../store/errors.ts'
+
+/** A conversation of a store, with what agents and people do in it. `Forked` is what `fork` gives. */
+export interface ConversationMethods<W extends ResultStyle, Forked>
+  extends ConversationOf<W, Forked>, ApprovalMethods<W>, WorkRequester<W> {
+  /**
+   * Gives the turn to a model: makes the context fit, asks, records the reply, runs the tools that it asks for, records their
+   * results, until the model stops. docs/turns.md. Errors: a `TurnError`.
+   *
+   * @example
+   * const { content } = await chat.turn({ client, model: 'claude-opus-5-5', maxCalls: 5 })
+   */
+  readonly turn: (options: TurnOptions) => MethodResult<W, TurnError, TurnResult>
+  /**
+   * The same turn as the events in it, as they happen; the last one, `done`, has what `turn` resolves to. It begins when the first event
+   * is asked for. Leaving the loop aborts the turn, and waits until it has let go. A slow reader does not hold up the model: pieces of the
+   * same block become one while they wait. Iteration throws a `TurnError`. docs/turns.md.
+   *
+   * @example
+   * for await (const event of chat.stream({ client, model: 'claude-opus-5-5' })) {
+   *   if (event.type === 'text') process.stdout.write(event.text)
+   *   if (event.type === 'done') console.log(event.turned.usage)
+   * }
+   */
+  readonly stream: (options: TurnOptions) => AsyncIterableIterator<TurnEvent>
+  /**
+   * Records what the user says, at any time. While the conversation awaits the model or results of its calls, `whileBusy` says what to
+   * do; by default the message waits in the inbox, and whoever gives the turn appends it after the reply and answers it. docs/turns.md.
+   * Errors: a `WriteError`, a `ReadError`, or `Busy`.
+   *
+   * @example
+   * const { status } = await chat.say({ role: 'user', content: 'And line 60?' })
+   * if (status === 'recorded') await chat.turn({ client, model: 'claude-opus-5-5' })
+   */
+  readonly say: (
+    message: MessageInput | readonly MessageInput[],
+    options?: SayOptions,
+  ) => MethodResult<W, SayError, SayResult>
+  /**
+   * Ends the turn that is being given to the conversation, in whichever process: it ends with `TurnCancelled`, and what is complete is
+   * recorded. Cancels no turn that begins later; of a conversation that has not begun there is none. Errors: a `NoteError` or a `ReadError`.
+   *
+   * @example
+   * await chat.cancel({ by: 'kim', reason: 'wrong file' })
+   */
+  readonly cancel: (options?: CancelOptions) => MethodResult<W, CancelError, void>
+  /**
+   * What waits in the inbox, in the order in which it was said; with `at`, what waited while the conversation ended at that position. Errors:
+   * a `StoreError`.
+   *
+   * @example
+   * for (const { id, messages } of await chat.queued()) console.log(id, messages.length)
+   */
+  readonly queued: (
+    options?: PositionOption,
+  ) => MethodResult<W, StoreError | InvalidInput, readonly QueuedMessages[]>
+  /**
+   * How many tokens the next request has: counted from the log, and by the API if a client is given. Errors: a `ReadError`, or a
+   * `ModelError` of the client.
+   *
+   * @example
+   * const { total } = await chat.tokens()
+   */
+  readonly tokens: (options?: CountOptions) => MethodResult<W, ReadError | ModelError, TokenReport>
+  /**
+   * The calls of a model that have a receipt, in the order of their answers. Iteration throws a `ReadError`.
+   *
+   * @example
+   * for await (const { position, receipt } of chat.calls()) console.log(position, receipt.digest)
+   */
+  readonly calls: () => AsyncIterable<ModelCall>
+  /**
+   * What the model was sent in a call: of this number, from 1, or of those that `calls` gives (default: the last one). Errors: `CallOutOfRange`, `UnknownRenderer`, or a `ReadError`.
+   *
+   * @example
+   * await chat.turn({ client, model: 'claude-opus-5-5' })
+   * const { request } = await chat.sent(1)
+   */
+  readonly sent: (
+    call?: number | ModelCall,
+  ) => MethodResult<W, ReadError | CallOutOfRange | UnknownRenderer, SentCall>
+  /**
+   * Rebuilds every request that has a receipt from the log and compares them. A difference is a finding, not an error. Errors: a
+   * `ReadError`.
+   *
+   * @example
+   * const { receipts, findings } = await chat.verifyReceipts()
+   */
+  readonly verifyReceipts: () => MethodResult<W, ReadError, ReceiptVerification>
+  /**
+   * Writes what proves the conversation to others into a folder, with a program that checks it. docs/evidence.md. Errors: a `ReadError`, or
+   * `FileExists` if the folder is not empty.
+   *
+   * @example
+   * const { events, requests } = await chat.evidence({ folder: 'evidence' })
+   */
+  readonly evidence: (options: EvidenceOptions) => MethodResult<W, EvidenceError, Evidence>
+  /**
+   * Writes the conversation for other programs into a new file, as vCon or W3C PROV. docs/interchange.md. Errors: a `ReadError`, or
+   * `FileExists`.
+   *
+   * @example
+   * const { events } = await chat.document({ file: 'task-42.vcon.json', format: 'vcon' })
+   */
+  readonly document: (options: DocumentOptions) => MethodResult<W, EvidenceError, WrittenDocument>
+}
+
+/** A conversation with TaskEithers. */
+export interface TaskConversation extends ConversationMethods<'task', TaskConversation> {}
+
+/** Makes a conversation whose methods are all that agents and people do in it. */
+export const taskConversation = (chat: OpenConversation): TaskConversation => {
+  const { turn, stream } = turning(chat)
+  return {
+    ...chat.methods,
+    ...deciding(chat),
+    ...requesting(chat),
+    fork: (id, options) => TE.map(taskConversation)(chat.fork(id, options)),
+    turn,
+    stream,
+    say: saying(chat),
+    cancel: cancelling(chat),
+    queued: queuedIn(chat),
+    tokens: (options) => tokensOf(chat, options),
+    calls: () => modelCalls(chat),
+    sent: (call) => sentCall(chat, call),
+    verifyReceipts: () => verifyReceipts(chat),
+    // Few programs need it.
+    evidence: (options) => async () => {
+      const { exportEvidence } = await import('../audit/evidence/export.ts')
+      return exportEvidence(chat, options)()
+    },
+    document: (options) => async () => {
+      const { exportDocument } = await import('../audit/evidence/document.ts')
+      return exportDocument(chat, options)()
+    },
+  }
+}
