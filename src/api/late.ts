@@ -1,10 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
-import { toError } from '../result/typed.ts'
+import { lazily } from '../result/lazily.ts'
 import { type StoreError, storeClosed } from '../store/errors.ts'
 import { memoryStore } from '../store/memory/store.ts'
-import type { EventStore } from '../store/port.ts'
+import type { BlobStore, EventStore } from '../store/port.ts'
 
 /**
  * A store that does not exist yet: it reads as empty until another process has created it, and is created when something is written or
@@ -46,40 +46,21 @@ export const lateStore = (
       TE.orElse((error) => (error._tag === 'StoreNotFound' ? TE.right(empty) : TE.left(error))),
     ),
   )
-  const inStore =
-    (there: TE.TaskEither<StoreError, EventStore>) =>
-    <Err, A>(use: (store: EventStore) => TE.TaskEither<Err, A>): TE.TaskEither<StoreError | Err, A> =>
-      pipe(there, TE.flatMap<EventStore, StoreError | Err, A>(use))
-  const read = inStore(found)
-  const written = inStore(created)
-  async function* each<A>(
-    there: TE.TaskEither<StoreError, EventStore>,
-    all: (store: EventStore) => AsyncIterable<A>,
-  ): AsyncGenerator<A> {
-    const made = await there()
-    if (E.isLeft(made)) throw toError(made.left)
-    yield* all(made.right)
-  }
+  const blobsIn: (there: typeof found) => TE.TaskEither<StoreError, BlobStore> = TE.map(({ blobs }) => blobs)
   return {
     url,
-    append: (request) => written(({ append }) => append(request)),
-    read: (range) => read((it) => it.read(range)),
-    find: (stream, id) => read((it) => it.find(stream, id)),
-    count: (stream, type, through) => read((it) => it.count(stream, type, through)),
-    keptEnd: (stream) => read((it) => it.keptEnd(stream)),
-    streams: (prefix, after, limit) => read((it) => it.streams(prefix, after, limit)),
-    newest: (prefixes, before, limit) => read((it) => it.newest(prefixes, before, limit)),
-    changed: (prefix, since) => read((it) => it.changed(prefix, since)),
-    readAll: (range) => read((it) => it.readAll(range)),
-    follow: (options) => each(created, (it) => it.follow(options)),
+    ...lazily(created, ['append'], ['follow']),
+    ...lazily(found, ['read', 'find', 'count', 'keptEnd', 'streams', 'newest', 'changed', 'readAll']),
     blobs: {
-      put: (sha256, chunks) => written(({ blobs }) => blobs.put(sha256, chunks)),
-      get: (sha256) => each(found, ({ blobs }) => blobs.get(sha256)),
-      list: () => each(found, ({ blobs }) => blobs.list()),
-      remove: (sha256, before) => read(({ blobs }) => blobs.remove(sha256, before)),
+      ...lazily(blobsIn(created), ['put']),
+      ...lazily(blobsIn(found), ['remove'], ['get', 'list']),
     },
-    integrity: () => read((it) => it.integrity?.() ?? TE.right(undefined)),
-    backup: (file, options) => written(({ backup }) => backup?.(file, options) ?? TE.left(storeClosed(url))),
+    integrity: () => TE.flatMap(({ integrity }: EventStore) => integrity?.() ?? TE.right(undefined))(found),
+    backup: (file, options) =>
+      pipe(
+        created,
+        TE.flatMap(({ backup }) => backup?.(file, options) ?? TE.left(storeClosed(url))),
+      ),
     liveness: {
       hold: (name) => {
         if (store !== empty) return store.liveness?.hold(name)

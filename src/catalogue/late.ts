@@ -1,4 +1,6 @@
 import { resolve } from 'node:path'
+import * as E from 'fp-ts/lib/Either.js'
+import { lazily } from '../result/lazily.ts'
 import { makeFolder } from '../store/make-folder.ts'
 import type { EventStore } from '../store/port.ts'
 import type { OwnCatalogue } from './catalogue.ts'
@@ -18,19 +20,21 @@ export const lateCatalogue = (
     const [{ catalogueOf }] = await Promise.all([import('./catalogue.ts'), folder && made(folder)])
     return catalogueOf(store, place)
   }
-  const loaded = (): Promise<OwnCatalogue> => (loading ??= load())
+  const loaded = async (): Promise<E.Either<never, OwnCatalogue>> => E.right(await (loading ??= load()))
+  const own = ['overviews', 'overviewsOf'] as const
+  const asked = [
+    'find',
+    'search',
+    'outline',
+    'overview',
+    'hidden',
+    'hiddenBy',
+    'calls',
+    'branches',
+    'fates',
+  ] as const
   return {
-    find: (options) => async () => (await loaded()).find(options)(),
-    overviews: (options) => async () => (await loaded()).overviews(options)(),
-    overviewsOf: (ids) => async () => (await loaded()).overviewsOf(ids)(),
-    search: (text, options) => async () => (await loaded()).search(text, options)(),
-    outline: (id, options) => async () => (await loaded()).outline(id, options)(),
-    overview: (id, options) => async () => (await loaded()).overview(id, options)(),
-    hidden: (id, marker) => async () => (await loaded()).hidden(id, marker)(),
-    hiddenBy: (id, markers) => async () => (await loaded()).hiddenBy(id, markers)(),
-    calls: (id, options) => async () => (await loaded()).calls(id, options)(),
-    branches: (id, options) => async () => (await loaded()).branches(id, options)(),
-    fates: (id, options) => async () => (await loaded()).fates(id, options)(),
+    ...lazily(loaded, [...asked, ...own]),
     close: async () => (await loading)?.close(),
   }
 }
