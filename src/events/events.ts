@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type Block, blockSchema } from './blocks.ts'
 import { hasNoEffect } from './event-traits.ts'
-import type { EventData, EventType, Message, Metadata } from './event-types.ts'
+import type { EventData, EventType, Message, MessageAppendedData, Metadata } from './event-types.ts'
 import { conversationIdSchema } from './ids.ts'
 
 export type {
@@ -183,7 +183,7 @@ export const contentOf = (event: Event): readonly Message[] => {
   if (hasNoEffect(event)) return []
   switch (event.type) {
     case 'MessageAppended':
-      return [event.data]
+      return [messageOf(event)]
     case 'Condensed':
       return event.data.summary
     case 'Truncated':
@@ -193,3 +193,6 @@ export const contentOf = (event: Event): readonly Message[] => {
       return []
   }
 }
+
+/** The message of an event with all that was recorded of it; `contentOf` has it, too. */
+export const messageOf = ({ data }: Event<'MessageAppended'>): MessageAppendedData => data

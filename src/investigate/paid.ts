@@ -1,6 +1,6 @@
 import { estimate } from '../agent/context/tokens/estimate.ts'
 import { type Block, isBlock, textBlock } from '../events/blocks.ts'
-import type { ConversationEvent, Origin } from '../events/events.ts'
+import { type ConversationEvent, messageOf, type Origin } from '../events/events.ts'
 import { isUnproven } from '../agent/receipts/calls.ts'
 import { failedIn } from '../agent/models/asking.ts'
 import { receiptsOfSummary } from '../agent/receipts/summary-request.ts'
@@ -72,7 +72,7 @@ const callsOf = (
   summaries: Set<string>,
 ): readonly PaidCall[] => {
   if (isReply(event)) {
-    const { origin = {}, content } = event.data
+    const { origin = {}, content } = messageOf(event)
     const tools = content.flatMap((block) => (isBlock(block, 'tool_use') ? [block.name] : []))
     const said = isImported(event) ? estimate(content.flatMap(spoken)) : 0
     return [...failedBefore(event, origin), { ...paid(event, origin, 'reply'), names, said, tools }]

@@ -1,6 +1,6 @@
 import type { Block } from '../events/blocks.ts'
 import { hasNoEffect } from '../events/event-traits.ts'
-import { type ConversationEvent, contentOf } from '../events/events.ts'
+import { type ConversationEvent, contentOf, messageOf } from '../events/events.ts'
 import type { Item } from './effective.ts'
 import type { Entry } from './full.ts'
 
@@ -56,9 +56,9 @@ const eventWith = (event: ConversationEvent, block: Change): ConversationEvent =
   if (hasNoEffect(event)) return event
   switch (event.type) {
     case 'MessageAppended':
-      return { ...event, data: { ...event.data, content: event.data.content.map(block) } }
+      return { ...event, data: { ...event.data, content: messageOf(event).content.map(block) } }
     case 'Condensed': {
-      const summary = event.data.summary.map((said) => ({ ...said, content: said.content.map(block) }))
+      const summary = contentOf(event).map((said) => ({ ...said, content: said.content.map(block) }))
       return { ...event, data: { ...event.data, summary } }
     }
     case 'Configured': {

@@ -5,6 +5,7 @@ import {
   contentOf,
   type Covers,
   type Message,
+  messageOf,
   type Origin,
   type Policy,
   type Role,
@@ -73,8 +74,7 @@ export const itemIn = (event: ConversationEvent): Item | undefined => {
   const { time } = event.metadata
   switch (event.type) {
     case 'MessageAppended': {
-      const { messageId = event.id, role, origin } = event.data
-      const { content } = contentOf(event)[0] ?? event.data
+      const { messageId = event.id, role, origin, content } = messageOf(event)
       const item = { kind: 'message' as const, position, time, messageId, role, content }
       return origin ? { ...item, origin } : item
     }

@@ -1,10 +1,10 @@
 import { isBlock } from '../events/blocks.ts'
-import type { ConversationEvent } from '../events/events.ts'
+import { type ConversationEvent, messageOf } from '../events/events.ts'
 
 /** Whether the model has nothing more to say after this. */
 export const isFinal = (event: ConversationEvent): boolean => {
   if (event.type !== 'MessageAppended' || event.data.role !== 'assistant') return false
-  const { content, origin: { stopReason } = {} } = event.data
+  const { content, origin: { stopReason } = {} } = messageOf(event)
   const calls = content.some((block) => isBlock(block, 'tool_use'))
   const isCalling = calls && (stopReason === undefined || stopReason === 'tool_use')
   return !isCalling && stopReason !== 'pause_turn'

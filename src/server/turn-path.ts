@@ -1,4 +1,5 @@
 import type { ConversationEvent } from '../index.ts'
+import { messageOf } from '../events/events.ts'
 import { isFinal } from '../agent/workers/seen.ts'
 import type { OutcomeMessage } from './turn-messages.ts'
 import { doneWith, rewoundBy } from './turn-outcome.ts'
@@ -31,10 +32,10 @@ export const turnPath = ({ position: first, message }: AskedAt): TurnPath => {
   let rewound: ConversationEvent<'Rewound'> | undefined
 
   /** What a turn records before what was said meanwhile, it records with a copy of that: in the same write, after a rewind. */
-  const isCopy = ({ data, metadata }: ConversationEvent<'MessageAppended'>): boolean =>
+  const isCopy = (event: ConversationEvent<'MessageAppended'>): boolean =>
     message !== undefined &&
-    rewound?.metadata.commandId === metadata.commandId &&
-    JSON.stringify(data.content) === JSON.stringify(message.data.content)
+    rewound?.metadata.commandId === event.metadata.commandId &&
+    JSON.stringify(messageOf(event).content) === JSON.stringify(messageOf(message).content)
 
   const placeAfter = (event: ConversationEvent, last: Place): Place => {
     if (event.type === 'Rewound')
@@ -53,7 +54,7 @@ export const turnPath = ({ position: first, message }: AskedAt): TurnPath => {
     reply: () => last().reply,
     outcome: async (position) => {
       const { isOn, reply } = last()
-      if (isOn) return reply && isFinal(reply.data) ? doneWith(reply) : undefined
+      if (isOn) return reply && isFinal(messageOf(reply)) ? doneWith(reply) : undefined
       // The same write may say it again.
       return rewound && first + places.length > (await position()) ? rewoundBy(rewound) : undefined
     },

@@ -1,5 +1,5 @@
 import { isBlock } from '../../events/blocks.ts'
-import { contentOf, type ConversationEvent } from '../../events/events.ts'
+import { type ConversationEvent, messageOf } from '../../events/events.ts'
 import { limitResults, restFor } from '../../agent/context/policy/result-limit.ts'
 import { configurationOf, isReply } from '../../projections/effective.ts'
 import { parent } from '../../projections/path.ts'
@@ -27,7 +27,7 @@ export const answeredBy = (
 ): AnsweredCalls | undefined => {
   if (event.type !== 'MessageAppended' || event.data.role !== 'user') return undefined
   const results = new Map(
-    event.data.content.flatMap((block) =>
+    messageOf(event).content.flatMap((block) =>
       isBlock(block, 'tool_result') ? [[block.tool_use_id, canonicalText(block.content)] as const] : [],
     ),
   )
@@ -136,9 +136,8 @@ const shownOtherwise = (
 ): Pick<Divergence, 'path' | 'agent' | 'log'> | undefined => {
   if (event.type !== 'MessageAppended') return undefined
   const limit = { bytes: maxResult, rest: restFor(run) }
-  const { content } = event.data
-  const made = limitResults(content, limit) ?? content
-  const shown = contentOf(event)[0]?.content ?? content
+  const { content: shown } = messageOf(event)
+  const made = limitResults(shown, limit) ?? shown
   const index = made.findIndex((block, place) => canonicalText(block) !== canonicalText(shown[place]))
   return index < 0
     ? undefined

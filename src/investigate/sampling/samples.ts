@@ -1,6 +1,7 @@
 import type { Conversation } from '../../api/promises.ts'
 import type { Block } from '../../events/block-types.ts'
 import type { ModelCall } from '../../agent/receipts/calls.ts'
+import { messageOf } from '../../events/events.ts'
 import { counterfactualActor } from '../../events/worker-events.ts'
 import { isTyped } from '../../result/typed.ts'
 import { isCall } from '../../agent/turn/calls/open-calls.ts'
@@ -69,7 +70,7 @@ export const sampled = async (
   let content: readonly Block[] = []
   if (first)
     for await (const event of fork.events({ from: first.position, to: first.position }))
-      if (event.type === 'MessageAppended') content = event.data.content
+      if (event.type === 'MessageAppended') content = messageOf(event).content
   const { calls } = await paidCallsIn(fork.events())
   return {
     kind,

@@ -1,5 +1,5 @@
 import { isBlock } from '../../events/blocks.ts'
-import type { ConversationEvent } from '../../events/events.ts'
+import { type ConversationEvent, messageOf } from '../../events/events.ts'
 import type { Log } from '../../projections/path.ts'
 import { isCall } from '../../agent/turn/calls/open-calls.ts'
 import { toolOf } from '../../agent/turn/results/tools.ts'
@@ -15,7 +15,7 @@ export const answersFrom = (log: Log, from: number): Answers => {
   const answers: Answers = new Map()
   for (const event of log.slice(from)) {
     if (event.type !== 'MessageAppended') continue
-    for (const call of event.data.content.filter(isCall)) keys.set(call.id, keyOf(call))
+    for (const call of messageOf(event).content.filter(isCall)) keys.set(call.id, keyOf(call))
     for (const [id, answer] of resultsIn(event)) {
       const key = keys.get(id)
       if (key !== undefined) answers.set(key, [...(answers.get(key) ?? []), answer])
@@ -27,8 +27,8 @@ export const answersFrom = (log: Log, from: number): Answers => {
 const keyOf = ({ name, input }: Pick<ToolCall, 'name' | 'input'>): string => `${name} ${canonicalText(input)}`
 
 /** What a tool would have to return for a result to be the recorded one. */
-const resultsIn = ({ data }: ConversationEvent<'MessageAppended'>): readonly (readonly [string, unknown])[] =>
-  data.content.flatMap((block) => {
+const resultsIn = (event: ConversationEvent<'MessageAppended'>): readonly (readonly [string, unknown])[] =>
+  messageOf(event).content.flatMap((block) => {
     if (!isBlock(block, 'tool_result')) return []
     const { content = '' } = block
     const blocks = typeof content === 'string' ? [{ type: 'text', text: content }] : content

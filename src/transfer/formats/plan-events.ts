@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { withoutSecretParameters } from '../../commands/configure.ts'
-import { type ConversationEvent, type Event, START } from '../../events/events.ts'
+import { type ConversationEvent, type Event, messageOf, START } from '../../events/events.ts'
 import { lastOf, type Log, parent, resolve } from '../../projections/path.ts'
 import { sliceLength } from '../../projections/slices.ts'
 import { hasChanged, type ImportError, importDiverged } from './errors.ts'
@@ -161,7 +161,7 @@ const isPartOf = (event: Event | undefined, step: ImportStep): step is StepOf<'m
   event?.type === 'MessageAppended' &&
   step.type === 'message' &&
   typeof step.message.content !== 'string' &&
-  event.data.content.length < step.message.content.length
+  messageOf(event).content.length < step.message.content.length
 
 function* eventOf(step: ImportStep, place: StepContext): SliceGenerator<EventPlanResult> {
   switch (step.type) {

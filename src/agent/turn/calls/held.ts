@@ -8,6 +8,7 @@ import {
   type Covers,
   type Event,
   type Message,
+  messageOf,
   START,
 } from '../../../events/events.ts'
 import {
@@ -146,7 +147,7 @@ const taking = (events: readonly ConversationEvent[], next: number): Taken | und
     if (type === 'Restored') {
       const { marker } = event.data
       if (marker < from) again.push({ type, data: { marker } })
-    } else if (type === 'MessageAppended') placeOf.set(position, said.push(event.data) - 1)
+    } else if (type === 'MessageAppended') placeOf.set(position, said.push(messageOf(event)) - 1)
     else if (type === 'Configured') again.push({ type, data: event.data })
     else if (isMarker(event)) {
       const { first, last } = event.data.covers
