@@ -1,4 +1,4 @@
-import type { Command, ConversationCommand } from '../../commands/command-types.ts'
+import type { Command, ConversationCommand } from '../../commands/command.ts'
 import type { BlockInput } from '../../events/block-types.ts'
 import type { Covers, Event, EventData, Origin, Policy, Role } from '../../events/events.ts'
 import type { CommandEnvelope } from './encode.ts'
