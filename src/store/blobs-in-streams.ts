@@ -56,7 +56,7 @@ export const blobsInStreams = (log: EventLog, index: StreamIndex): BlobStore => 
     return { ...(JSON.parse(found.data) as BlobSeal), revision: found.revision }
   }
 
-  /** Appends at the end of the blob's stream, whoever else appends there. Returns the revision. */
+  /** Appends at the end of the blob's stream, also while others append there. Returns the revision. */
   async function* write(sha256: string, type: string, data: object): Steps<StoreError, number> {
     const stream = blobPrefix + sha256
     const events = [{ id: randomUUID(), type, data: JSON.stringify(data), metadata: '{}' }]

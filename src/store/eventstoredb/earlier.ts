@@ -8,7 +8,7 @@ import { type PrefixFilter } from './requests.ts'
 import type { Reads } from './reads.ts'
 
 /** The stream that lists streams found by a search, and what finds them. */
-export interface StreamIndex {
+export interface StreamList {
   readonly stream: string
   readonly filter: PrefixFilter
 }
@@ -49,7 +49,7 @@ const unnoted = 1024 * 1024
 export async function* listEarlier(
   reads: Reads,
   append: StreamAppender,
-  { stream, filter }: StreamIndex,
+  { stream, filter }: StreamList,
   { again, known }: Search,
 ): Steps<StoreError, Earlier> {
   for (;;) {
@@ -71,7 +71,7 @@ interface Begun {
 async function* searchFrom(
   reads: Reads,
   append: StreamAppender,
-  { stream, filter }: StreamIndex,
+  { stream, filter }: StreamList,
   { last, isKnown }: Begun,
 ): Steps<StoreError, Earlier | undefined> {
   const start = last && placeIn(last)
