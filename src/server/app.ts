@@ -10,7 +10,7 @@ import { openApi } from './openapi.ts'
 import { servePage } from './page.ts'
 import { refused } from './problem.ts'
 import { basePath, everyHeader, type HttpResponse, replyOf } from './reply.ts'
-import type { Flow, SseStream } from './route.ts'
+import type { Flow, SessionResponse, SseStream } from './route.ts'
 import { routes } from './routes/index.ts'
 import type { ServerSettings } from './settings.ts'
 import { eventsMedia } from './sse.ts'
@@ -80,7 +80,7 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
   })
   server.get(`${basePath}/session`, (c) => {
     const { by, scopes } = permitted(c.req, { scope: 'read', method: 'get' })
-    return withEveryHeader(c).json({ by, scopes, isReadOnly, store: store.url })
+    return withEveryHeader(c).json({ by, scopes, isReadOnly, store: store.url } satisfies SessionResponse)
   })
   server.post(`${basePath}/session`, async (c) => {
     const body = jsonIn(c.req.header('content-type'), await textOf(c, largestSession))

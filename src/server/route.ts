@@ -99,15 +99,25 @@ export interface Route<
   handle(call: RequestContext<P, Q, B>): Promise<RouteResponse>
 }
 
-/** A route that clients know by its method and path, and what it takes by its schemas. */
-type Known<M, T, Q extends Fields, B extends z.ZodType> = Omit<
+/** Of `GET /session`: who calls, and what may be done here. */
+export interface SessionResponse {
+  readonly by: string
+  readonly scopes: readonly AccessScope[]
+  readonly isReadOnly: boolean
+  /** The URL of the store, without credentials. */
+  readonly store: string
+}
+
+/** A route that clients know by its method and path, and what it takes and answers by its schemas. */
+type Known<M, T, Q extends Fields, B extends z.ZodType, A> = Omit<
   Route,
-  'method' | 'path' | 'query' | 'body'
+  'method' | 'path' | 'query' | 'body' | 'answers'
 > & {
   readonly method: M
   readonly path: T
   readonly query?: Q
   readonly body?: B
+  readonly answers: A
 }
 
 /** A route, its types inferred from its schemas. */
@@ -117,6 +127,7 @@ export const route = <
   B extends z.ZodType,
   const M extends Route['method'],
   const T extends string,
+  A extends Route['answers'],
 >(
-  given: Route<P, Q, B> & { readonly method: M; readonly path: T },
-): Known<M, T, Q, B> => given
+  given: Route<P, Q, B> & { readonly method: M; readonly path: T; readonly answers: A },
+): Known<M, T, Q, B, A> => given

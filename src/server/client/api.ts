@@ -1,9 +1,14 @@
 import type { z } from 'zod'
+import type { Block } from '../../events/block-types.ts'
+import type { ConversationEvent } from '../../events/events.ts'
+import type { SessionResponse } from '../route.ts'
 import type * as audit from '../routes/audit.ts'
 import type * as bisections from '../routes/bisections.ts'
+import type * as blocks from '../routes/blocks.ts'
 import type * as calls from '../routes/calls.ts'
 import type * as commands from '../routes/commands.ts'
 import type * as conversations from '../routes/conversations.ts'
+import type * as exports from '../routes/exports.ts'
 import type * as investigate from '../routes/investigate.ts'
 import type * as diffs from '../routes/diffs.ts'
 import type * as events from '../routes/events.ts'
@@ -12,15 +17,31 @@ import type * as reads from '../routes/reads.ts'
 import type * as turns from '../routes/turns.ts'
 import type * as workers from '../routes/workers.ts'
 
-// What may be asked of a server, as its routes say: nothing is described twice, and nothing of the server is loaded.
+// What may be asked of a server and what it answers, as its routes say: nothing is described twice, and nothing of the server is loaded.
+
+/** Beside the routes: what a page asks about the token that it has. */
+type SessionRoute =
+  | {
+      readonly method: 'get'
+      readonly path: '/session'
+      readonly answers: { readonly 200: z.ZodType<SessionResponse> }
+    }
+  | {
+      readonly method: 'post'
+      readonly path: '/session'
+      readonly body?: z.ZodType<{ readonly token: string }, { readonly token: string }>
+      readonly answers: { readonly 200: z.ZodType<object> }
+    }
 
 type In<Group> = Group[keyof Group]
 type Route =
   | In<typeof audit>
   | In<typeof bisections>
+  | In<typeof blocks>
   | In<typeof calls>
   | In<typeof commands>
   | In<typeof conversations>
+  | In<typeof exports>
   | In<typeof investigate>
   | In<typeof diffs>
   | In<typeof events>
@@ -28,19 +49,39 @@ type Route =
   | In<typeof reads>
   | In<typeof turns>
   | In<typeof workers>
-type At<M extends string, T> = Extract<Route, { readonly method: M; readonly path: T }>
+  | SessionRoute
+type RouteAt<M extends string, T> = Extract<Route, { readonly method: M; readonly path: T }>
 
 /** The path of a route, with its parameters in braces. */
-export type PathOf<M extends 'get' | 'post'> = Extract<Route, { readonly method: M }>['path']
+export type PathOf<M extends 'get' | 'post' = 'get' | 'post'> = Extract<Route, { readonly method: M }>['path']
+
+/** The parameters in a path, by name. */
+export type ParamsOf<T extends string> = { readonly [N in NameIn<T>]: string | number }
+type NameIn<T extends string> = T extends `${string}{${infer N}}${infer Rest}` ? N | NameIn<Rest> : never
 
 type Output<S> = S extends z.ZodType ? z.output<S> : never
-/** The query of a read. What is undefined is left out. */
-export type QueryOf<T> = {
-  readonly [F in keyof Output<At<'get', T>['query']>]?: Output<At<'get', T>['query']>[F] | undefined
-}
+/** The query of a route. What is undefined is left out. */
+export type QueryOf<T> = AskedOf<RouteAt<'get' | 'post', T>>
+type AskedOf<R> = R extends { readonly query?: infer Q } ? Fields<Output<Q>> : never
+type Fields<O> = { readonly [F in keyof O]?: Readonly<O[F]> | undefined }
 /** The body of a write. */
-export type BodyOf<T> = At<'post', T>['body'] extends infer B
-  ? B extends z.ZodType
-    ? z.input<B>
-    : never
-  : never
+export type BodyOf<T> = RouteAt<'post', T> extends { readonly body?: infer B } ? Input<B> : never
+type Input<S> = S extends z.ZodType ? ReadonlyInput<z.input<S>> : never
+/** A type to be written: lists may be read-only. */
+type ReadonlyInput<T> = T extends object ? { readonly [F in keyof T]: ReadonlyInput<T[F]> } : T
+
+/** The JSON that a route answers; what else may be in it is not declared. */
+export type AnswerOf<M extends 'get' | 'post', T> =
+  RouteAt<M, T> extends { readonly answers: infer A } ? DeclaredFields<Output<A[keyof A]>> : never
+/** A type to be read, without the fields that a schema merely lets through. What was stored has them all. */
+type DeclaredFields<T> = T extends Block | ConversationEvent
+  ? T
+  : T extends readonly unknown[]
+    ? { readonly [I in keyof T]: DeclaredFields<T[I]> }
+    : T extends object
+      ? {
+          readonly [
+            F in keyof T as string extends F ? (unknown extends T[F] ? never : F) : F
+          ]: DeclaredFields<T[F]>
+        }
+      : T

@@ -9,7 +9,7 @@ import type { ConversationClient } from './types.ts'
 type Subject = 'effective' | 'full' | 'request' | undefined
 type Command = BodyOf<'/conversations/{id}/commands'>
 /** Messages as the server takes them. A system message may be without content, as in the library. */
-const several = (given: MessageInput | readonly MessageInput[]): readonly MessageInput[] =>
+const several = (given: MessageInput | readonly MessageInput[]) =>
   [given]
     .flat()
     .map((message) => (message.role === 'system' ? { ...message, content: message.content ?? [] } : message))
@@ -35,7 +35,7 @@ export const conversation = (server: Transport, id: string): ConversationClient 
     }
   }
   const preview: ConversationClient['preview'] = (command) =>
-    post('/conversations/{id}/commands', of, { ...command } as Command, { dryRun: 'true' })
+    post('/conversations/{id}/commands', of, { ...command } as Command, { dryRun: true })
 
   const items = async <A>(answer: Promise<{ readonly items: A }>): Promise<A> => (await answer).items
   const done = async (answer: Promise<unknown>): Promise<void> => void (await answer)
@@ -59,24 +59,23 @@ export const conversation = (server: Transport, id: string): ConversationClient 
     ...reading(server, id),
     ...investigating(server, id),
     render: (options) => get('/conversations/{id}/request', of, { ...options }),
+    // The answer is what `of` says.
     diff: (options: DiffOptions & { readonly of?: Subject }) =>
-      get<never>('/conversations/{id}/diff', of, { ...options }),
+      get<never, '/conversations/{id}/diff'>('/conversations/{id}/diff', of, { ...options }),
     hidden: async (markers) =>
-      markers.length === 0
-        ? []
-        : items(get('/conversations/{id}/hidden', of, { markers: markers.join() as never })),
+      markers.length === 0 ? [] : items(get('/conversations/{id}/hidden', of, { markers })),
     notes: (options) => items(get('/conversations/{id}/notes', of, { ...options })),
     links: () => items(get('/conversations/{id}/links', of)),
-    note: (note, options) => post('/conversations/{id}/notes', of, withId({ ...note, ...options }) as never),
-    link: (link, options) => post('/conversations/{id}/links', of, withId({ ...link, ...options }) as never),
+    note: (note, options) => post('/conversations/{id}/notes', of, withId({ ...note, ...options })),
+    link: (link, options) => post('/conversations/{id}/links', of, withId({ ...link, ...options })),
     say: (message, options) => {
       const said = withId({ ...options, messages: several(message) })
-      return inOrder(() => post('/conversations/{id}/messages', of, said as never))
+      return inOrder(() => post('/conversations/{id}/messages', of, said))
     },
     cancel: (options = {}) => done(post('/conversations/{id}/cancel', of, options)),
     waiting: (options) => items(get('/conversations/{id}/waiting', of, { ...options })),
     approve: (call, options = {}) =>
-      done(post('/conversations/{id}/waiting/{call}/approve', { id, call }, options as never)),
+      done(post('/conversations/{id}/waiting/{call}/approve', { id, call }, options)),
     deny: (call, options = {}) =>
       done(post('/conversations/{id}/waiting/{call}/deny', { id, call }, options)),
     withdraw: (call, options = {}) =>

@@ -8,6 +8,7 @@ import type {
   RosterOptions,
   StreamedEvent,
 } from '../../index.ts'
+import { apiPathOf } from './api-path.ts'
 import { conversation } from './conversation.ts'
 import { audited, costOfAll } from './investigating.ts'
 import { resumed } from './streams.ts'
@@ -65,7 +66,7 @@ export const openClient = (url: string, options: ClientOptions = {}): Client => 
   async function* follow({ after, from, prefixes = [''], signal }: FollowConversations = {}) {
     const [beginning = '', ...more] = prefixes
     if (more.length > 0) throw new TypeError('a server follows one prefix: open a stream for each')
-    const path = server.place('/events', {}, { after, from, beginning: beginning || undefined })
+    const path = apiPathOf('/events', {}, { after, from, beginning: beginning || undefined })
     for await (const { id = '', data } of resumed(server, { method: 'GET', path, signal })) {
       const followed: FollowedEvent =
         data === undefined

@@ -8,6 +8,7 @@ import type {
 import type { BisectionView, VerdictInput } from '../../investigate/by-hand.ts'
 import type { CacheReport, CallName, Cost, ReplayReport, ReplayPolicy, Why } from '../../investigate/index.ts'
 import type { BodyOf } from './api.ts'
+import { apiPathOf } from './api-path.ts'
 import { textOf, type Transport } from './transport.ts'
 
 /** What the ledger has of a conversation. */
@@ -77,13 +78,13 @@ export const audited = async ({ get }: Transport): Promise<LedgerStatus | undefi
 /** Of all conversations. */
 export const costOfAll = ({ get }: Transport): Promise<Cost> => get('/cost')
 
-export const investigating = ({ get, post, open, place }: Transport, id: string): InvestigatingClient => {
+export const investigating = ({ get, post, open }: Transport, id: string): InvestigatingClient => {
   const of = { id }
   return {
     standing: () => get('/conversations/{id}/audit', of),
     verification: () => get('/conversations/{id}/verification', of),
     evidence: async (options = {}) => {
-      const path = place('/conversations/{id}/evidence', of)
+      const path = apiPathOf('/conversations/{id}/evidence', of)
       const body = textOf(options)
       const answer = await open({ method: 'POST', path, body, lastId: undefined, signal: undefined })
       return answer.blob()

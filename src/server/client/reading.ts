@@ -1,4 +1,5 @@
 import type { ConversationEvent, Entry, FullOptions, Item, ModelCall } from '../../index.ts'
+import { apiPathOf } from './api-path.ts'
 import type { QueryOf } from './api.ts'
 import { isError } from './errors.ts'
 import { resumed } from './streams.ts'
@@ -99,7 +100,7 @@ export const reading = (
     after: number,
     { signal, fields }: Pick<EventsQuery, 'signal' | 'fields'>,
   ): AsyncGenerator<ConversationEvent, void> {
-    const path = server.place('/conversations/{id}/events', of, { after, fields })
+    const path = apiPathOf('/conversations/{id}/events', of, { after, fields })
     for await (const { event, data } of resumed(server, { method: 'GET', path, signal }))
       if (event !== 'caught-up') yield data as ConversationEvent
   }

@@ -1,5 +1,6 @@
-import type { BodyOf, PathOf, QueryOf } from './api.ts'
-import { emptyParameter, errorOf, unavailable, unsendable } from './errors.ts'
+import type { BodyOf, ParamsOf, PathOf, QueryOf } from './api.ts'
+import { type ApiPath, apiPathOf } from './api-path.ts'
+import { errorOf, unavailable, unsendable } from './errors.ts'
 
 /** How a client reaches its server. */
 export interface ClientOptions {
@@ -11,13 +12,10 @@ export interface ClientOptions {
   readonly retries?: number | undefined
 }
 
-/** The parameters in a path, by name. */
-export type Params = Readonly<Record<string, string | number>>
-
 /** A stream to read. */
 export interface SseRequest {
   readonly method: 'GET' | 'POST'
-  readonly path: string
+  readonly path: ApiPath
   readonly body?: string | undefined
   readonly lastId: string | undefined
   readonly signal: AbortSignal | undefined
@@ -29,21 +27,19 @@ export interface Transport {
   readonly retries: number
   readonly get: <A, T extends PathOf<'get'> = PathOf<'get'>>(
     path: T,
-    params?: Params,
+    params?: ParamsOf<T>,
     query?: QueryOf<T>,
     signal?: AbortSignal,
   ) => Promise<A>
   /** @param headers besides those of every request */
   readonly post: <A, T extends PathOf<'post'> = PathOf<'post'>>(
     path: T,
-    params: Params,
+    params: ParamsOf<T>,
     body: BodyOf<T>,
-    query?: Readonly<Record<string, string>>,
+    query?: QueryOf<T>,
   ) => Promise<A>
   /** Asks once, for a stream. */
   readonly open: (asking: SseRequest) => Promise<Response>
-  /** A path with its parameters and query. */
-  readonly place: (path: string, params?: Params, query?: object) => string
 }
 
 /** An id for a command. `crypto.randomUUID` is missing in pages that were not loaded over TLS, unless from this machine. */
@@ -84,18 +80,6 @@ export const transport = (given: string, options: ClientOptions): Transport => {
   const { token, retries = 5, fetch: ask = fetch } = options
   const own = { ...(token !== undefined && { authorization: `Bearer ${token}` }) }
 
-  const place: Transport['place'] = (path, params = {}, query = {}) => {
-    const filled = path.replace(/\{(\w+)\}/g, (_, name: string) => {
-      const value = params[name] ?? ''
-      if (value === '') throw emptyParameter(name)
-      return encodeURIComponent(value)
-    })
-    const search = new URLSearchParams()
-    for (const [name, value] of Object.entries(query))
-      if (value !== undefined) search.set(name, String(value))
-    return search.size > 0 ? `${filled}?${search.toString()}` : filled
-  }
-
   const once = async (path: string, init: RequestInit): Promise<Response> => {
     let answer: Response
     try {
@@ -128,13 +112,12 @@ export const transport = (given: string, options: ClientOptions): Transport => {
   return {
     url,
     retries,
-    place,
     get: async (path, params, query, signal) =>
-      json(place(path, params, query), { headers: own, ...(signal && { signal }) }),
+      json(apiPathOf(path, params, query), { headers: own, ...(signal && { signal }) }),
     post: async (path, params, body, query) => {
       const headers = { ...writes, ...unlessFenced(body) }
       const init = { method: 'POST', headers, body: textOf(body) }
-      return json(place(path, params, query), init, 'commandId' in body)
+      return json(apiPathOf(path, params, query), init, 'commandId' in body)
     },
     open: ({ method, path, body, lastId, signal }) =>
       once(path, {

@@ -1,4 +1,5 @@
 import type { MessageInput, SearchPage } from '../../index.ts'
+import { apiPathOf } from './api-path.ts'
 import { resumed } from './streams.ts'
 import { pause, textOf, type Transport, withId } from './transport.ts'
 import type { AskOptions, ConversationClient, FindOptions, SearchHit, TurnMessage } from './types.ts'
@@ -11,7 +12,7 @@ export const turning = (server: Transport, id: string): ConversationClient['turn
   ): AsyncGenerator<TurnMessage, void> {
     const messages = message === undefined ? {} : { messages: [message].flat() }
     const body = textOf(withId({ ...options, ...messages }))
-    const path = server.place('/conversations/{id}/turns', { id })
+    const path = apiPathOf('/conversations/{id}/turns', { id })
     let isAsked = false
     for await (const { id: position, event, data } of resumed(server, {
       method: 'POST',

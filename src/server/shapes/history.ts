@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { coversSchema, dataSchemas, metadataSchema } from '../../events/events.ts'
+import { type ConversationEvent, coversSchema, dataSchemas, metadataSchema } from '../../events/events.ts'
 import { awaits, count, message, origin, position, time } from './parts.ts'
 
 // Events, and what is seen of them.
@@ -11,16 +11,19 @@ const cuts = z
 
 /** Which data an event of each type has. Content is anything: it was checked when it was written. */
 export const eventData = z.looseObject({})
-export const eventShape = z
+export const eventType = z.enum(Object.keys(dataSchemas) as [keyof typeof dataSchemas])
+const recorded = z
   .looseObject({
     position,
     id: z.string(),
-    type: z.enum(Object.keys(dataSchemas) as [keyof typeof dataSchemas]),
+    type: eventType,
     data: eventData,
     metadata: z.looseObject(metadataSchema.omit({ sealed: true }).shape),
     cuts,
-  })
+  } satisfies Readonly<Record<keyof ConversationEvent | 'cuts', z.ZodType>>)
   .meta({ id: 'Event' })
+type EventAnswer = ConversationEvent & Pick<z.output<typeof recorded>, 'cuts'>
+export const eventShape = recorded as z.ZodType<EventAnswer>
 
 const placed = { position, time }
 const marker = {
@@ -28,6 +31,7 @@ const marker = {
   covers: coversSchema,
   messagesHidden: count,
   tokens: z.object({ before: count, after: count }),
+  policy: dataSchemas.Condensed.shape.policy,
 }
 const messageItem = z.looseObject({
   kind: z.literal('message'),
@@ -54,9 +58,10 @@ export const itemShape = z
   .discriminatedUnion('kind', [messageItem, summaryItem, truncationItem])
   .meta({ id: 'Item', description: 'What the model sees: a message, or what is shown in place of several' })
 
-export const eventPartShape = eventShape
-  .partial({ id: true, type: true, data: true, metadata: true })
-  .meta({ id: 'EventPart', description: 'An event; with `fields`, only those of it' })
+export const eventPartShape = recorded.partial({ id: true, type: true, data: true, metadata: true }).meta({
+  id: 'EventPart',
+  description: 'An event; with `fields`, only those of it',
+}) as z.ZodType<EventAnswer>
 
 export const fateShape = {
   status: z.enum(['active', 'condensed', 'truncated', 'restored', 'abandoned']),
@@ -74,6 +79,8 @@ export const repairShape = z.looseObject({ kind: z.string(), position, detail: z
 export const requestShape = z
   .looseObject({
     at: position,
+    system: z.unknown().optional(),
+    tools: z.unknown().optional(),
     messages: z.array(z.looseObject({ role: z.string() })),
     awaits,
     repairs: z.array(repairShape),

@@ -56,7 +56,7 @@ export const costShape = z
   .looseObject({
     conversations: z.array(z.looseObject({ id: z.string(), own: spent, total: spent })),
     total: spent,
-    models: z.array(spent),
+    models: z.array(spent.extend({ model: z.string().optional() })),
     days: z.array(spent),
     tools: z.array(z.looseObject({ tool: z.string().optional(), uses: count, usd: z.number() })),
     problems: z.array(z.object({ id: z.string(), problem: z.string() })),
@@ -97,10 +97,16 @@ export const whyShape = z
       z.looseObject({
         change: z.enum(['appeared', 'disappeared']),
         position,
+        kind: z.string(),
+        tokens: count,
         because: z.string(),
         event: position,
       }),
     ),
+    configuration: z
+      .looseObject({ event: position.optional(), fields: z.array(z.string()) })
+      .optional()
+      .describe('The fields in which it differs, and the event that caused it'),
     repairs: z.array(z.looseObject({ kind: z.string(), position, detail: z.string(), isNew: z.boolean() })),
     needed: z.array(needed),
   })
@@ -152,7 +158,14 @@ export const bisectionShape = z
       z.object({ type: z.literal('unclear'), first: position, last: position, why: z.string() }),
     ]),
     event: z.string().optional().describe('The type of the event that was found'),
-    verdicts: z.array(z.looseObject({ position, verdict, evidence: z.unknown().optional() })),
+    verdicts: z.array(
+      z.looseObject({
+        position,
+        verdict,
+        evidence: z.unknown().optional(),
+        isMeasure: z.boolean().optional().describe('Asked to find out how reliable answers are'),
+      }),
+    ),
     suspects: z.array(z.looseObject({ position, type: z.string(), probability: z.number() })),
     begun: z.iso.datetime(),
     by: z.looseObject({ kind: z.string(), id: z.string().optional() }),

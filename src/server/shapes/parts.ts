@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { AnyBlock, Block } from '../../events/blocks.ts'
 import { messageSchema, originSchema } from '../../events/events.ts'
 
 // What several answers have. The answers of the API have the shapes of the library, as schemas. More fields may come.
@@ -7,7 +8,10 @@ export const position = z.int().min(-1).describe('0-based; -1 is before the firs
 export const time = z.iso.datetime().describe('UTC')
 export const count = z.int().min(0)
 
-export const blockShape = z.looseObject({ type: z.string() }).meta({ id: 'Block' })
+/** A content block, as it was checked when it was written. */
+export const blockShape = z
+  .looseObject({ type: z.string() })
+  .meta({ id: 'Block' }) as z.ZodType<AnyBlock> as z.ZodType<Block>
 export const message = z.looseObject({ role: messageSchema.shape.role, content: z.array(blockShape) })
 export const origin = z.looseObject(originSchema.shape)
 

@@ -7,6 +7,7 @@ export const awaitedShape = z
   .looseObject({
     call: z.string(),
     tool: z.string(),
+    input: z.unknown().optional(),
     why: z.enum(['approval', 'handed-back']),
     reply: position,
     since: z.string(),
@@ -26,11 +27,17 @@ export const stepShape = z
   .looseObject({
     conversation: z.string(),
     state: z.enum(['open', 'claimed', 'waiting', 'parked']),
+    held: z
+      .enum(['paused', 'budget', 'limit'])
+      .optional()
+      .describe('Why no worker takes it, though it is open'),
     step: z.string(),
     since: z.string(),
     attempt: count,
     holder: z.string().optional(),
     errors: z.array(z.string()),
+    tenant: z.string().optional(),
+    priority: z.number().optional(),
   })
   .meta({ id: 'Step' })
 export const workerShape = z

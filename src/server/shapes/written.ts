@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { conversationIdSchema } from '../../events/ids.ts'
-import { eventData, eventShape } from './history.ts'
+import { eventData, eventType } from './history.ts'
 import { awaits, count, position } from './parts.ts'
 
 // What commands, notes and links wrote, or would.
@@ -9,7 +9,7 @@ export const writtenShape = z
   .looseObject({
     conversation: conversationIdSchema,
     position,
-    events: z.array(z.looseObject({ position, id: z.string(), type: eventShape.shape.type })),
+    events: z.array(z.looseObject({ position, id: z.string(), type: eventType })),
   })
   .meta({ id: 'Written' })
 
@@ -24,7 +24,7 @@ export const previewShape = z
   .looseObject({
     conversation: conversationIdSchema,
     position: position.describe('The last position: give it as `after`'),
-    events: z.array(z.looseObject({ type: eventShape.shape.type, data: eventData })),
+    events: z.array(z.looseObject({ type: eventType, data: eventData })),
     before: shown,
     after: shown,
   })

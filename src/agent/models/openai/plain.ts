@@ -17,20 +17,17 @@ export async function* chunksOf({ data, response }: StreamResponse): AsyncIterab
 const peeked = async (
   body: ReadableStream<Uint8Array>,
 ): Promise<{ readonly isJson: boolean; readonly whole: ReadableStream<Uint8Array> }> => {
-  const chunks = body[Symbol.asyncIterator]()
-  const first: Uint8Array[] = []
+  const [beginning, whole] = body.tee()
+  const chunks = beginning.getReader()
   let begins = ''
   while (begins === '') {
-    const { done, value } = await chunks.next()
+    const { done, value } = await chunks.read()
     if (done) break
-    first.push(value)
     begins = new TextDecoder().decode(value).trimStart()
   }
-  async function* all(): AsyncGenerator<Uint8Array> {
-    yield* first
-    yield* { [Symbol.asyncIterator]: () => chunks }
-  }
-  return { isJson: begins.startsWith('{') || begins.startsWith('['), whole: ReadableStream.from(all()) }
+  // Settles only with the other one.
+  chunks.cancel().catch(() => undefined)
+  return { isJson: begins.startsWith('{') || begins.startsWith('['), whole }
 }
 
 const textOf = async (body: ReadableStream<Uint8Array>, headers: Headers): Promise<string> => {
