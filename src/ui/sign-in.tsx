@@ -1,9 +1,11 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
+import { apiPathOf } from '../server/client/api-path.ts'
 import type { AccessRefusal } from './source/http.ts'
 import { problemOf, type ApiSource } from './source/source.ts'
 
 /** Exchanges a token for a cookie. It is kept nowhere in the page. */
-const signIn = (source: ApiSource, token: string): Promise<unknown> => source.post('/session', { token })
+const signIn = (source: ApiSource, token: string): Promise<unknown> =>
+  source.post(apiPathOf('/session'), { token })
 
 /** A token in the fragment (`#token=…`) is taken once, and removed from the address. */
 export const signInByFragment = async (source: ApiSource): Promise<void> => {

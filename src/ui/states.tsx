@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import type { AnswerOf, PathOf } from '../server/client/api.ts'
+import type { ApiPath } from '../server/client/api-path.ts'
 import { type ConnectionState, problemOf, type ApiSource, unreachable } from './source/source.ts'
 import { number } from './words.ts'
 
@@ -107,8 +109,11 @@ export interface FetchState<T> {
 }
 
 /** Fetches a path whenever it changes, and keeps the last answer until the next one is there. An older answer never replaces a newer one. @param path undefined: nothing, and what was there is gone */
-export const useFetched = <T,>(source: ApiSource, path: string | undefined): FetchState<T> =>
-  useAsked(path === undefined ? undefined : (signal) => source.get<T>(path, { signal }), [source, path])
+export const useFetched = <T extends PathOf<'get'>>(
+  source: ApiSource,
+  path: ApiPath<T> | undefined,
+): FetchState<AnswerOf<'get', T>> =>
+  useAsked(path === undefined ? undefined : (signal) => source.get(path, { signal }), [source, path])
 
 /** As `useFetched`, for what takes more than one answer. @param of what it is about: asked again when that changes */
 export const useAsked = <T,>(

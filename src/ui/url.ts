@@ -1,3 +1,6 @@
+import type { PathOf, QueryOf } from '../server/client/api.ts'
+import { type ApiPath, filledPath } from '../server/client/api-path.ts'
+
 // What the page shows is in its address: a link to it is a link to this view.
 
 /** Both columns, only what happened, or only what the model sees. */
@@ -72,8 +75,20 @@ export const placeIn = (text: string): PageAddress => {
   return { path: path === '' ? '/' : path, search: search === '?' ? '' : search }
 }
 
-/** The API's path of a conversation. */
-export const apiOf = (id: string): string => `/conversations/${encodeURIComponent(id)}`
+/** What the API has of a conversation, by the end of its path. */
+type PartOf<T> = T extends `/conversations/{id}${infer Part}`
+  ? Part extends `${string}{${string}`
+    ? never
+    : Part
+  : never
+
+/** Gives the API's path of a part of a conversation. */
+export const apiOf = <P extends PartOf<PathOf>>(
+  id: string,
+  part: P,
+  query?: QueryOf<`/conversations/{id}${P}`>,
+): ApiPath<`/conversations/{id}${P}`> =>
+  filledPath(`/conversations/{id}${part}`, { id }, query) as ApiPath<`/conversations/{id}${P}`>
 
 /** The addresses of the page. */
 export const hrefs = {

@@ -38,12 +38,12 @@ const layers: Readonly<Record<string, string>> = {
   'testing/messages-api': '',
   'testing/chat-completions': 'testing/messages-api',
   testing: 'events store store/memory agent/models testing/messages-api testing/chat-completions',
-  // What a browser runs: of the rest only the core, which needs no Node.
-  ui: 'agent/receipts /',
+  // What a browser runs: the client, which is one file that imports nothing, and the page, which needs of the rest only the core. What the
+  // server answers they have as types, from wherever these are: `import type` loads nothing.
+  'server/client': '',
+  ui: 'agent/receipts / server/client',
   server:
     'result events projections commands store transfer agent/receipts agent/context agent/turn agent/workers catalogue investigate / ui',
-  // Of the others only their types: it is one file that imports nothing.
-  'server/client': 'events investigate / server',
   cli: 'result events projections commands store transfer agent/telemetry agent/context catalogue audit api investigate / server',
 }
 const floors = Object.keys(layers)
@@ -80,10 +80,14 @@ const layerOf = (file: string): string => {
   return nested ?? (folder.split('/')[0] as string)
 }
 
+/** What a file imports; of those for browsers, what it loads. */
 const importsOf = (file: string): readonly string[] => {
   const text = readFileSync(join(source, file), 'utf8')
+  const loaded = ['ui', 'server/client'].includes(layerOf(file))
+    ? text.replace(/^(?:import|export) type\b[^'"]*?from ['"][^'"]+['"]/gm, '')
+    : text
   return [
-    ...text.matchAll(
+    ...loaded.matchAll(
       /^(?:import|export)\b[^'"]*?from ['"]([^'"]+)['"]|^import ['"]([^'"]+)['"]|import\(['"]([^'"]+)['"]\)/gm,
     ),
   ].map(([, from, bare, dynamic]) => from ?? bare ?? dynamic ?? '')
@@ -138,13 +142,20 @@ describe('imports point one way', () => {
     expect(files.flatMap(importsOf).length).toBeGreaterThan(100)
   })
 
-  test('the page needs of the rest only the core, and in a file what makes requests again', () => {
-    const others = files
-      .filter((file) => layerOf(file) === 'ui')
-      .flatMap((file) => importsOf(file).map((name) => join(dirname(file), name)))
-      .filter((name) => !name.startsWith('ui/') && existsSync(join(source, name)))
-    expect(new Set(others)).toEqual(
-      new Set(['core.ts', 'agent/receipts/calls.ts', 'agent/receipts/remade.ts']),
+  test('the client loads nothing, and the page of the rest the core, the client, and in a file what makes requests again', () => {
+    const loadedBy = (layer: string) =>
+      files
+        .filter((file) => layerOf(file) === layer)
+        .flatMap((file) => importsOf(file).map((name) => join(dirname(file), name)))
+        .filter((name) => !name.startsWith(`${layer}/`) && existsSync(join(source, name)))
+    expect(loadedBy('server/client')).toEqual([])
+    expect(new Set(loadedBy('ui'))).toEqual(
+      new Set([
+        'core.ts',
+        'agent/receipts/calls.ts',
+        'agent/receipts/remade.ts',
+        'server/client/api-path.ts',
+      ]),
     )
   })
 

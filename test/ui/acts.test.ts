@@ -5,12 +5,13 @@ import {
   figuresOf,
   newRepairs,
   offBecause,
-  type ActPreview,
   repairIn,
   signed,
   staleIn,
   warningOf,
+  type WorkStatus,
 } from '../../src/ui/acts/preview.ts'
+import type { ActPreview, ContextStats } from '../../src/ui/source/answers.ts'
 
 const drafts: readonly (readonly [ActDraft, string])[] = [
   [{ act: 'rewind', to: Number.NaN, reason: '' }, 'Give a position.'],
@@ -62,6 +63,7 @@ test('an event that would be written is told in words', () => {
 })
 
 const preview: ActPreview = {
+  conversation: 'a',
   position: 322,
   events: [{ type: 'Rewound', data: { to: 100 } }],
   before: { items: 163, tokens: 132_748, estimated: 0, repairs: { 'roles-merged': 2 }, awaits: 'user' },
@@ -97,9 +99,12 @@ test('a dry run names only the repairs that it adds, unknown ones by their kind'
 })
 
 test('who acts on a conversation that workers serve is told that one answers at once', () => {
-  const step = { conversation: 'a', state: 'claimed', holder: 'worker-3' }
-  const warning = (steps: readonly (typeof step)[], workers: number, awaits = 'user') =>
-    warningOf('a', { steps, workers }, { ...preview.after, awaits })
+  const step: WorkStatus['steps'][number] = { conversation: 'a', state: 'claimed', holder: 'worker-3' }
+  const warning = (
+    steps: readonly (typeof step)[],
+    workers: number,
+    awaits: ContextStats['awaits'] = 'user',
+  ) => warningOf('a', { steps, workers }, { ...preview.after, awaits })
   expect(warning([step], 1)).toContain('worker-3 is answering')
   expect(warning([{ ...step, state: 'parked' }], 0)).toContain('one answers from there at once')
   expect(warning([{ ...step, conversation: 'b' }], 2, 'model')).toContain('2 workers may answer')
@@ -107,9 +112,8 @@ test('who acts on a conversation that workers serve is told that one answers at 
   expect(warning([], 0, 'model')).toBeUndefined()
 })
 
-test('a stale command says how much came meanwhile, and where the difference is', () => {
-  const problem = { status: 412, after: 287, last: 290, diff: '/api/v1/conversations/a/diff?from=287&to=290' }
-  expect(staleIn(problem)).toEqual({ came: 3, last: 290, diff: '/conversations/a/diff?from=287&to=290' })
+test('a stale command says how much came meanwhile', () => {
+  expect(staleIn({ status: 412, after: 287, last: 290 })).toEqual({ came: 3, last: 290 })
   expect(staleIn({ status: 409, tag: 'NotShown' })).toBeUndefined()
 })
 

@@ -1,6 +1,10 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { VerificationResponse, AuditHead, ConversationAuditResponse } from '../../src/ui/audit/shapes.ts'
+import type {
+  VerificationResponse,
+  AuditHead,
+  ConversationAuditResponse,
+} from '../../src/ui/source/answers.ts'
 import { rewrittenIn, storeVerdict, verdictOf } from '../../src/ui/audit/verdict.ts'
 import { callsIn, positionsIn, rangesOf } from '../../src/ui/audit/withhold.ts'
 import { columnsOf } from '../../src/ui/investigate/heat.ts'
@@ -14,6 +18,7 @@ import { draftIn, isAsked, policyOf, queryFields, wrongIn } from '../../src/ui/i
 import { queryOf } from '../../src/ui/url.ts'
 
 const head = (position: number, state: AuditHead['state'] = 'same', index = position): AuditHead => ({
+  revision: position,
   position,
   index,
   head: 'f'.repeat(64),
@@ -21,12 +26,13 @@ const head = (position: number, state: AuditHead['state'] = 'same', index = posi
   state,
 })
 const anchor = (size: number) => ({ anchor: 'elsewhere/', size, time: '2026-11-23T08:00:00.000Z' })
+const unsealed = { conversation: 'a', last: 9 }
 const ledger = (heads: readonly AuditHead[], anchors: readonly ReturnType<typeof anchor>[] = []) => ({
-  last: 9,
+  ...unsealed,
   ledger: { origin: 'o', key: 'k', size: 10, first: 0, heads, anchors },
 })
 const receipts = { verified: 3, differs: 0, missing: 0, reconstructed: 0, findings: [] }
-const right: VerificationResponse = { last: 9, events: 10, receipts }
+const right: VerificationResponse = { ...unsealed, events: 10, receipts }
 const titled = (standing: ConversationAuditResponse, checked: VerificationResponse = right) => {
   const { tone, title } = verdictOf(standing, checked, false)
   return [tone, title]
@@ -34,7 +40,7 @@ const titled = (standing: ConversationAuditResponse, checked: VerificationRespon
 
 describe('what proves a conversation', () => {
   test('is said from the least to the most', () => {
-    expect(titled({ last: 9 })).toEqual(['open', 'The hash chain fits, and nothing else proves it'])
+    expect(titled(unsealed)).toEqual(['open', 'The hash chain fits, and nothing else proves it'])
     expect(titled(ledger([]))).toEqual(['open', 'Not sealed yet'])
     expect(titled(ledger([head(9)]))).toEqual(['open', 'Sealed through 9, and kept only here'])
     expect(titled(ledger([head(9), head(5)], [anchor(6)]))).toEqual(['open', 'As it was sealed, through 5'])
@@ -51,25 +57,25 @@ describe('what proves a conversation', () => {
 
   test('is contradicted by the chain, the ledger, or a receipt, in words', () => {
     const chain = { position: 7, kind: 'chain', message: 'x' }
-    expect(titled({ last: 9 }, { ...right, discrepancy: chain })).toEqual([
+    expect(titled(unsealed, { ...right, discrepancy: chain })).toEqual([
       'bad',
       'Event 7 was not written after the one before it',
     ])
     const end = { position: 7, kind: 'end', message: 'x' }
     // What cannot be read cannot be looked at.
     const unreadable = { position: 4, kind: 'undecodable', message: 'x' }
-    expect(verdictOf({ last: 9 }, { ...right, discrepancy: unreadable }, false).position).toBe(3)
-    expect(titled({ last: 9 }, { ...right, discrepancy: end })).toEqual([
+    expect(verdictOf(unsealed, { ...right, discrepancy: unreadable }, false).position).toBe(3)
+    expect(titled(unsealed, { ...right, discrepancy: end })).toEqual([
       'bad',
       'Event 7 is not as it was written',
     ])
-    expect(titled({ last: 9, problem: 'x' })).toEqual(['bad', 'The ledger contradicts itself'])
+    expect(titled({ ...unsealed, problem: 'x' })).toEqual(['bad', 'The ledger contradicts itself'])
     expect(titled(ledger([head(9, 'gone'), head(5)]))).toEqual(['bad', 'Event 9 was sealed, and is gone'])
     const findings = [
       { position: 3, kind: 'missing', message: 'no receipt' },
       { call: 2, position: 5, kind: 'digest', message: 'differs' },
     ]
-    expect(titled({ last: 9 }, { ...right, receipts: { ...receipts, findings } })).toEqual([
+    expect(titled(unsealed, { ...right, receipts: { ...receipts, findings } })).toEqual([
       'bad',
       'Call 2 was sent something else than the log says',
     ])

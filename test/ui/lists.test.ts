@@ -8,12 +8,12 @@ import {
   inSight,
   isNarrowed,
   nested,
-  type ConversationListRow,
   pathOf,
   refreshed,
   tallyOf,
   withPage,
 } from '../../src/ui/list/rows.ts'
+import type { ConversationListResponse, ConversationListRow } from '../../src/ui/source/answers.ts'
 import { matching, placeIn, scoreOf } from '../../src/ui/palette/match.ts'
 import { runs } from '../support/runs.ts'
 
@@ -23,6 +23,10 @@ const overview = (id: string, parent?: string): ConversationListRow => ({
   events: 1,
   updated: '2026-01-01T00:00:00.000Z',
   ...(parent !== undefined && { parent }),
+})
+const listed = (page: Omit<ConversationListResponse, 'isComplete'>): ConversationListResponse => ({
+  isComplete: true,
+  ...page,
 })
 const told = (items: readonly ConversationListRow[]) =>
   nested(items).map((row) => [row.overview.id, row.depth])
@@ -76,33 +80,35 @@ test('what is asked of the list is in the address, and what narrows it is known'
 
 test('what is asked is asked of the API: too short to be searched, it is the beginning of an id', () => {
   const asked = askedIn('?q=line%2080&has=condensed')
-  expect(pathOf(asked)).toBe('/conversations?q=line%2080&has=condensed')
+  expect(pathOf(asked)).toBe('/conversations?q=line+80&has=condensed')
   expect(pathOf({ ...asked, q: 'li' })).toBe('/conversations?beginning=li&has=condensed')
-  expect(pathOf({ ...asked, in: 'ids' })).toBe('/conversations?beginning=line%2080&has=condensed')
+  expect(pathOf({ ...asked, in: 'ids' })).toBe('/conversations?beginning=line+80&has=condensed')
   expect(pathOf(askedIn(''))).toBe('/conversations')
+  expect(pathOf(askedIn('?order=tokens&has=odd'))).toBe('/conversations?order=tokens')
+  expect(pathOf(askedIn(''), { limit: 100, cursor: 'a' })).toBe('/conversations?limit=100&cursor=a')
   expect(askedIn(hrefOf({ ...asked, in: 'ids' }).slice(1))).toEqual({ ...asked, in: 'ids' })
 })
 
 test('a page lists no conversation again that moved to it', () => {
   const list = withPage(
-    { items: [overview('a'), overview('b')], next: 'b' },
-    { items: [overview('b'), overview('c')] },
+    listed({ items: [overview('a'), overview('b')], next: 'b' }),
+    listed({ items: [overview('b'), overview('c')] }),
   )
   expect([list.items.map(({ id }) => id), list.next]).toEqual([['a', 'b', 'c'], undefined])
 })
 
 test('asked for again, a list keeps what was loaded of it, with the figures of now', () => {
-  const first = { items: [overview('new'), overview('a')], next: 'a', total: 4 }
-  const long = { items: ['a', 'b', 'c'].map((id) => overview(id)), next: 'c', total: 3 }
+  const first = listed({ items: [overview('new'), overview('a')], next: 'a', total: 4 })
+  const long = listed({ items: ['a', 'b', 'c'].map((id) => overview(id)), next: 'c', total: 3 })
   expect(refreshed(long, first)).toEqual({ ...long, total: 4 })
-  expect(refreshed({ items: [overview('a')], next: 'a' }, first)).toEqual(first)
+  expect(refreshed(listed({ items: [overview('a')], next: 'a' }), first)).toEqual(first)
   expect(refreshed(undefined, first)).toEqual(first)
   const { next: _, ...whole } = long
   expect(refreshed(whole, first).next).toBeUndefined()
 })
 
 test('an event changes only its conversation, and an old one never lowers a count', () => {
-  const list = { items: [overview('a'), { ...overview('b'), events: 9 }] }
+  const list = listed({ items: [overview('a'), { ...overview('b'), events: 9 }] })
   const time = '2026-02-02T00:00:00.000Z'
   expect(happened(list, 'a', 4, time).items).toEqual([
     { ...overview('a'), events: 5, updated: time },

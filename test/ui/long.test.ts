@@ -4,6 +4,7 @@ import { placesOf } from '../../src/ui/blocks/finding.ts'
 import { piecesOf, reading } from '../../src/ui/blocks/lot.ts'
 import { type Path, readerAt } from '../../src/ui/blocks/reader-at.ts'
 import { embeddedSource } from '../../src/ui/source/embedded.ts'
+import { apiPathOf } from '../../src/server/client/api-path.ts'
 import type { ApiSource } from '../../src/ui/source/source.ts'
 import { logOf, user } from '../support/log.ts'
 import { longText } from '../support/long.ts'
@@ -99,7 +100,8 @@ describe('a block of a file', () => {
     answers: {},
     written: '',
   } as const
-  const path = '/conversations/a/events/0/blocks/0?as=json'
+  const route = '/conversations/{id}/events/{position}/blocks/{index}'
+  const path = apiPathOf(route, { id: 'a', position: 0, index: 0 }, { as: 'json' })
 
   test('is read a piece at a time, whatever its bytes are', async () => {
     const { asked, source } = counted(embeddedSource(file))

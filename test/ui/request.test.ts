@@ -6,7 +6,7 @@ import { curlOf } from '../../src/ui/request/curl.ts'
 import { inOrder, isAt, partsOf, secretsIn } from '../../src/ui/request/parts.ts'
 import { placeOf } from '../../src/ui/request/neighbours.ts'
 import { toldOf } from '../../src/ui/request/receipt.ts'
-import { bodyOf } from '../../src/ui/request/shapes.ts'
+import { bodyOf } from '../../src/ui/request/call.ts'
 import { beforeText, derivedText, groupsOf } from '../../src/ui/request/why.ts'
 import { runs } from '../support/runs.ts'
 

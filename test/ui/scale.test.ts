@@ -2,9 +2,10 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { loadSample, sampleIds } from '../../src/cli/sample.ts'
 import { openStore } from '../../src/index.ts'
+import { apiPathOf } from '../../src/server/client/api-path.ts'
 import { serve } from '../../src/server/serve.ts'
 import { overviewAt, scaleOf } from '../../src/ui/conversation/ribbon/scale.ts'
-import type { OutlineResponse, OverviewResponse } from '../../src/ui/conversation/shapes.ts'
+import type { OutlineResponse, OverviewResponse } from '../../src/ui/source/answers.ts'
 import { callNameAt, mayRewindBefore, stepFrom } from '../../src/ui/conversation/steps.ts'
 import { httpSource } from '../../src/ui/source/http.ts'
 import { atEnd } from '../support/at-end.ts'
@@ -71,12 +72,14 @@ describe('a step', () => {
     await loadSample(store)
     const [id] = sampleIds
     const source = httpSource({ base: `${url}/api/v1` })
-    const all: OutlineResponse = await source.get(`/conversations/${id}/outline`)
+    const all: OutlineResponse = await source.get(apiPathOf('/conversations/{id}/outline', { id: id ?? '' }))
     // Before and after a call that made a summary.
     for (const position of [-1, 25, 30, 40]) {
       const reply = stepFrom(all, position, 'call', 1) ?? -1
       const name = (await callNameAt(source, id, reply)) ?? ''
-      expect(await source.get(`/conversations/${id}/calls/${name}`)).toMatchObject({ position: reply })
+      expect(
+        await source.get(apiPathOf('/conversations/{id}/calls/{call}', { id: id ?? '', call: name })),
+      ).toMatchObject({ position: reply })
     }
     expect(await callNameAt(source, id, 0)).toBeUndefined()
   })
@@ -84,6 +87,7 @@ describe('a step', () => {
   test('knows whether rewinds may lie before a part', () => {
     const long: OverviewResponse = {
       last: 299,
+      indexed: 299,
       buckets: 3,
       first: [0, 100, 200],
       min: [],

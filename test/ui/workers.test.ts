@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { boardOf, healthOf, notesOf, type BoardStep, type BoardWorker } from '../../src/ui/workers/rows.ts'
+import type { BoardStep, BoardWorker } from '../../src/ui/source/answers.ts'
+import { boardOf, healthOf, notesOf } from '../../src/ui/workers/rows.ts'
 
 const step = (
   conversation: string,
@@ -9,6 +10,7 @@ const step = (
 ): BoardStep => ({
   conversation,
   state,
+  step: `${conversation}@0`,
   since: `2026-01-01T00:00:${since}.000Z`,
   attempt: 1,
   errors: [],
@@ -60,7 +62,7 @@ test('a worker that says nothing for a minute and a half is silent, unless someb
     steps: [],
     ...more,
   })
-  const steps = [{ conversation: 'a', attempt: 1, since: '2026-01-01T00:00:00.000Z' }]
+  const steps = [{ conversation: 'a', step: 'a@0', attempt: 1, since: '2026-01-01T00:00:00.000Z' }]
   expect(
     [
       worker(5),

@@ -1,16 +1,17 @@
 import { Fragment } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { ExcerptEntry as Entry } from '../diff/excerpt.ts'
 import { DiffRows } from '../diff/rows-view.tsx'
-import type { DiffRowChange } from '../diff/rows.ts'
+import { effectiveChanges } from '../diff/use-changes.ts'
 import { closeSheet, Sheet } from '../sheet.tsx'
+import type { ActPreview } from '../source/answers.ts'
 import { type SourceProblem, problemOf } from '../source/source.ts'
 import { useFetched } from '../states.tsx'
 import { count, number } from '../words.ts'
 import { type ActDraft, eventWords, lackOf, purposes, titleOf } from './acts.ts'
 import { type ActTarget, carryOut, useDryRun, useServing } from './dry-run.ts'
 import { Fields } from './fields.tsx'
-import { figuresOf, newRepairs, type ActPreview, type Stale, staleIn, warningOf } from './preview.ts'
+import { figuresOf, newRepairs, type Stale, staleIn, warningOf } from './preview.ts'
+import { apiOf } from '../url.ts'
 
 interface ActSheetProps {
   readonly acting: ActTarget
@@ -160,10 +161,9 @@ interface StaleSheetProps {
 
 /** Something has happened that whoever acts has not seen. */
 const StaleSheet = ({ acting, stale, title, isSending, anyway }: StaleSheetProps) => {
-  const { value } = useFetched<{ readonly changes: readonly DiffRowChange<Entry>[] }>(
-    acting.source,
-    stale.diff,
-  )
+  const { came, last } = stale
+  const path = apiOf(acting.id, '/diff', { from: last - came, to: last })
+  const changes = effectiveChanges(useFetched(acting.source, path).value)
   return (
     <Sheet
       title={`${count(stale.came, 'event')} came meanwhile`}
@@ -180,7 +180,7 @@ const StaleSheet = ({ acting, stale, title, isSending, anyway }: StaleSheetProps
       }
     >
       <p class="faint">Nothing has been written. This is what has changed for the model since you looked.</p>
-      {value && <DiffRows id={acting.id} changes={value.changes} />}
+      {changes && <DiffRows id={acting.id} changes={changes} />}
     </Sheet>
   )
 }

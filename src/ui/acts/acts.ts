@@ -1,3 +1,4 @@
+import type { BodyOf } from '../../server/client/api.ts'
 import { count, placeOf } from '../words.ts'
 import type { UndoStacks } from './undoing.ts'
 
@@ -56,22 +57,22 @@ export const lackOf = (draft: ActDraft): string | undefined => {
 const isPosition = (value: number, least = 0): boolean => Number.isSafeInteger(value) && value >= least
 
 /** The body of the command, without what it was decided on. */
-export const commandOf = (draft: ActDraft): { readonly type: Act } & Readonly<Record<string, unknown>> => {
+export const commandOf = (draft: ActDraft): BodyOf<'/conversations/{id}/commands'> => {
   switch (draft.act) {
     case 'rewind':
-      return { type: 'rewind', to: draft.to, ...said('reason', draft.reason) }
+      return { type: 'rewind', to: draft.to, ...because(draft.reason) }
     case 'fork':
       return { type: 'fork', id: draft.id.trim(), at: draft.at }
     case 'condense':
       return { type: 'condense', covers: coversOf(draft), summary: draft.summary, method: 'manual' }
     case 'truncate':
-      return { type: 'truncate', covers: coversOf(draft), ...said('reason', draft.reason) }
+      return { type: 'truncate', covers: coversOf(draft), ...because(draft.reason) }
     case 'restore':
       return { type: 'restore', marker: draft.marker }
   }
 }
 const coversOf = ({ first, last }: { readonly first: number; readonly last: number }) => ({ first, last })
-const said = (name: string, text: string) => (text.trim() === '' ? {} : { [name]: text.trim() })
+const because = (reason: string) => (reason.trim() === '' ? {} : { reason: reason.trim() })
 
 /** What was done, for the toast. */
 export const doneWords = (draft: ActDraft): string => {

@@ -1,9 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
+import { apiPathOf } from '../../server/client/api-path.ts'
+import type { ActPreview } from '../source/answers.ts'
 import type { SourceProblem, ApiSource } from '../source/source.ts'
 import { problemOf } from '../source/source.ts'
-import { apiOf } from '../url.ts'
 import { commandOf, type ActDraft, lackOf } from './acts.ts'
-import type { ActPreview, WorkStatus } from './preview.ts'
+import type { WorkStatus } from './preview.ts'
+import { apiOf } from '../url.ts'
 
 /** Where a command is carried out. */
 export interface ActTarget {
@@ -20,7 +22,7 @@ const commandId = (): string =>
 /** Carries a command out. Rejects with a `SourceProblem`. @param after the position that it was decided on */
 export const carryOut = ({ source, id }: ActTarget, draft: ActDraft, after: number): Promise<unknown> => {
   const body = { ...commandOf(draft), commandId: commandId(), ...(draft.act === 'fork' ? {} : { after }) }
-  return source.post(`${apiOf(id)}/commands`, body)
+  return source.post(apiOf(id, '/commands'), body)
 }
 
 export interface DryRunState {
@@ -38,7 +40,7 @@ export const useDryRun = ({ source, id, last }: ActTarget, draft: ActDraft): Dry
   const [state, setState] = useState<DryRunState>({ preview: undefined, problem: undefined, isBusy: true })
   const isReady = lackOf(draft) === undefined
   const isFork = draft.act === 'fork'
-  const body = JSON.stringify({ ...commandOf(draft), ...(isFork ? {} : { after: last }) })
+  const body = { ...commandOf(draft), ...(isFork ? {} : { after: last }) }
   useEffect(() => {
     if (!isReady) {
       setState({ preview: undefined, problem: undefined, isBusy: false })
@@ -48,27 +50,25 @@ export const useDryRun = ({ source, id, last }: ActTarget, draft: ActDraft): Dry
     const { signal } = asking
     setState((before) => ({ ...before, isBusy: true }))
     const ask = (): void => {
-      source
-        .post<ActPreview>(`${apiOf(id)}/commands?dryRun=true`, JSON.parse(body) as object, { signal })
-        .then(
-          (preview) =>
-            signal.aborted ||
-            setState({ preview: isFork ? undefined : preview, problem: undefined, isBusy: false }),
-          (error: unknown) =>
-            signal.aborted || setState({ preview: undefined, problem: problemOf(error), isBusy: false }),
-        )
+      source.post(apiOf(id, '/commands', { dryRun: true }), body, { signal }).then(
+        (answer) =>
+          signal.aborted ||
+          setState({
+            preview: 'before' in answer ? answer : undefined,
+            problem: undefined,
+            isBusy: false,
+          }),
+        (error: unknown) =>
+          signal.aborted || setState({ preview: undefined, problem: problemOf(error), isBusy: false }),
+      )
     }
     const timer = setTimeout(ask, rest)
     return () => {
       clearTimeout(timer)
       asking.abort()
     }
-  }, [source, id, body, isReady])
+  }, [source, id, JSON.stringify(body), isReady])
   return state
-}
-
-interface Listed<T> {
-  readonly items: readonly T[]
 }
 
 /** What workers have to do with a conversation; nothing is known where they cannot be asked. */
@@ -79,10 +79,8 @@ export const useServing = ({ source, id }: ActTarget): WorkStatus | undefined =>
     const { signal } = asking
     const ask = async (): Promise<void> => {
       const [turns, workers] = await Promise.all([
-        source.get<Listed<WorkStatus['steps'][number]>>(`/turns?beginning=${encodeURIComponent(id)}`, {
-          signal,
-        }),
-        source.get<Listed<object>>('/workers', { signal }),
+        source.get(apiPathOf('/turns', {}, { beginning: id }), { signal }),
+        source.get(apiPathOf('/workers'), { signal }),
       ])
       setServing({ steps: turns.items, workers: workers.items.length })
     }

@@ -1,26 +1,8 @@
+import type { ActPreview, BoardStep, ContextStats } from '../source/answers.ts'
 import type { AccessRights } from '../source/source.ts'
 import { count, number } from '../words.ts'
 
 // A dry run, in words.
-
-/** What the model sees before or after a command. */
-export interface ContextStats {
-  readonly items: number
-  readonly tokens: number
-  /** How many of them the API has not counted. */
-  readonly estimated: number
-  /** What a request of it departs in from what is stored: how many repairs of each kind. */
-  readonly repairs?: Readonly<Record<string, number>> | undefined
-  /** Whose turn it is. */
-  readonly awaits?: string | undefined
-}
-export interface ActPreview {
-  /** The last position that it was decided on. */
-  readonly position: number
-  readonly events: readonly { readonly type: string; readonly data: object }[]
-  readonly before: ContextStats
-  readonly after: ContextStats
-}
 
 /** A figure before and after. `change`: with its sign, empty if there is none. */
 export interface Figure {
@@ -72,20 +54,21 @@ export const repairIn = (kind: string, times: number): string => {
   return count(times, one, many)
 }
 
+/** The repairs of each kind that a request needs before and after a command. */
+interface RepairCounts {
+  readonly before: Pick<ContextStats, 'repairs'>
+  readonly after: Pick<ContextStats, 'repairs'>
+}
 /** The repairs that a request needs afterwards and did not need before, or needs more often. */
-export const newRepairs = ({ before, after }: ActPreview): readonly string[] =>
-  Object.entries(after.repairs ?? {}).flatMap(([kind, times]) => {
-    const more = times - (before.repairs?.[kind] ?? 0)
+export const newRepairs = ({ before, after }: RepairCounts): readonly string[] =>
+  Object.entries(after.repairs).flatMap(([kind, times]) => {
+    const more = times - (before.repairs[kind] ?? 0)
     return more > 0 ? [repairIn(kind, more)] : []
   })
 
 /** Of `GET /turns` and `GET /workers`, what a warning is made of. */
 export interface WorkStatus {
-  readonly steps: readonly {
-    readonly conversation: string
-    readonly state: string
-    readonly holder?: string | undefined
-  }[]
+  readonly steps: readonly Pick<BoardStep, 'conversation' | 'state' | 'holder'>[]
   readonly workers: number
 }
 
@@ -108,26 +91,13 @@ export const warningOf = (
 export interface Stale {
   readonly came: number
   readonly last: number
-  /** The API's path of the difference. */
-  readonly diff: string | undefined
 }
 
 /** Undefined: it was refused for another reason. */
 export const staleIn = (problem: Readonly<Record<string, unknown>>): Stale | undefined => {
-  const { status, after, last, diff } = problem
+  const { status, after, last } = problem
   if (status !== 412 || typeof last !== 'number') return undefined
-  const seen = typeof after === 'number' ? after : last
-  return {
-    came: last - seen,
-    last,
-    diff: typeof diff === 'string' ? diff.replace(/^\/api\/v1/, '') : undefined,
-  }
-}
-
-/** Of `GET /session`: what one may do here. */
-export interface SessionResponse extends AccessRights {
-  /** The URL of the store, without credentials. */
-  readonly store: string
+  return { came: last - (typeof after === 'number' ? after : last), last }
 }
 
 /** Why nothing can be written, for who points at a button; undefined if it can, or if nobody has said so yet. */

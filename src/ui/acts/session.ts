@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
+import { apiPathOf } from '../../server/client/api-path.ts'
+import type { SessionResponse } from '../../server/route.ts'
 import type { ApiSource } from '../source/source.ts'
-import type { SessionResponse } from './preview.ts'
 
 let known: Promise<SessionResponse | undefined> | undefined
 let forgotten = 0
@@ -13,7 +14,7 @@ export const forgetSession = (): void => {
 export const sessionNumber = (): number => forgotten
 
 const sessionOf = (source: ApiSource): Promise<SessionResponse | undefined> =>
-  (known ??= source.get<SessionResponse>('/session').catch(() => {
+  (known ??= source.get(apiPathOf('/session')).catch(() => {
     forgetSession()
     return undefined
   }))

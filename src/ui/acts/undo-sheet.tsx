@@ -1,10 +1,10 @@
 import { closeSheet, Sheet } from '../sheet.tsx'
 import { Failed, Skeleton, useFetched } from '../states.tsx'
-import { apiOf, queryOf } from '../url.ts'
 import { ActSheet } from './act-sheet.tsx'
 import { type ActDraft, titles } from './acts.ts'
 import type { ActTarget } from './dry-run.ts'
-import { type ActEvent, type UndoStacks, undoingCommand, undoingOf } from './undoing.ts'
+import { type UndoStacks, undoingCommand, undoingOf } from './undoing.ts'
+import { apiOf } from '../url.ts'
 
 /** How many of the last events are looked at: so many acts in a row can be undone. */
 const lookedAt = 200
@@ -18,11 +18,9 @@ interface UndoSheetProps {
 
 /** Looks for what there is to undo, or to do again, and shows what that would do. */
 export const UndoSheet = ({ acting, way, done }: UndoSheetProps) => {
-  const query = queryOf({ direction: 'backward', limit: lookedAt, clip: 100 })
-  const { value, error, retry } = useFetched<{ readonly last: number; readonly items: readonly ActEvent[] }>(
-    acting.source,
-    `${apiOf(acting.id)}/events${query}`,
-  )
+  const query = { direction: 'backward', limit: lookedAt, clip: 100 } as const
+  const path = apiOf(acting.id, '/events', query)
+  const { value, error, retry } = useFetched(acting.source, path)
   const command = value && undoingCommand(undoingOf(value.items.toReversed()), way)
   if (command) {
     const { to, reason } = command

@@ -6,7 +6,7 @@ import type { UndoableType } from '../../core.ts'
 export interface ActEvent {
   readonly position: number
   readonly type: string
-  readonly data: { readonly reason?: unknown }
+  readonly data: object
 }
 
 /** The positions of acts: what `undo` takes back, the last one last; what `redo` does again, the next one last. */
@@ -34,7 +34,7 @@ export const undoingOf = (events: readonly ActEvent[]): UndoStacks => {
   const undo: number[] = []
   const redo: number[] = []
   for (const { position, type, data } of events.slice(since)) {
-    const reason = type === 'Rewound' ? data.reason : undefined
+    const reason = type === 'Rewound' && 'reason' in data ? data.reason : undefined
     const [done, undone] = [undo.at(-1), redo.at(-1)]
     if (done !== undefined && reason === reasonOf('undo', done)) redo.push(...undo.splice(-1))
     else if (undone !== undefined && reason === reasonOf('redo', undone)) undo.push(...redo.splice(-1))

@@ -1,4 +1,4 @@
-import type { VerificationFinding } from './shapes.ts'
+import type { VerificationFinding } from '../source/answers.ts'
 
 /** Findings that say the same, in the order of the first of each: what was changed once is sent in many calls. */
 export const alikeIn = (

@@ -4,13 +4,10 @@ import type { ApiSource } from '../source/source.ts'
 import { apiOf, hrefs } from '../url.ts'
 import { count, number } from '../words.ts'
 import { alikeIn } from './alike.ts'
-import type { VerificationResponse, VerificationFinding } from './shapes.ts'
+import { nameOf } from '../request/call.ts'
+import type { CallListResponse, VerificationResponse, VerificationFinding } from '../source/answers.ts'
 
-interface Call {
-  readonly number?: number | undefined
-  readonly position: number
-  readonly isMissing?: boolean | undefined
-}
+type Call = CallListResponse['items'][number]
 type State = 'verified' | 'differs' | 'missing' | 'reconstructed'
 
 const icons: Readonly<Record<State, string>> = {
@@ -31,16 +28,15 @@ interface CallsProps {
 
 /** Every call, and what its receipt proves. */
 export const Calls = ({ source, id, checked }: CallsProps) => {
-  const { value, error, retry } = useFetched<{ readonly items: readonly Call[]; readonly next?: number }>(
-    source,
-    checked && `${apiOf(id)}/calls?limit=${most}`,
-  )
+  const { value, error, retry } = useFetched(source, checked && apiOf(id, '/calls', { limit: most }))
   const { receipts } = checked ?? {}
   if (!receipts) return null
-  const findings = new Map(receipts.findings.map((finding) => [keyOf(finding), finding]))
+  const findings = new Map(
+    receipts.findings.map((finding) => [nameOf({ ...finding, number: finding.call }), finding]),
+  )
   const groups = alikeIn(receipts.findings)
   const stateOf = (call: Call): State => {
-    const found = findings.get(keyOf({ call: call.number, position: call.position }))
+    const found = findings.get(nameOf(call))
     if (call.number !== undefined) return found ? 'differs' : 'verified'
     return call.isMissing ? 'missing' : 'reconstructed'
   }
@@ -53,7 +49,7 @@ export const Calls = ({ source, id, checked }: CallsProps) => {
         <ul class="calls" aria-label="Calls">
           {value.items.map((call, index) => {
             const state = stateOf(call)
-            const name = call.number === undefined ? `p${call.position}` : String(call.number)
+            const name = nameOf(call)
             return (
               <li key={index}>
                 <a
@@ -101,9 +97,6 @@ const Which = ({ id, findings: [first, ...more] }: WhichProps) =>
       {more.length > 0 && ` and ${number(more.length)} more`}
     </span>
   ) : null
-
-const keyOf = ({ call, position }: Pick<VerificationFinding, 'call' | 'position'>): string =>
-  call === undefined ? `p${position}` : String(call)
 
 const wordsOf = ({
   verified,

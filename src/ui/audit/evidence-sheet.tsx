@@ -4,9 +4,9 @@ import { useState } from 'preact/hooks'
 import { download } from '../download.ts'
 import { closeSheet, Sheet } from '../sheet.tsx'
 import { problemOf, type ApiSource } from '../source/source.ts'
-import { apiOf } from '../url.ts'
 import { count, number } from '../words.ts'
 import { callsIn, positionsIn, rangesOf } from './withhold.ts'
+import { apiOf } from '../url.ts'
 
 interface EvidenceSheetProps {
   readonly source: ApiSource
@@ -52,7 +52,7 @@ export const EvidenceSheet = ({ source, id, last }: EvidenceSheetProps) => {
         ...(chosen && { calls: chosen }),
         ...(why !== '' && { reason: why }),
       }
-      const file = await source.file(`${apiOf(id)}/evidence`, body)
+      const file = await source.file(apiOf(id, '/evidence'), body)
       download(file)
       setTold(JSON.parse(file.header('palimpsest-evidence') ?? 'null') as Told)
     } catch (error) {

@@ -10,13 +10,13 @@ import { count, number } from '../words.ts'
 import { Calls } from './calls.tsx'
 import { EvidenceSheet } from './evidence-sheet.tsx'
 import { Anchors, Fact, Key, VerdictWords, When } from './parts.tsx'
-import type { VerificationResponse, AuditHead, ConversationAuditResponse } from './shapes.ts'
+import type { VerificationResponse, AuditHead, ConversationAuditResponse } from '../source/answers.ts'
 import { verdictOf } from './verdict.ts'
 
 /** What proves a conversation, and what does not. */
 export const AuditPage = ({ source, params: { id = '' } }: PageProps) => {
-  const standing = useFetched<ConversationAuditResponse>(source, `${apiOf(id)}/audit`)
-  const checked = useFetched<VerificationResponse>(source, `${apiOf(id)}/verification`)
+  const standing = useFetched(source, apiOf(id, '/audit'))
+  const checked = useFetched(source, apiOf(id, '/verification'))
   useTitle(`audit ${id}`)
   const last = standing.value?.last
   // The same says why neither is there.

@@ -2,7 +2,7 @@ import './audit.css'
 import type { ComponentChildren } from 'preact'
 import { announced } from '../announcer.tsx'
 import { ago, moment, number } from '../words.ts'
-import type { AnchorRow } from './shapes.ts'
+import type { AnchorRow } from '../source/answers.ts'
 import type { AuditVerdict } from './verdict.ts'
 
 const icons = { bad: '✕', open: '○', good: '✓', busy: '…' } as const

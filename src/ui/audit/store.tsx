@@ -1,15 +1,16 @@
+import { apiPathOf } from '../../server/client/api-path.ts'
 import { Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { Bar, Failed, Skeleton, useFetched } from '../states.tsx'
 import { count, number } from '../words.ts'
 import { useTitle } from '../use-title.ts'
 import { Anchors, Fact, Key, VerdictWords, When } from './parts.tsx'
-import type { StoreAuditResponse, StoreLedger } from './shapes.ts'
+import type { StoreLedger } from '../source/answers.ts'
 import { storeVerdict } from './verdict.ts'
 
 /** What proves the conversations of a store. */
 export const StoreAuditPage = ({ source }: PageProps) => {
-  const { value, error, isBusy, retry } = useFetched<StoreAuditResponse>(source, '/audit')
+  const { value, error, isBusy, retry } = useFetched(source, apiPathOf('/audit'))
   useTitle('Audit')
   return (
     <>

@@ -6,7 +6,7 @@ import type {
   AuditHead,
   ConversationAuditResponse,
   StoreLedger,
-} from './shapes.ts'
+} from '../source/answers.ts'
 
 // What all that was found comes to, in plain words.
 

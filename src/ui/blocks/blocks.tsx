@@ -1,6 +1,6 @@
 import type { AnyBlock, Block } from '../../core.ts'
+import { apiPathOf } from '../../server/client/api-path.ts'
 import type { ApiSource } from '../source/source.ts'
-import { apiOf } from '../url.ts'
 import { size } from '../words.ts'
 import { type ClippedString, leastCut } from './cut.ts'
 import { blobOf, Image } from './image.tsx'
@@ -9,10 +9,14 @@ import type { Path } from './reader-at.ts'
 import { Exact } from './shown.tsx'
 import { Text } from './text.tsx'
 
+interface BlockPlace {
+  readonly conversation: string
+  readonly position: number
+}
 export interface BlocksProps {
   readonly source: ApiSource
   /** The conversation and position that the blocks are of: what was cut is fetched there. Undefined: nothing was cut. */
-  readonly of?: { readonly conversation: string; readonly position: number } | undefined
+  readonly of?: BlockPlace | undefined
   readonly content: readonly (Block | AnyBlock)[]
   readonly cuts?: readonly ClippedString[] | undefined
   readonly text?: 'exact' | 'rendered'
@@ -37,19 +41,14 @@ export const Blocks = ({
     <>
       {content.map((block, index) => {
         const cut = cuts.find((one) => one.block === index)
-        const path = `${apiOf(of?.conversation ?? '')}/events/${of?.position}/blocks/${index}?as=json`
-        const whole: Whole = {
-          all: async () => JSON.parse(await (await source.bytes(path)).blob.text()) as AnyBlock,
-          at: (value) => () => reading(source, path, value),
-        }
+        const whole = of && cut && wholeOf(source, of, index)
         return (
           <BlockView
             isOnly={calls === 1 && !isNamed}
             key={index}
             block={block}
             length={cut?.length}
-            whole={of && cut && whole}
-            {...{ text, isOpen }}
+            {...{ text, isOpen, whole }}
           />
         )
       })}
@@ -62,6 +61,15 @@ interface Whole {
   readonly all: () => Promise<AnyBlock>
   /** Begins to read what is at a path in it. */
   readonly at: (path: Path) => () => ReadOn
+}
+
+const wholeOf = (source: ApiSource, { conversation: id, position }: BlockPlace, index: number): Whole => {
+  const route = '/conversations/{id}/events/{position}/blocks/{index}'
+  const path = apiPathOf(route, { id, position, index }, { as: 'json' })
+  return {
+    all: async () => JSON.parse(await (await source.bytes(path)).blob.text()) as AnyBlock,
+    at: (value) => () => reading(source, path, value),
+  }
 }
 
 interface BlockProps {

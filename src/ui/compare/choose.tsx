@@ -1,17 +1,17 @@
 import { useState } from 'preact/hooks'
+import { apiPathOf } from '../../server/client/api-path.ts'
 import { Exact } from '../blocks/shown.tsx'
-import type { ConversationListRow } from '../list/rows.ts'
 import { go } from '../router.ts'
 import type { ApiSource } from '../source/source.ts'
 import { useFetched } from '../states.tsx'
-import { hrefs, queryOf } from '../url.ts'
+import { hrefs } from '../url.ts'
 
 /** Which conversation to compare with: those whose ids begin alike, as those of forks often do, or any. */
 export const Choose = ({ source, id }: { readonly source: ApiSource; readonly id: string }) => {
   const [typed, setTyped] = useState('')
-  const { value } = useFetched<{ readonly items: readonly ConversationListRow[] }>(
+  const { value } = useFetched(
     source,
-    `/conversations${queryOf({ beginning: typed === '' ? id.slice(0, 6) : typed, limit: 20 })}`,
+    apiPathOf('/conversations', {}, { beginning: typed === '' ? id.slice(0, 6) : typed, limit: 20 }),
   )
   const others = value?.items.filter((one) => one.id !== id) ?? []
   return (

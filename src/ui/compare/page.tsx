@@ -4,12 +4,12 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { Exact } from '../blocks/shown.tsx'
 import { Cut } from '../diff/cut.tsx'
 import { EntryLine } from '../diff/rows-view.tsx'
-import type { ExcerptEntry } from '../diff/excerpt.ts'
 import { stretchesOf } from '../diff/rows.ts'
 import { Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { goWhenAtRest } from '../router.ts'
 import { Bar, Failed, Skeleton, useFetched } from '../states.tsx'
+import type { ClippedItem } from '../source/answers.ts'
 import type { ApiSource } from '../source/source.ts'
 import { apiOf, hrefs, queryOf } from '../url.ts'
 import { useActions } from '../use-keys.ts'
@@ -20,18 +20,12 @@ import {
   commonUntil,
   type CompareRow,
   compareRows,
-  type CompareItem,
   moved,
   type SideOutcome,
   outcomeOf,
   turnEnds,
 } from './rows.ts'
 
-type Shown = {
-  readonly items: readonly (CompareItem & ExcerptEntry)[]
-  readonly at: number
-  readonly total: number
-}
 type Which = 'left' | 'right'
 
 /** Two histories side by side: of a conversation and its fork, or of two branches. */
@@ -79,14 +73,13 @@ interface ComparedProps {
 const clip = 300
 
 const useSide = (source: ApiSource, { id, at }: Side) => {
-  const path = (position: number | undefined): string =>
-    `${apiOf(id)}/effective${queryOf({ at: position, limit: 1_000, clip })}`
-  const head = useFetched<Shown>(source, path(undefined))
-  const there = useFetched<Shown>(source, at === undefined ? undefined : path(at))
+  const path = (position: number | undefined) => apiOf(id, '/effective', { at: position, limit: 1_000, clip })
+  const head = useFetched(source, path(undefined))
+  const there = useFetched(source, at === undefined ? undefined : path(at))
   const shown = at === undefined ? head : there
-  const { value: outline } = useFetched<{ readonly tokens: readonly number[] }>(
+  const { value: outline } = useFetched(
     source,
-    shown.value && `${apiOf(id)}/outline${queryOf({ from: shown.value.at, to: shown.value.at })}`,
+    shown.value && apiOf(id, '/outline', { from: shown.value.at, to: shown.value.at }),
   )
   return {
     ...shown,
@@ -242,7 +235,7 @@ const SideTop = ({ id, at, stops, tokens, outcome, move }: SideTopProps) => {
 }
 
 interface RowsProps {
-  readonly rows: readonly CompareRow[]
+  readonly rows: readonly CompareRow<ClippedItem>[]
   readonly left: string
   readonly right: string
 }
@@ -254,11 +247,11 @@ const Rows = ({ rows, left, right }: RowsProps) => {
       {until === undefined && <p class="faint">They have nothing in common at the beginning.</p>}
       {rows.map((row, index) =>
         row.kind === 'same' ? (
-          <Same key={index} id={left} items={row.items as readonly (CompareItem & ExcerptEntry)[]} />
+          <Same key={index} id={left} items={row.items} />
         ) : (
           <div key={index} class="apart">
-            <Column id={left} items={row.left as readonly (CompareItem & ExcerptEntry)[]} />
-            <Column id={right} items={row.right as readonly (CompareItem & ExcerptEntry)[]} />
+            <Column id={left} items={row.left} />
+            <Column id={right} items={row.right} />
           </div>
         ),
       )}
@@ -267,13 +260,7 @@ const Rows = ({ rows, left, right }: RowsProps) => {
 }
 
 /** What both have, once: folded. */
-const Same = ({
-  id,
-  items,
-}: {
-  readonly id: string
-  readonly items: readonly (CompareItem & ExcerptEntry)[]
-}) => {
+const Same = ({ id, items }: { readonly id: string; readonly items: readonly ClippedItem[] }) => {
   const [open, setOpen] = useState(false)
   return (
     <details class="both-have" open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
@@ -289,13 +276,7 @@ const Same = ({
 /** So many entries of a column are shown at first. */
 const most = 60
 
-const Column = ({
-  id,
-  items,
-}: {
-  readonly id: string
-  readonly items: readonly (CompareItem & ExcerptEntry)[]
-}) => {
+const Column = ({ id, items }: { readonly id: string; readonly items: readonly ClippedItem[] }) => {
   const [all, setAll] = useState(false)
   const shown = all ? items : items.slice(0, most)
   return (

@@ -15,24 +15,24 @@ export interface CompareBlock {
   readonly [field: string]: unknown
 }
 
-export type CompareRow =
-  | { readonly kind: 'same'; readonly items: readonly CompareItem[] }
-  | { readonly kind: 'apart'; readonly left: readonly CompareItem[]; readonly right: readonly CompareItem[] }
+export type CompareRow<I extends CompareItem = CompareItem> =
+  | { readonly kind: 'same'; readonly items: readonly I[] }
+  | { readonly kind: 'apart'; readonly left: readonly I[]; readonly right: readonly I[] }
 
 /** The same in both: a fork keeps the ids of its parent's messages, and the times and positions of its markers. */
 const keyOf = ({ kind, position, time, messageId }: CompareItem): string =>
   messageId ?? `${kind} ${position} ${time}`
 
 /** The rows of two histories, in the order of both. */
-export const compareRows = (
-  left: readonly CompareItem[],
-  right: readonly CompareItem[],
-): readonly CompareRow[] => {
+export const compareRows = <I extends CompareItem>(
+  left: readonly I[],
+  right: readonly I[],
+): readonly CompareRow<I>[] => {
   const placeOf = new Map(right.map((item, index) => [keyOf(item), index]))
-  const rows: CompareRow[] = []
+  const rows: CompareRow<I>[] = []
   let next = 0
-  let apart: CompareItem[] = []
-  let same: CompareItem[] = []
+  let apart: I[] = []
+  let same: I[] = []
   const close = (until: number): void => {
     if (same.length > 0) rows.push({ kind: 'same', items: same })
     if (apart.length > 0 || until > next)

@@ -1,9 +1,8 @@
 import { announced } from '../announcer.tsx'
-import type { ConversationEvent } from '../../core.ts'
+import { apiPathOf } from '../../server/client/api-path.ts'
 import { linkTo } from '../router.ts'
 import type { ApiSource } from '../source/source.ts'
-import { apiOf } from '../url.ts'
-import { contentOf } from './kinds.ts'
+import { textOf } from './kinds.ts'
 
 const copied = (text: Promise<string>, done: string): void => {
   const copy = async (): Promise<void> => {
@@ -19,16 +18,14 @@ export const copyLink = (href: string): void =>
 /** Copies what an event says, or else what it holds. */
 export const copyContent = (source: ApiSource, id: string, position: number): void => {
   const text = async (): Promise<string> => {
-    const event = await source.get<ConversationEvent>(`${apiOf(id)}/events/${position}`)
+    const event = await source.get(apiPathOf('/conversations/{id}/events/{position}', { id, position }))
     const content =
       event.type === 'MessageAppended'
         ? event.data.content
         : event.type === 'Condensed'
           ? event.data.summary.flatMap((one) => one.content)
           : []
-    return content.length > 0
-      ? contentOf({ kind: 'message', content } as never)
-      : JSON.stringify(event.data, undefined, 2)
+    return content.length > 0 ? textOf(content) : JSON.stringify(event.data, undefined, 2)
   }
   copied(text(), `Copied the content of ${position}`)
 }

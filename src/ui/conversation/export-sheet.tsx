@@ -3,8 +3,8 @@ import { toast } from '../acts/toast.tsx'
 import { download } from '../download.ts'
 import { closeSheet, Sheet } from '../sheet.tsx'
 import { problemOf, type ApiSource } from '../source/source.ts'
-import { apiOf } from '../url.ts'
 import { number } from '../words.ts'
+import { apiOf } from '../url.ts'
 
 const formats = [
   ['markdown', 'Markdown', 'a document: every message, what was hidden, and why'],
@@ -25,7 +25,7 @@ export const ExportSheet = ({ source, id, at }: ExportSheetProps) => {
   const [refusal, setRefusal] = useState<string>()
   const save = async (): Promise<void> => {
     try {
-      const file = await source.file(`${apiOf(id)}/exports`, { format, at })
+      const file = await source.file(apiOf(id, '/exports'), { format, at })
       download(file)
       closeSheet()
       toast(<span>Saved {file.name}</span>)

@@ -1,5 +1,5 @@
 import type { ApiSource } from '../source/source.ts'
-import type { OutlineResponse } from './shapes.ts'
+import type { OutlineResponse } from '../source/answers.ts'
 
 /** Where one is when something is done. */
 export interface Here {

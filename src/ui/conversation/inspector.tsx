@@ -21,10 +21,6 @@ interface InspectorProps {
   readonly state: string | undefined
 }
 
-interface Events {
-  readonly items: readonly ConversationEvent[]
-}
-
 /** What is known of one event, and what can be done with it. */
 export const Inspector = ({ here, newest, possible, off, state }: InspectorProps) => {
   const { source, conversation, selected: position, outline } = here
@@ -34,8 +30,8 @@ export const Inspector = ({ here, newest, possible, off, state }: InspectorProps
   const path =
     rested === undefined || rested < 0 || isTold(rested)
       ? undefined
-      : `${apiOf(conversation)}/events?from=${rested}&limit=1&clip=200`
-  const { value, error, retry } = useFetched<Events>(source, path)
+      : apiOf(conversation, '/events', { from: rested, limit: 1, clip: 200 })
+  const { value, error, retry } = useFetched(source, path)
   const [found] = value?.items ?? []
   const told = newest === 'coming' ? undefined : newest
   const event = [found, told].find((one) => one?.position === position)

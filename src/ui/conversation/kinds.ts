@@ -1,5 +1,5 @@
 import type { AnyBlock } from '../../core.ts'
-import type { ShownEntry, ClippedItem } from './shapes.ts'
+import type { ShownEntry, ClippedItem } from '../source/answers.ts'
 
 // What a message is, in words and in a colour.
 
@@ -58,19 +58,23 @@ export const listed = (names: readonly string[]): string => {
 /** What an item says, as text to copy. */
 export const contentOf = (item: ClippedItem | ShownEntry): string => {
   const messages = item.kind === 'message' ? [item] : item.kind === 'summary' ? item.messages : []
-  return messages
-    .flatMap(({ content }) => content as readonly AnyBlock[])
+  return textOf(messages.flatMap(({ content }) => content))
+}
+
+/** Gives blocks as text to copy. */
+export const textOf = (blocks: readonly AnyBlock[]): string =>
+  blocks
     .map((block) => (block.type === 'text' ? String(block['text']) : JSON.stringify(block, undefined, 2)))
     .join('\n\n')
-}
 
 /** About how long an item is, in characters: its strings, those that the server cut as they are whole. */
 export const lengthOf = (item: ClippedItem | ShownEntry): number => {
   const messages = item.kind === 'message' ? [item] : item.kind === 'summary' ? item.messages : []
-  const blocks = messages.flatMap(({ content }) => content as readonly AnyBlock[])
+  const blocks = messages.flatMap(({ content }) => content)
+  const cuts = 'cuts' in item ? item.cuts : undefined
   return blocks.reduce((sum, block, index) => {
     const wholes = new Map(
-      item.cuts?.flatMap((cut) => (cut.block === index ? [[cut.field, cut.length] as const] : [])),
+      cuts?.flatMap((cut) => (cut.block === index ? [[cut.field, cut.length] as const] : [])),
     )
     // What a picture's `source` has cut is named `data`.
     const lengthIn = ([field, value]: [string, unknown]): number =>

@@ -24,7 +24,7 @@ export const useLive = (
   const isKnown = last !== undefined
   useEffect(() => {
     if (!isKnown || !source.isLive) return undefined
-    return source.follow(`${apiOf(id)}/events?clip=200`, Math.max(-1, last - 1), {
+    return source.follow(apiOf(id, '/events', { clip: 200 }), Math.max(-1, last - 1), {
       connection: setConnection,
       told: ({ data }) => {
         const event = data as Partial<ConversationEvent>

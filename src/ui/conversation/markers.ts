@@ -1,4 +1,4 @@
-import type { Marker } from './shapes.ts'
+import type { Marker } from '../source/answers.ts'
 
 /** The first position that a marker covers at all levels: those that it covers may begin with another marker. */
 export const firstOf = (marker: Marker, markers: ReadonlyMap<number, Marker>): number => {

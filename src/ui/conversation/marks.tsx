@@ -1,7 +1,7 @@
 import { closeSheet, Sheet } from '../sheet.tsx'
 import { hrefs, type ConversationViewState } from '../url.ts'
 import { brief, clock, count, number } from '../words.ts'
-import type { OutlineResponse } from './shapes.ts'
+import type { OutlineResponse } from '../source/answers.ts'
 
 interface MarksProps {
   readonly conversation: string

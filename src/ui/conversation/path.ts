@@ -1,4 +1,4 @@
-import type { OutlineRewind } from './shapes.ts'
+import type { OutlineRewind } from '../source/answers.ts'
 
 // Which positions are on the path, from the rewinds alone: a path is a few stretches, however long the log is.
 

@@ -7,7 +7,7 @@ import { hrefs, type ConversationViewState } from '../url.ts'
 import { brief, count, number, size } from '../words.ts'
 import { describe, lengthOf } from './kinds.ts'
 import { type HistoryRow, stateOf } from './rows.ts'
-import type { ShownEntry, ClippedItem } from './shapes.ts'
+import type { ShownEntry, ClippedItem } from '../source/answers.ts'
 
 /** What rows need to know besides what they show. */
 export interface RowContext {

@@ -1,7 +1,6 @@
-import type { Repair } from '../../core.ts'
 import { isIn, type Jump, type Paths } from './path.ts'
 import type { Pane } from '../url.ts'
-import type { Restore, ShownEntry, ClippedItem } from './shapes.ts'
+import type { RequestRepair, Restore, ShownEntry, ClippedItem } from '../source/answers.ts'
 
 // The rows of the page: what happened beside what the model sees. A row is one text where both agree, and two where they differ.
 
@@ -44,7 +43,7 @@ export type HistoryRow =
       readonly group?: number | undefined
     }
   /** What is changed in the request, so that the API takes it. */
-  | { readonly kind: 'repair'; readonly position: number; readonly repair: Repair }
+  | { readonly kind: 'repair'; readonly position: number; readonly repair: RequestRepair }
 
 /** What of an open group or jump is there. */
 export interface SectionEntries {
@@ -99,7 +98,7 @@ export interface RowsInput {
   readonly isOpen: (position: number) => boolean
   /** The entries of an open group (by its marker) or jump (by its first position). Undefined: not there yet. */
   readonly pieceOf: (position: number) => SectionEntries | undefined
-  readonly repairs?: readonly Repair[] | undefined
+  readonly repairs?: readonly RequestRepair[] | undefined
 }
 
 /** The rows, from the first to the last. */
@@ -197,7 +196,10 @@ const groupRows = (shown: RowsInput, item: MarkerItem, beside: readonly Beside[]
 }
 
 /** Each repair after the row of its position, and after all that is open under it; those of no row at the end. */
-const withRepairs = (rows: readonly HistoryRow[], repairs: readonly Repair[]): readonly HistoryRow[] => {
+const withRepairs = (
+  rows: readonly HistoryRow[],
+  repairs: readonly RequestRepair[],
+): readonly HistoryRow[] => {
   if (repairs.length === 0) return rows
   const rest = Map.groupBy(repairs, ({ position }) => position)
   const take = (position: number): readonly HistoryRow[] => {

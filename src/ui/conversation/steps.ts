@@ -1,7 +1,7 @@
-import { type CallListResponse, nameOf } from '../request/shapes.ts'
+import { nameOf } from '../request/call.ts'
 import type { ApiSource } from '../source/source.ts'
-import { apiOf, queryOf } from '../url.ts'
-import type { OutlineResponse, OverviewResponse } from './shapes.ts'
+import type { OutlineResponse, OverviewResponse } from '../source/answers.ts'
+import { apiOf } from '../url.ts'
 
 // Where the keys lead, from the outline of what is around a position.
 
@@ -39,8 +39,8 @@ export const callNameAt = async (
   id: string,
   reply: number,
 ): Promise<string | undefined> => {
-  const path = `${apiOf(id)}/calls${queryOf({ from: reply, limit: 1 })}`
-  const { items } = await source.get<CallListResponse>(path)
+  const path = apiOf(id, '/calls', { from: reply, limit: 1 })
+  const { items } = await source.get(path)
   const call = items.find(({ position }) => position === reply)
   return call && nameOf(call)
 }

@@ -8,7 +8,7 @@ import { toolNames } from './kinds.ts'
 import { firstOf } from './markers.ts'
 import { type Paths, paths } from './path.ts'
 import { isInPane, type MarkerItem, type OpenSection, type HistoryRow, rowsOf } from './rows.ts'
-import type { EffectiveResponse, OutlineResponse } from './shapes.ts'
+import type { EffectiveResponse, OutlineResponse } from '../source/answers.ts'
 import type { Sight } from './use-sight.ts'
 
 /** What is shown of a position. */

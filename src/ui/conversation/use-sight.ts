@@ -6,7 +6,7 @@ import { type ConversationViewState, viewOf } from '../url.ts'
 import { useEffective } from './fetching/effective.ts'
 import { type OutlineState, useOutline } from './fetching/outline.ts'
 import { type Live, useLive } from './live.ts'
-import type { EffectiveResponse } from './shapes.ts'
+import type { EffectiveResponse } from '../source/answers.ts'
 
 /** Where one looks from, and what is seen there. */
 export interface Sight extends Live, Pick<OutlineState, 'outline' | 'overview'> {

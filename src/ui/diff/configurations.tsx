@@ -1,10 +1,10 @@
 import { Exact } from '../blocks/shown.tsx'
 import type { ApiSource } from '../source/source.ts'
 import { Failed, Skeleton, useFetched } from '../states.tsx'
-import { apiOf, queryOf } from '../url.ts'
 import { toolChanges, systemText } from './configuration.ts'
 import type { DiffEnd } from './ends.ts'
 import { WordsChanged } from './words-changed.tsx'
+import { apiOf } from '../url.ts'
 
 interface Rendered {
   readonly system?: unknown
@@ -19,9 +19,9 @@ interface ConfigurationsProps {
 
 /** How the system prompt and the tools of two positions differ. */
 export const Configurations = ({ source, one, other }: ConfigurationsProps) => {
-  const path = ({ id, at }: DiffEnd): string => `${apiOf(id)}/request${queryOf({ at })}`
-  const before = useFetched<Rendered>(source, path(one))
-  const after = useFetched<Rendered>(source, path(other))
+  const path = ({ id, at }: DiffEnd) => apiOf(id, '/request', { at })
+  const before = useFetched(source, path(one))
+  const after = useFetched(source, path(other))
   const error = before.error ?? after.error
   if (error !== undefined) return <Failed error={error} />
   if (!before.value || !after.value) return <Skeleton rows={3} />

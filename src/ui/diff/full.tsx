@@ -1,20 +1,17 @@
+import type { Full } from '../source/answers.ts'
 import type { ApiSource } from '../source/source.ts'
 import { Empty, Failed, Skeleton, useFetched } from '../states.tsx'
-import { apiOf, queryOf } from '../url.ts'
 import { count, number } from '../words.ts'
-import type { ExcerptEntry } from './excerpt.ts'
 import { commonPart, fateRows } from './fates.ts'
 import { DiffList } from './rows-view.tsx'
 import type { DiffEnd } from './ends.ts'
 import { Sums } from './sums.tsx'
+import { apiOf } from '../url.ts'
 
 /** So many of the last entries of each history are compared. */
 const most = 1_000
 
-interface Full {
-  readonly items: readonly ExcerptEntry[]
-}
-const none: Full = { items: [] }
+const none: Pick<Full, 'items'> = { items: [] }
 
 interface FullChangesProps {
   readonly source: ApiSource
@@ -24,10 +21,10 @@ interface FullChangesProps {
 
 /** All that happened between two positions: what was added, and what became of what was there. */
 export const FullChanges = ({ source, one, other }: FullChangesProps) => {
-  const path = ({ id, at }: DiffEnd): string | undefined =>
-    at < 0 ? undefined : `${apiOf(id)}/full${queryOf({ at, last: most, abandoned: true, clip: 2_000 })}`
-  const before = useFetched<Full>(source, path(one))
-  const after = useFetched<Full>(source, path(other))
+  const path = ({ id, at }: DiffEnd) =>
+    at < 0 ? undefined : apiOf(id, '/full', { at, last: most, abandoned: true, clip: 2_000 })
+  const before = useFetched(source, path(one))
+  const after = useFetched(source, path(other))
   const error = before.error ?? after.error
   if (error !== undefined) return <Failed error={error} />
   const [was, is] = [one.at < 0 ? none : before.value, other.at < 0 ? none : after.value]

@@ -1,10 +1,11 @@
 import '../tabs.css'
+import { apiPathOf } from '../../server/client/api-path.ts'
 import { Crumb, Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { go } from '../router.ts'
 import { Bar, Empty, Failed, Skeleton, useFetched } from '../states.tsx'
 import type { ApiSource } from '../source/source.ts'
-import { apiOf, hrefs } from '../url.ts'
+import { hrefs } from '../url.ts'
 import { useActions } from '../use-keys.ts'
 import { useTitle } from '../use-title.ts'
 import { count } from '../words.ts'
@@ -24,7 +25,7 @@ import { Why } from './why.tsx'
 export const DiffPage = ({ source, params: { id = '' }, search }: PageProps) => {
   const ends = endsOf(id, search)
   const { from, to, of } = ends
-  const { value: now } = useFetched<{ readonly position: number }>(source, apiOf(id))
+  const { value: now } = useFetched(source, apiPathOf('/conversations/{id}', { id }))
   const last = now?.position
   const { changes, sides, error, isBusy, retry } = useChanges(
     source,

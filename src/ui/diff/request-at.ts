@@ -1,8 +1,10 @@
-import type { ApiRequestMessage, ApiRequestBody } from '../request/parts.ts'
-import { bodyOf, type CallResponse, nameOf, type ReceiptState } from '../request/shapes.ts'
+import { apiPathOf } from '../../server/client/api-path.ts'
+import { bodyOf, nameOf } from '../request/call.ts'
+import type { ApiRequestBody } from '../request/parts.ts'
+import type { ReceiptState } from '../source/answers.ts'
 import { problemOf, type ApiSource } from '../source/source.ts'
-import { apiOf, queryOf } from '../url.ts'
 import type { DiffEnd } from './ends.ts'
+import { apiOf } from '../url.ts'
 
 /** The request that was made from a position, or would be. */
 export interface DiffRequest {
@@ -12,20 +14,6 @@ export interface DiffRequest {
   readonly body?: ApiRequestBody | undefined
   /** The call that it was sent in; undefined: none was made from there. */
   readonly call?: { readonly name: string; readonly state: ReceiptState } | undefined
-}
-
-interface Listed {
-  readonly items: readonly {
-    readonly number?: number | undefined
-    readonly position?: number | undefined
-    readonly kind?: string | undefined
-    readonly receipt?: { readonly position: number } | undefined
-  }[]
-}
-interface Rendered {
-  readonly system?: unknown
-  readonly tools?: unknown
-  readonly messages: readonly ApiRequestMessage[]
 }
 
 /** Answers come soon after what they answer: the call is among the next few. */
@@ -40,8 +28,8 @@ export const requestAt = async (
   if (at < 0) return { request: { messages: [] } }
   const sent = await sentFrom(source, { id, at }, signal)
   if (sent) return sent
-  const path = `${apiOf(id)}/request${queryOf({ at })}`
-  const { system, tools, messages } = await source.get<Rendered>(path, { signal })
+  const path = apiOf(id, '/request', { at })
+  const { system, tools, messages } = await source.get(path, { signal })
   return {
     request: { ...(system !== undefined && { system }), ...(tools !== undefined && { tools }), messages },
   }
@@ -52,12 +40,13 @@ const sentFrom = async (
   { id, at }: DiffEnd,
   signal: AbortSignal,
 ): Promise<DiffRequest | undefined> => {
-  const path = `${apiOf(id)}/calls${queryOf({ from: at + 1, limit: few })}`
-  const { items } = await source.get<Listed>(path, { signal })
+  const path = apiOf(id, '/calls', { from: at + 1, limit: few })
+  const { items } = await source.get(path, { signal })
   const found = items.find(({ receipt, kind }) => receipt?.position === at && kind !== 'summary')
   if (!found) return undefined
   try {
-    const call = await source.get<CallResponse>(`${apiOf(id)}/calls/${nameOf(found)}`, { signal })
+    const sent = apiPathOf('/conversations/{id}/calls/{call}', { id, call: nameOf(found) })
+    const call = await source.get(sent, { signal })
     const { body: _, ...plain } = call
     return { request: bodyOf(plain), body: call.body, call: { name: nameOf(found), state: call.state } }
   } catch (error) {

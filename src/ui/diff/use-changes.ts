@@ -1,9 +1,10 @@
-import { compareRows, type CompareItem } from '../compare/rows.ts'
+import { compareRows } from '../compare/rows.ts'
+import type { DiffResponse, EffectiveResponse } from '../source/answers.ts'
 import type { ApiSource } from '../source/source.ts'
 import { useFetched } from '../states.tsx'
-import { apiOf, queryOf } from '../url.ts'
 import type { ExcerptEntry } from './excerpt.ts'
 import type { DiffRowChange } from './rows.ts'
+import { apiOf } from '../url.ts'
 
 interface Ends {
   readonly from: number
@@ -17,16 +18,12 @@ const clip = 2_000
 /** The changes between two positions; of two conversations by what both have, as a fork has its parent's messages: `sides` says how much of each was there to compare. @param isAsked whether they are wanted */
 export const useChanges = (source: ApiSource, id: string, { from, to, other }: Ends, isAsked = true) => {
   const isKnown = isAsked && to !== undefined
-  const ofOne = `${apiOf(id)}/diff${queryOf({ from, to, clip })}`
-  const path = (of: string, at: number | undefined) =>
-    `${apiOf(of)}/effective${queryOf({ at, limit: 1_000, clip })}`
-  const one = useFetched<{ readonly changes: readonly DiffRowChange<ExcerptEntry>[] }>(
-    source,
-    other === undefined && isKnown ? ofOne : undefined,
-  )
-  const left = useFetched<Shown>(source, other === undefined || !isAsked ? undefined : path(id, from))
-  const right = useFetched<Shown>(source, other === undefined || !isAsked ? undefined : path(other, to))
-  if (other === undefined) return { ...one, changes: one.value?.changes, sides: [] }
+  const ofOne = apiOf(id, '/diff', { from, to, clip })
+  const path = (of: string, at: number | undefined) => apiOf(of, '/effective', { at, limit: 1_000, clip })
+  const one = useFetched(source, other === undefined && isKnown ? ofOne : undefined)
+  const left = useFetched(source, other === undefined || !isAsked ? undefined : path(id, from))
+  const right = useFetched(source, other === undefined || !isAsked ? undefined : path(other, to))
+  if (other === undefined) return { ...one, changes: effectiveChanges(one.value), sides: [] }
   const changes = left.value && right.value ? changesOf(left.value.items, right.value.items) : undefined
   const retry = (): void => {
     left.retry()
@@ -39,12 +36,15 @@ export const useChanges = (source: ApiSource, id: string, { from, to, other }: E
   return { changes, sides, error: left.error ?? right.error, isBusy: left.isBusy || right.isBusy, retry }
 }
 
-interface Shown {
-  readonly items: readonly (CompareItem & ExcerptEntry)[]
-  readonly total: number
-}
+type Items = EffectiveResponse['items']
 
-const changesOf = (left: Shown['items'], right: Shown['items']): readonly DiffRowChange<ExcerptEntry>[] =>
+/** Gives the changes of an answer about what the model sees, which is the one without `of`. */
+export const effectiveChanges = (
+  answer: DiffResponse | undefined,
+): readonly DiffRowChange<ExcerptEntry>[] | undefined =>
+  answer && !('of' in answer) ? answer.changes : undefined
+
+const changesOf = (left: Items, right: Items): readonly DiffRowChange<ExcerptEntry>[] =>
   compareRows(left, right).flatMap((row): readonly DiffRowChange<ExcerptEntry>[] => {
     if (row.kind === 'same') return row.items.map((entry) => ({ change: 'kept', entry }))
     return [

@@ -1,20 +1,11 @@
+import type { ConversationEvent } from '../../core.ts'
 import { eventWords } from '../acts/acts.ts'
 import { Exact } from '../blocks/shown.tsx'
 import type { ApiSource } from '../source/source.ts'
 import { useFetched } from '../states.tsx'
-import { apiOf, hrefs, queryOf } from '../url.ts'
+import { apiOf, hrefs } from '../url.ts'
 import { count, moment, number } from '../words.ts'
 import { causesOf, type DiffRowChange } from './rows.ts'
-
-interface Event {
-  readonly position: number
-  readonly type: string
-  readonly data: Readonly<Record<string, unknown>>
-  readonly metadata: {
-    readonly time: string
-    readonly actor: { readonly kind: string; readonly id?: string }
-  }
-}
 
 interface WhyProps {
   readonly source: ApiSource
@@ -30,8 +21,9 @@ const most = 1_000
 
 /** Which events made the difference: all but what was said. */
 export const Why = ({ source, id, after, to, changes }: WhyProps) => {
-  const path = `${apiOf(id)}/events${queryOf({ from: after + 1, limit: Math.min(most, Math.max(1, to - after)), clip: 200 })}`
-  const { value } = useFetched<{ readonly items: readonly Event[] }>(source, to > after ? path : undefined)
+  const query = { from: after + 1, limit: Math.min(most, Math.max(1, to - after)), clip: 200 }
+  const path = apiOf(id, '/events', query)
+  const { value } = useFetched(source, to > after ? path : undefined)
   if (!value) return null
   const decisions = value.items.filter(({ type }) => type !== 'MessageAppended')
   const said = value.items.length - decisions.length
@@ -67,9 +59,9 @@ export const Why = ({ source, id, after, to, changes }: WhyProps) => {
 }
 
 /** The reason that was given, or the limit that was passed. */
-const because = ({ reason, policy }: Event['data']): string => {
-  if (typeof reason === 'string') return `: ${reason}`
-  const { used, allowed, of } = (policy ?? {}) as Readonly<Record<string, unknown>>
-  if (typeof used !== 'number' || typeof allowed !== 'number') return ''
+const because = (data: ConversationEvent['data']): string => {
+  if ('reason' in data && data.reason !== undefined) return `: ${data.reason}`
+  if (!('policy' in data) || !data.policy) return ''
+  const { used, allowed, of } = data.policy
   return `, because ${number(used)} ${of === 'result' ? 'bytes' : 'tokens'} are more than ${number(allowed)}`
 }

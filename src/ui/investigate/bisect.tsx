@@ -5,26 +5,26 @@ import { useSession } from '../acts/session.ts'
 import { offBecause } from '../acts/preview.ts'
 import { announced } from '../announcer.tsx'
 import { wholeOutline } from '../conversation/fetching/part.ts'
-import type { OutlineResponse } from '../conversation/shapes.ts'
+import type { QueryOf } from '../../server/client/api.ts'
+import { apiPathOf } from '../../server/client/api-path.ts'
 import { EntryLine } from '../diff/rows-view.tsx'
-import type { ExcerptEntry } from '../diff/excerpt.ts'
 import { Crumb, Header } from '../header.tsx'
 import { keymap, printed } from '../keys.ts'
 import type { PageProps } from '../page.ts'
 import { problemOf, type ApiSource } from '../source/source.ts'
 import { Bar, Failed, NotIndexed, Skeleton, useFetched } from '../states.tsx'
-import { apiOf, hrefs, queryOf } from '../url.ts'
+import { apiOf, hrefs } from '../url.ts'
 import { useActions } from '../use-keys.ts'
 import { useTitle } from '../use-title.ts'
 import { count, kindOf, number, percent, placeOf } from '../words.ts'
 import { HeatStrip } from './heat-strip.tsx'
-import type { Bisection, Result, BisectionAnswer } from './shapes.ts'
+import type { Bisection, Result, BisectionAnswer } from '../source/answers.ts'
 
 /** A bisection by hand: which position to look at, and what was answered. */
 export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: PageProps) => {
-  const path = `${apiOf(id)}/bisections/${encodeURIComponent(bisection)}`
-  const drawn = queryOf({ buckets })
-  const { value: fetched, error, isBusy, retry } = useFetched<Bisection>(source, path + drawn)
+  const of = { id, bisection }
+  const path = apiPathOf('/conversations/{id}/bisections/{bisection}', of, { buckets })
+  const { value: fetched, error, isBusy, retry } = useFetched(source, path)
   const [answered, setAnswered] = useState<Bisection>()
   const [isSending, setSending] = useState(false)
   const [refusal, setRefusal] = useState<string>()
@@ -32,10 +32,7 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
   const value = answered ?? fetched
   const asked = value?.result.type === 'ask' ? value.result.position : undefined
   const range = fetched && rangeFor(fetched, asked)
-  const { value: outline, retry: again } = useFetched<OutlineResponse>(
-    source,
-    range && `${apiOf(id)}/outline${queryOf(range)}`,
-  )
+  const { value: outline, retry: again } = useFetched(source, range && apiOf(id, '/outline', range))
   // The index beside the store still catches up.
   const isIndexing =
     outline?.indexed !== undefined &&
@@ -53,7 +50,8 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
     setRefusal(undefined)
     const send = async (): Promise<void> => {
       try {
-        const next = await source.post<Bisection>(`${path}/verdicts${drawn}`, { position: asked, verdict })
+        const verdicts = apiPathOf('/conversations/{id}/bisections/{bisection}/verdicts', of, { buckets })
+        const next = await source.post(verdicts, { position: asked, verdict })
         setAnswered(next)
         announced(
           `${number(asked)} is ${verdict === 'skip' ? 'skipped' : verdict}. ${nextWords(next.result)}`,
@@ -62,7 +60,7 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
         const { detail, status } = problemOf(problem)
         setRefusal(detail)
         // Somebody else has answered.
-        if (status === 409) setAnswered(await source.get<Bisection>(path + drawn).catch(() => value))
+        if (status === 409) setAnswered(await source.get(path).catch(() => value))
       } finally {
         setSending(false)
       }
@@ -243,14 +241,12 @@ const Last = ({
   readonly id: string
   readonly position: number
 }) => {
-  const { value: whole } = useFetched<{ readonly total: number }>(
+  const effective = (page: QueryOf<'/conversations/{id}/effective'>) =>
+    apiOf(id, '/effective', { at: position, ...page })
+  const { value: whole } = useFetched(source, effective({ limit: 1, clip: 1 }))
+  const { value, error, retry } = useFetched(
     source,
-    `${apiOf(id)}/effective${queryOf({ at: position, limit: 1, clip: 1 })}`,
-  )
-  const { value, error, retry } = useFetched<{ readonly items: readonly ExcerptEntry[] }>(
-    source,
-    whole &&
-      `${apiOf(id)}/effective${queryOf({ at: position, offset: Math.max(0, whole.total - shown), limit: shown, clip: 400 })}`,
+    whole && effective({ offset: Math.max(0, whole.total - shown), limit: shown, clip: 400 }),
   )
   if (error !== undefined) return <Failed error={error} retry={retry} />
   return (

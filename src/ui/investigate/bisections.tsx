@@ -12,16 +12,13 @@ import { Bar, Failed, useFetched } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
 import { useTitle } from '../use-title.ts'
 import { ago, count, moment, number, placeOf } from '../words.ts'
-import type { Bisection, BisectionRow, Result } from './shapes.ts'
+import type { Result } from '../source/answers.ts'
 
 /** Begins a bisection, and lists those that there were. */
 export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProps) => {
   const query = new URLSearchParams(search)
-  const path = `${apiOf(id)}/bisections`
-  const { value, error, isBusy, retry } = useFetched<{ readonly items: readonly BisectionRow[] }>(
-    source,
-    path,
-  )
+  const path = apiOf(id, '/bisections')
+  const { value, error, isBusy, retry } = useFetched(source, path)
   const [good, setGood] = useState(query.get('good') ?? '')
   const [bad, setBad] = useState(query.get('bad') ?? '')
   const [question, setQuestion] = useState('')
@@ -41,7 +38,7 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
         bad: Number(bad),
         ...(question.trim() !== '' && { question: question.trim() }),
       }
-      const begun = await source.post<Bisection>(path, asked)
+      const begun = await source.post(path, asked)
       go(hrefs.bisect(id, begun.id))
     } catch (problem) {
       setRefusal(problemOf(problem).detail)

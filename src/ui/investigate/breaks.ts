@@ -1,5 +1,5 @@
 import { duration } from '../words.ts'
-import type { Break } from './shapes.ts'
+import type { Break } from '../source/answers.ts'
 
 // What broke the prompt cache, in words.
 

@@ -5,7 +5,7 @@ import { useWidth } from '../conversation/ribbon/canvas.tsx'
 import { brief, number } from '../words.ts'
 import { brokenBy } from './breaks.ts'
 import { apart, areaOf, lineOf, plotOf, type Point } from './curve.ts'
-import type { Break, ReplayRow } from './shapes.ts'
+import type { Break, ReplayRow } from '../source/answers.ts'
 
 interface CurvesProps {
   readonly id: string

@@ -1,10 +1,10 @@
 import { inkOf } from '../conversation/ribbon/bars.ts'
 import { Canvas, useWidth } from '../conversation/ribbon/canvas.tsx'
 import { type Colours, useColours } from '../conversation/ribbon/colours.ts'
-import type { OutlineResponse } from '../conversation/shapes.ts'
+import type { OutlineResponse } from '../source/answers.ts'
 import { number } from '../words.ts'
 import { columnsOf, stepOf } from './heat.ts'
-import type { Bisection, BisectionAnswer } from './shapes.ts'
+import type { Bisection, BisectionAnswer } from '../source/answers.ts'
 
 const layout = { heat: 56, gap: 10, bars: 18, height: 100 } as const
 const under = layout.heat + layout.gap + layout.bars + 4

@@ -1,3 +1,4 @@
+import type { BodyOf } from '../../server/client/api.ts'
 import { number } from '../words.ts'
 
 // A policy as somebody edits it, and as it stands in an address.
@@ -112,8 +113,7 @@ const noRoom = (window: number, reserved: number): string => {
 }
 
 /** As the API takes it; undefined if it would refuse a field. */
-export const policyOf = (draft: PolicyDraft): object | undefined => {
-  if (wrongIn(draft).length > 0) return undefined
+export const policyOf = (draft: PolicyDraft): BodyOf<'/conversations/{id}/replay'>['policy'] => {
   const [window, reserved, percentage, keepLast, cleared] = [
     draft.window,
     draft.reserved,
@@ -121,6 +121,7 @@ export const policyOf = (draft: PolicyDraft): object | undefined => {
     draft.keepLast,
     draft.clearResults,
   ].map(whole)
+  if (window === undefined || wrongIn(draft).length > 0) return undefined
   return {
     context: {
       window,

@@ -23,26 +23,24 @@ import {
   tighter,
   wrongIn,
 } from './policy.ts'
-import type { Break, CacheResponse, CostResponse, ReplayResponse, ReplayRow } from './shapes.ts'
+import type { Break, CacheResponse, CostResponse, ReplayResponse, ReplayRow } from '../source/answers.ts'
 
 /** What the calls of a conversation sent and cost, what broke the cache, and what another policy would have sent. */
 export const TokensPage = ({ source, params: { id = '' }, search }: PageProps) => {
-  const of = apiOf(id)
-  const recorded = useAsked(
-    (signal) => source.post<ReplayResponse>(`${of}/replay`, {}, { signal }),
-    [source, of],
-  )
-  const cache = useFetched<CacheResponse>(source, `${of}/cache`)
-  const cost = useFetched<CostResponse>(source, `${of}/cost`)
+  const path = apiOf(id, '/replay')
+  const recorded = useAsked((signal) => source.post(path, {}, { signal }), [source, path])
+  const cache = useFetched(source, apiOf(id, '/cache'))
+  const cost = useFetched(source, apiOf(id, '/cost'))
   useTitle(`tokens of ${id}`)
   const calls = recorded.value?.calls ?? []
   const draft = draftIn(search, tighter(calls.map(({ tokens }) => tokens)))
   const policy = isAsked(search) ? policyOf(draft) : undefined
   const asked = JSON.stringify(policy)
-  const replayed = useAsked(
-    policy && ((signal) => source.post<ReplayResponse>(`${of}/replay`, { policy }, { signal })),
-    [source, of, asked],
-  )
+  const replayed = useAsked(policy && ((signal) => source.post(path, { policy }, { signal })), [
+    source,
+    path,
+    asked,
+  ])
   return (
     <>
       <Bar isBusy={recorded.isBusy || replayed.isBusy} />

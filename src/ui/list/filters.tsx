@@ -1,6 +1,6 @@
 import type { RefObject } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { type ListPageQuery, traits } from './rows.ts'
+import { type ListPageQuery, orders, traits } from './rows.ts'
 
 interface FiltersProps {
   readonly asked: ListPageQuery
@@ -12,13 +12,6 @@ interface FiltersProps {
 
 /** How long typing has to rest before it is asked for, in milliseconds. */
 const rest = 250
-
-const orders = {
-  '': 'last active first',
-  begun: 'begun last first',
-  tokens: 'largest first',
-  id: 'by id',
-} as const
 
 /** What is looked for. */
 export const Filters = ({ asked, ask, field, isIndexed }: FiltersProps) => {

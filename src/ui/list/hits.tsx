@@ -1,8 +1,10 @@
-import type { Excerpt, MessageHits as Page, EntryVisibility } from '../../core.ts'
+import type { Excerpt } from '../../core.ts'
+import type { HitVisibility } from '../source/answers.ts'
+import { apiPathOf } from '../../server/client/api-path.ts'
 import { Exact } from '../blocks/shown.tsx'
 import type { ApiSource } from '../source/source.ts'
 import { useFetched } from '../states.tsx'
-import { hrefs, queryOf } from '../url.ts'
+import { hrefs } from '../url.ts'
 import { kindOf, number } from '../words.ts'
 
 /** More hits are in the conversations below. */
@@ -10,8 +12,7 @@ const most = 8
 
 /** Where it was said, over all conversations. Nothing, where the server cannot search. */
 export const Hits = ({ source, q }: { readonly source: ApiSource; readonly q: string }) => {
-  const path = `/search${queryOf({ q, limit: most })}`
-  const { value, error } = useFetched<Page>(source, path)
+  const { value, error } = useFetched(source, apiPathOf('/search', {}, { q, limit: most }))
   const { titles = [], items = [], next } = value ?? {}
   if (error !== undefined || titles.length + items.length === 0) return null
   return (
@@ -55,7 +56,7 @@ const Marked = ({ before, match, after }: Excerpt) => (
   </span>
 )
 
-const wordsOf = (kind: string, now: EntryVisibility): string => {
+const wordsOf = (kind: string, now: HitVisibility): string => {
   if (now.state === 'shown') return 'in context'
   if (kind === 'K' && now.state === 'hidden') return `replaced by ${now.by}`
   return now.state === 'hidden' ? `hidden by ${now.by}` : `abandoned by ${now.by}`

@@ -7,6 +7,7 @@ import { go } from '../router.ts'
 import type { ConnectionState } from '../source/source.ts'
 import { Bar, Failed, Skeleton, Stopped } from '../states.tsx'
 import { hrefs } from '../url.ts'
+import type { ConversationListResponse } from '../source/answers.ts'
 import { useActions } from '../use-keys.ts'
 import { useTitle } from '../use-title.ts'
 import { clock, count, number } from '../words.ts'
@@ -21,7 +22,6 @@ import {
   inSight,
   isNarrowed,
   isSearched,
-  type ConversationListResponse,
   nested,
   tallyOf,
 } from './rows.ts'
@@ -67,12 +67,7 @@ export const ListPage = ({ source, search }: PageProps) => {
         {isEmpty ? (
           <NoConversations />
         ) : (
-          <Filters
-            asked={asked}
-            ask={ask}
-            field={field}
-            isIndexed={!listed || listed.isComplete !== undefined}
-          />
+          <Filters asked={asked} ask={ask} field={field} isIndexed={source.isLive} />
         )}
         {error !== undefined && <Failed error={error} retry={retry} />}
         {!listed && error === undefined && <Skeleton rows={12} />}
@@ -106,7 +101,7 @@ const Tally = ({
         : `${number(of ?? shown)}${of === undefined ? ' or more' : ''} matching of ${number(total)}`}
       {of === undefined && total === undefined && ' loaded, and there are more'}
       {of !== undefined && isPart && ` · ${number(shown)} loaded`}
-      {listed.isComplete === false &&
+      {!listed.isComplete &&
         (listed.problem === undefined
           ? ' · the rest is still being indexed'
           : ` · the rest cannot be indexed: ${listed.problem}`)}

@@ -1,35 +1,8 @@
+import { apiPathOf } from '../../server/client/api-path.ts'
+import type { ConversationListResponse, ConversationListRow } from '../source/answers.ts'
 import { queryOf } from '../url.ts'
 
 // The conversations as rows: forks under their parents, curves as lines.
-
-/** Of `GET /conversations`; what the server's index does not know yet is absent. */
-export interface ConversationListRow {
-  readonly id: string
-  readonly title: string
-  readonly messages?: number | undefined
-  readonly events: number
-  readonly updated: string
-  readonly parent?: string | undefined
-  readonly problem?: string | undefined
-  readonly tokens?: number | undefined
-  /** At most 32 samples of the tokens of the context. */
-  readonly curve?: readonly number[] | undefined
-  /** How many calls have a receipt. */
-  readonly calls?: number | undefined
-  readonly has?: readonly string[] | undefined
-}
-export interface ConversationListResponse {
-  readonly items: readonly ConversationListRow[]
-  readonly next?: string | undefined
-  /** All there are; undefined while the index catches up. */
-  readonly total?: number | undefined
-  /** Undefined where nobody has counted. */
-  readonly matching?: number | undefined
-  /** Whether everything was indexed that was there; undefined for a server without an index. */
-  readonly isComplete?: boolean | undefined
-  /** What keeps the index from continuing. */
-  readonly problem?: string | undefined
-}
 
 export interface ListRow {
   readonly overview: ConversationListRow
@@ -107,10 +80,34 @@ export const hrefOf = (asked: ListPageQuery): string =>
 export const isSearched = ({ q, in: place }: ListPageQuery): boolean =>
   place === 'text' && q.trim().length >= 3
 
-/** The API's path of it. Fewer characters than can be searched are the beginning of an id. */
-export const pathOf = (asked: ListPageQuery): string => {
-  const { q, in: _, ...rest } = asked
-  return `/conversations${queryOf({ ...(isSearched(asked) ? { q: q.trim() } : { beginning: q }), ...rest })}`
+/** The orders to choose from, in words: the first one if none is. */
+export const orders = {
+  '': 'last active first',
+  begun: 'begun last first',
+  tokens: 'largest first',
+  id: 'by id',
+} as const
+const isOrder = (text: string): text is Exclude<keyof typeof orders, ''> => text !== '' && text in orders
+
+/** The API's path of it. Fewer characters than can be searched are the beginning of an id; what its address names wrongly is not asked for. */
+export const pathOf = (
+  asked: ListPageQuery,
+  page: { readonly limit?: number; readonly cursor?: string | undefined } = {},
+) => {
+  const { q, has, actor, model, order } = asked
+  const wanted = traits.filter((trait) => has.split(',').includes(trait))
+  return apiPathOf(
+    '/conversations',
+    {},
+    {
+      ...(isSearched(asked) ? { q: q.trim() } : { beginning: q || undefined }),
+      has: wanted.length > 0 ? wanted : undefined,
+      actor: actor || undefined,
+      model: model || undefined,
+      order: isOrder(order) ? order : undefined,
+      ...page,
+    },
+  )
 }
 
 /** Whether anything narrows the list. */
@@ -119,7 +116,7 @@ export const isNarrowed = ({ q, has, actor, model }: ListPageQuery): boolean =>
 
 /** `12 matching of 41,233`; what is loaded of it, if not all. */
 export const tallyOf = (
-  { items, next, total, matching }: ConversationListResponse,
+  { items, next, total, matching }: Omit<ConversationListResponse, 'isComplete'>,
   isNarrow: boolean,
 ): { readonly shown: number; readonly of: number | undefined; readonly total: number | undefined } => ({
   shown: items.length,

@@ -1,16 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { apiPathOf } from '../../server/client/api-path.ts'
 import { sessionNumber } from '../acts/session.ts'
 import { isReturn } from '../router.ts'
+import type { ConversationListResponse } from '../source/answers.ts'
 import type { ConnectionState, ApiSource } from '../source/source.ts'
-import { queryOf } from '../url.ts'
-import {
-  type ListPageQuery,
-  happened,
-  type ConversationListResponse,
-  pathOf,
-  refreshed,
-  withPage,
-} from './rows.ts'
+import { type ListPageQuery, happened, pathOf, refreshed, withPage } from './rows.ts'
 
 /** How many conversations are fetched at once. */
 const page = 100
@@ -49,11 +43,7 @@ export const useList = (source: ApiSource, asked: ListPageQuery): ListState => {
   const pageFrom = (
     cursor: string | undefined,
     { signal }: AbortController,
-  ): Promise<ConversationListResponse> =>
-    source.get<ConversationListResponse>(
-      `${path}${path.includes('?') ? '&' : '?'}${queryOf({ limit: page, cursor }).slice(1)}`,
-      { signal },
-    )
+  ): Promise<ConversationListResponse> => source.get(pathOf(asked, { limit: page, cursor }), { signal })
   const load = (cursor: string | undefined): void => {
     asking.current?.abort()
     const own = new AbortController()
@@ -148,7 +138,7 @@ const useLive = (source: ApiSource, setListed: SetListed, again: () => void) => 
       })
       if (!isKnown) timer ??= setTimeout(() => ((timer = undefined), again()), pause)
     }
-    const stop = source.follow('/events?from=now', undefined, {
+    const stop = source.follow(apiPathOf('/events', {}, { from: 'now' }), undefined, {
       told: ({ data }) => told(data),
       connection: setConnection,
     })

@@ -1,5 +1,6 @@
 import { number } from '../words.ts'
-import { type CallListResponse, nameOf } from './shapes.ts'
+import { nameOf } from './call.ts'
+import type { CallListResponse } from '../source/answers.ts'
 
 // Where a call is among the others.
 

@@ -12,7 +12,9 @@ import { number } from '../words.ts'
 import { placeOf } from './neighbours.ts'
 import { toldOf } from './receipt.ts'
 import { Reply } from './reply.tsx'
-import { bodyOf, type CallResponse, type CallListResponse, nameOf } from './shapes.ts'
+import { apiPathOf } from '../../server/client/api-path.ts'
+import type { CallResponse } from '../source/answers.ts'
+import { bodyOf, nameOf } from './call.ts'
 import { RequestView, wayOf } from './view.tsx'
 import { WhyView } from './why.tsx'
 
@@ -20,12 +22,12 @@ import { WhyView } from './why.tsx'
 export const CallPage = ({ source, params: { id = '', call: name = '' }, search }: PageProps) => {
   const way = wayOf(search)
   const hrefOf = (call: string, as = way): string => hrefs.call(id, call, as === 'reading' ? undefined : as)
-  const { value, error, isBusy, retry } = useFetched<CallResponse>(
+  const { value, error, isBusy, retry } = useFetched(
     source,
-    `${apiOf(id)}/calls/${encodeURIComponent(name)}`,
+    apiPathOf('/conversations/{id}/calls/{call}', { id, call: name }),
   )
-  const { value: all } = useFetched<CallListResponse>(source, `${apiOf(id)}/calls?limit=1000`)
-  const { value: now } = useFetched<{ readonly position: number }>(source, apiOf(id))
+  const { value: all } = useFetched(source, apiOf(id, '/calls', { limit: 1_000 }))
+  const { value: now } = useFetched(source, apiPathOf('/conversations/{id}', { id }))
   const { previous, next, of, nth } = placeOf(name, all)
   const to = (other: string | undefined) => (other === undefined ? undefined : () => go(hrefOf(other)))
   // Where the request was made: a rewind there has the call made again.
@@ -73,7 +75,7 @@ export const CallPage = ({ source, params: { id = '', call: name = '' }, search 
               key={nameOf(value)}
               source={source}
               body={bodyOf(value)}
-              exact={`${apiOf(id)}/calls/${nameOf(value)}/request`}
+              exact={apiPathOf('/conversations/{id}/calls/{call}/request', { id, call: nameOf(value) })}
               isChat={value.body !== undefined}
               betas={value.betas}
               told={toldOf(value)}
@@ -95,10 +97,10 @@ export const CallPage = ({ source, params: { id = '', call: name = '' }, search 
 }
 
 /** Nothing is told of a request that was not answered yet, nor of what a program said in place of a model (`<synthetic>`). */
-const whyPathOf = (id: string, call: CallResponse | undefined): string | undefined =>
+const whyPathOf = (id: string, call: CallResponse | undefined) =>
   call?.position === undefined || call.origin?.model?.startsWith('<')
     ? undefined
-    : `${apiOf(id)}/calls/${nameOf(call)}/why`
+    : apiPathOf('/conversations/{id}/calls/{call}/why', { id, call: nameOf(call) })
 
 const titleOf = ({ kind, state, number: nth, position = 0 }: CallResponse): string => {
   if (state === 'pending') return 'The next request'

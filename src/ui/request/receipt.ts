@@ -1,4 +1,4 @@
-import type { CallResponse, ReceiptState } from './shapes.ts'
+import type { CallResponse, ReceiptState } from '../source/answers.ts'
 
 // What is known of a request: whether it is the one that was sent.
 

@@ -1,22 +1,9 @@
-import type { Block } from '../../core.ts'
 import { Blocks } from '../blocks/blocks.tsx'
-import type { ClippedString } from '../blocks/cut.ts'
 import type { ApiSource } from '../source/source.ts'
 import { useFetched } from '../states.tsx'
-import { apiOf, hrefs, queryOf } from '../url.ts'
+import { apiOf, hrefs } from '../url.ts'
 import { moment, number } from '../words.ts'
-import type { CallResponse } from './shapes.ts'
-
-interface Replied {
-  readonly items: readonly {
-    readonly metadata: { readonly time: string }
-    readonly data: {
-      readonly content?: readonly Block[]
-      readonly summary?: readonly { readonly content: readonly Block[] }[]
-    }
-    readonly cuts?: readonly ClippedString[]
-  }[]
-}
+import type { CallResponse } from '../source/answers.ts'
 
 interface ReplyProps {
   readonly source: ApiSource
@@ -26,10 +13,15 @@ interface ReplyProps {
 
 /** What the model answered. */
 export const Reply = ({ source, id, call: { position, origin = {}, kind } }: ReplyProps) => {
-  const path = `${apiOf(id)}/events${queryOf({ from: position, limit: 1, clip: 700 })}`
-  const { value } = useFetched<Replied>(source, path)
+  const path = apiOf(id, '/events', { from: position, limit: 1, clip: 700 })
+  const { value } = useFetched(source, path)
   const event = value?.items[0]
-  const content = event?.data.content ?? event?.data.summary?.flatMap((message) => message.content)
+  const content =
+    event?.type === 'Condensed'
+      ? event.data.summary.flatMap((message) => message.content)
+      : event?.type === 'MessageAppended'
+        ? event.data.content
+        : undefined
   return (
     <section class="reply">
       <h2>{kind === 'summary' ? 'Summary' : 'Reply'}</h2>

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import type { ApiPath } from '../../server/client/api-path.ts'
 import { announced } from '../announcer.tsx'
 import { Text } from '../blocks/text.tsx'
 import { newRepairs } from '../acts/preview.ts'
@@ -27,7 +28,7 @@ interface RequestViewProps {
   readonly source: ApiSource
   readonly body: ApiRequestBody
   /** The API's path of its bytes. */
-  readonly exact: string
+  readonly exact: ApiPath<'/conversations/{id}/calls/{call}/request'>
   readonly isChat: boolean
   readonly betas?: readonly string[] | undefined
   readonly told: ReceiptLabel
@@ -187,8 +188,7 @@ interface DeparturesProps {
 }
 /** How the request departs from what is stored. */
 const Departures = ({ repairs, secrets }: DeparturesProps) => {
-  const shown = { items: 0, tokens: 0, estimated: 0 }
-  const done = newRepairs({ position: 0, events: [], before: shown, after: { ...shown, repairs } })
+  const done = newRepairs({ before: { repairs: {} }, after: { repairs } })
   return (
     <>
       {done.length > 0 && (

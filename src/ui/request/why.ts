@@ -1,50 +1,9 @@
+import type { WhyResponse } from '../source/answers.ts'
 import { number } from '../words.ts'
 
 // What the API tells of why a model was shown what it was shown, in lines to read.
 
-interface Difference {
-  readonly change: 'appeared' | 'disappeared'
-  readonly position: number
-  readonly kind: string
-  readonly tokens: number
-  readonly because: string
-  /** Position of the event that caused it. */
-  readonly event: number
-}
-
-/** Of `GET …/calls/{call}/why`. */
-export interface WhyResponse {
-  readonly at: number
-  readonly tokens: number
-  readonly shown: readonly unknown[]
-  readonly hidden: readonly {
-    readonly by: number
-    readonly kind: string
-    readonly messages: number
-    readonly tokens: number
-  }[]
-  readonly abandoned: number
-  /** There is no receipt: it is derived from the log, which does not have these parts of the request. */
-  readonly derived?: { readonly unrecorded: readonly string[] } | undefined
-  /** The call that it is compared with: its number, or `p` and the position of a reply without a receipt. */
-  readonly before?: number | string | undefined
-  readonly differences: readonly Difference[]
-  readonly configuration?:
-    | { readonly event?: number | undefined; readonly fields: readonly string[] }
-    | undefined
-  readonly repairs: readonly {
-    readonly kind: string
-    readonly position: number
-    readonly detail: string
-    readonly isNew: boolean
-  }[]
-  readonly needed: readonly {
-    readonly term: string
-    readonly hidden: readonly number[]
-    readonly by: readonly number[]
-    readonly inSummary: boolean
-  }[]
-}
+type Difference = WhyResponse['differences'][number]
 
 /** The call that another one is compared with, in words. */
 export const beforeText = (before: number | string): string =>

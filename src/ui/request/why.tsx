@@ -3,18 +3,20 @@ import type { ApiSource } from '../source/source.ts'
 import { Failed, Skeleton, useFetched } from '../states.tsx'
 import { hrefs } from '../url.ts'
 import { count, number } from '../words.ts'
-import { beforeText, causeOf, derivedText, type Group, groupsOf, type WhyResponse } from './why.ts'
+import type { WhyResponse } from '../source/answers.ts'
+import type { ApiPath } from '../../server/client/api-path.ts'
+import { beforeText, causeOf, derivedText, type Group, groupsOf } from './why.ts'
 
 interface WhyViewProps {
   readonly source: ApiSource
   readonly id: string
   /** The API's path of the answer. */
-  readonly path: string
+  readonly path: ApiPath<'/conversations/{id}/calls/{call}/why'>
 }
 
 /** Why the model was shown what it was shown: what the answer names and was hidden, what differs from the call before, what was hidden. */
 export const WhyView = ({ source, id, path }: WhyViewProps) => {
-  const { value, error, retry } = useFetched<WhyResponse>(source, path)
+  const { value, error, retry } = useFetched(source, path)
   if (error !== undefined) return <Failed error={error} retry={retry} />
   if (!value) return <Skeleton />
   const { shown, tokens, abandoned, before, derived } = value

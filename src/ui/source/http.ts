@@ -159,7 +159,7 @@ const waited = (ms: number, signal: AbortSignal): Promise<void> =>
     })
   })
 
-const posted = (body: object, signal?: AbortSignal): RequestInit => ({
+const posted = (body: unknown, signal?: AbortSignal): RequestInit => ({
   method: 'POST',
   headers: { 'content-type': 'application/json' },
   body: JSON.stringify(body),

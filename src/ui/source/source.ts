@@ -1,5 +1,8 @@
 // Where the page's data come from: a server, or the file that the page is in. Both answer the same paths with the same shapes.
 
+import type { AnswerOf, BodyOf, PathOf } from '../../server/client/api.ts'
+import type { ApiPath } from '../../server/client/api-path.ts'
+
 /** Why something could not be had: the API's problem (RFC 9457), or one like it. */
 export interface SourceProblem {
   readonly title: string
@@ -72,14 +75,25 @@ export interface ApiSource {
   readonly isLive: boolean
   /** As the last answer said; undefined before it, and for a file. */
   readonly access: () => AccessRights | undefined
-  /** The JSON of an answer. Rejects with a `SourceProblem`; with the signal's reason if it aborts. @param path below `/api/v1` */
-  readonly get: <T>(path: string, asking?: SourceRequestOptions) => Promise<T>
-  readonly post: <T>(path: string, body: object, asking?: SourceRequestOptions) => Promise<T>
-  readonly bytes: (path: string, part?: ByteRangeOptions) => Promise<FetchedBytes>
+  /** The JSON of an answer. Rejects with a `SourceProblem`; with the signal's reason if it aborts. */
+  readonly get: <T extends PathOf<'get'>>(
+    path: ApiPath<T>,
+    asking?: SourceRequestOptions,
+  ) => Promise<AnswerOf<'get', T>>
+  readonly post: <T extends PathOf<'post'>>(
+    path: ApiPath<T>,
+    body: BodyOf<T>,
+    asking?: SourceRequestOptions,
+  ) => Promise<AnswerOf<'post', T>>
+  readonly bytes: (path: ApiPath, part?: ByteRangeOptions) => Promise<FetchedBytes>
   /** A file that the server makes. */
-  readonly file: (path: string, body: object) => Promise<DownloadFile>
+  readonly file: <T extends PathOf<'post'>>(path: ApiPath<T>, body: BodyOf<T>) => Promise<DownloadFile>
   /** Tells what comes after `after`, until the function that it returns is called; continues by itself where a connection broke. */
-  readonly follow: (path: string, after: string | number | undefined, following: StreamHandlers) => () => void
+  readonly follow: (
+    path: ApiPath,
+    after: string | number | undefined,
+    following: StreamHandlers,
+  ) => () => void
 }
 
 /** Any error as a problem. */

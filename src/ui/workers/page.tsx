@@ -1,4 +1,5 @@
 import '../tabs.css'
+import { type ApiPath, apiPathOf } from '../../server/client/api-path.ts'
 import { offBecause } from '../acts/preview.ts'
 import { useSession } from '../acts/session.ts'
 import { announced } from '../announcer.tsx'
@@ -9,16 +10,20 @@ import { Failed, Skeleton } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
 import { useTitle } from '../use-title.ts'
 import { ago, clock, count, moment, number } from '../words.ts'
-import { type Board, boardOf, healthOf, notesOf, type BoardStep, type BoardWorker } from './rows.ts'
+import type { BoardStep, BoardWorker } from '../source/answers.ts'
+import { type Board, boardOf, healthOf, notesOf } from './rows.ts'
 import { type BoardView, useBoard } from './use-board.ts'
 import { WaitingCalls } from './waiting.tsx'
+
+/** The routes of what people tell workers, without a body. */
+type Act = `/conversations/{id}/${'pause' | 'resume' | 'unpark'}` | `/workers/{worker}/${'pause' | 'resume'}`
 
 /** Who works on what, and what waits for a person. */
 export const WorkersPage = ({ source }: PageProps) => {
   const { seen, error, again } = useBoard(source)
   const off = offBecause(source.isLive, useSession(source))
   useTitle('Workers')
-  const tell = (path: string): void => {
+  const tell = (path: ApiPath<Act>): void => {
     source.post(path, {}).then(again, (reason: unknown) => announced(problemOf(reason).detail))
   }
   const board = boardOf(seen?.steps ?? [])
@@ -57,7 +62,7 @@ export const WorkersPage = ({ source }: PageProps) => {
                   type="button"
                   title={off ?? 'Retry'}
                   disabled={off !== undefined}
-                  onClick={() => tell(`${apiOf(conversation)}/unpark`)}
+                  onClick={() => tell(apiOf(conversation, '/unpark'))}
                 >
                   Try again
                 </button>
@@ -72,7 +77,9 @@ export const WorkersPage = ({ source }: PageProps) => {
                   class="quiet"
                   title={off}
                   disabled={off !== undefined}
-                  onClick={() => tell(`${apiOf(conversation)}/${held === 'paused' ? 'resume' : 'pause'}`)}
+                  onClick={() =>
+                    tell(held === 'paused' ? apiOf(conversation, '/resume') : apiOf(conversation, '/pause'))
+                  }
                 >
                   {held === 'paused' ? 'Resume' : 'Pause'}
                 </button>
@@ -140,7 +147,7 @@ const Steps = ({ title, steps, now, children }: StepsProps) =>
 interface WorkersProps {
   readonly seen: BoardView
   readonly off: string | undefined
-  readonly tell: (path: string) => void
+  readonly tell: (path: ApiPath<Act>) => void
 }
 
 const Workers = ({ seen: { workers, at }, off, tell }: WorkersProps) => (
@@ -163,7 +170,7 @@ interface WorkerRowProps {
   readonly worker: BoardWorker
   readonly now: number
   readonly off: string | undefined
-  readonly tell: (path: string) => void
+  readonly tell: (path: ApiPath<Act>) => void
 }
 
 const WorkerRow = ({ worker, now, off, tell }: WorkerRowProps) => {
@@ -196,7 +203,13 @@ const WorkerRow = ({ worker, now, off, tell }: WorkerRowProps) => {
           (paused ? 'Let this worker start new steps again' : 'Stop this worker from starting new steps')
         }
         disabled={off !== undefined}
-        onClick={() => tell(`/workers/${encodeURIComponent(name)}/${paused ? 'resume' : 'pause'}`)}
+        onClick={() =>
+          tell(
+            paused
+              ? apiPathOf('/workers/{worker}/resume', { worker: name })
+              : apiPathOf('/workers/{worker}/pause', { worker: name }),
+          )
+        }
       >
         {paused ? 'Resume' : 'Pause'}
       </button>

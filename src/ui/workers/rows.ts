@@ -1,32 +1,6 @@
+import type { BoardStep, BoardWorker } from '../source/answers.ts'
+
 // Who works on what, and what waits for whom, as the page tells it.
-
-/** Of `GET /turns`: something that workers are asked to do. */
-export interface BoardStep {
-  readonly conversation: string
-  readonly state: 'open' | 'claimed' | 'waiting' | 'parked'
-  /** Why no worker takes it, though it is open. */
-  readonly held?: 'paused' | 'budget' | 'limit' | undefined
-  readonly since: string
-  /** How many attempts were begun. */
-  readonly attempt: number
-  readonly holder?: string | undefined
-  readonly errors: readonly string[]
-  readonly tenant?: string | undefined
-  readonly priority?: number | undefined
-}
-
-/** Of `GET /workers`. */
-export interface BoardWorker {
-  readonly worker: string
-  readonly heard: string
-  readonly slots?: number | undefined
-  readonly paused: boolean
-  readonly steps: readonly {
-    readonly conversation: string
-    readonly attempt: number
-    readonly since: string
-  }[]
-}
 
 /** The steps by what has to happen next, those that wait longest first. */
 export interface Board {

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
+import { apiPathOf } from '../../server/client/api-path.ts'
+import type { BoardStep, BoardWorker } from '../source/answers.ts'
 import type { ApiSource } from '../source/source.ts'
-import type { BoardStep, BoardWorker } from './rows.ts'
 
 export interface BoardView {
   readonly workers: readonly BoardWorker[]
@@ -31,10 +32,8 @@ export const useBoard = (source: ApiSource): BoardState => {
     const look = async (): Promise<void> => {
       try {
         const [workers, turns] = await Promise.all([
-          source.get<{ readonly items: readonly BoardWorker[]; readonly claims: number }>('/workers', {
-            signal,
-          }),
-          source.get<{ readonly items: readonly BoardStep[] }>('/turns', { signal }),
+          source.get(apiPathOf('/workers'), { signal }),
+          source.get(apiPathOf('/turns'), { signal }),
         ])
         const seen = { workers: workers.items, claims: workers.claims, steps: turns.items, at: Date.now() }
         setState({ seen, error: undefined })

@@ -1,28 +1,17 @@
 import './workers.css'
 import { useState } from 'preact/hooks'
+import { apiPathOf } from '../../server/client/api-path.ts'
 import { announced } from '../announcer.tsx'
 import { toast } from '../acts/toast.tsx'
 import { Exact } from '../blocks/shown.tsx'
 import { Text } from '../blocks/text.tsx'
 import { closeSheet, openSheet, Sheet } from '../sheet.tsx'
+import type { WaitingCallItem } from '../source/answers.ts'
 import { problemOf, type ApiSource } from '../source/source.ts'
 import { useFetched } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
 import { useActions } from '../use-keys.ts'
 import { ago } from '../words.ts'
-
-/** Of `GET …/waiting`: a call of a tool that a person decides about, or whose result comes from outside. */
-export interface WaitingCallItem {
-  readonly call: string
-  readonly tool: string
-  readonly input?: unknown
-  readonly why: 'approval' | 'handed-back'
-  /** Position of the reply that makes it. */
-  readonly reply: number
-  readonly since: string
-  /** When it was started before, and may have taken effect. */
-  readonly started?: string | undefined
-}
 
 interface WaitingCallsProps {
   readonly source: ApiSource
@@ -37,8 +26,8 @@ interface WaitingCallsProps {
 /** The calls of a conversation that wait for a person, to approve or deny. Nothing, if none does. */
 export const WaitingCalls = ({ source, id, waiting, off, decided }: WaitingCallsProps) => {
   const [isOld, setOld] = useState(waiting === undefined)
-  const path = isOld ? `${apiOf(id)}/waiting` : undefined
-  const { value, retry } = useFetched<{ readonly items: readonly WaitingCallItem[] }>(source, path)
+  const path = isOld ? apiOf(id, '/waiting') : undefined
+  const { value, retry } = useFetched(source, path)
   const items = value?.items ?? waiting ?? []
   const decide = (call: WaitingCallItem, decision: Decision): void =>
     openSheet(
@@ -118,11 +107,13 @@ const DecisionSheet = ({ source, id, call, decision, done }: DecisionSheetProps)
   const [said, setSaid] = useState('')
   const [refusal, setRefusal] = useState<string>()
   const isApproval = decision === 'approve'
+  const of = { id, call: call.call }
   const send = async (): Promise<void> => {
-    const text = said.trim()
-    const body = text === '' ? {} : { [isApproval ? 'note' : 'reason']: text }
+    const text = said.trim() || undefined
     try {
-      await source.post(`${apiOf(id)}/waiting/${encodeURIComponent(call.call)}/${decision}`, body)
+      if (isApproval)
+        await source.post(apiPathOf('/conversations/{id}/waiting/{call}/approve', of), { note: text })
+      else await source.post(apiPathOf('/conversations/{id}/waiting/{call}/deny', of), { reason: text })
     } catch (error) {
       setRefusal(problemOf(error).detail)
       return
@@ -140,7 +131,7 @@ const DecisionSheet = ({ source, id, call, decision, done }: DecisionSheetProps)
   /** Until the tool has started. */
   const withdraw = async (): Promise<void> => {
     try {
-      await source.post(`${apiOf(id)}/waiting/${encodeURIComponent(call.call)}/withdraw`, {})
+      await source.post(apiPathOf('/conversations/{id}/waiting/{call}/withdraw', of), {})
       toast('Withdrawn: the call waits again.')
       announced('Withdrawn.')
       done()

@@ -1,8 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { QueryOf } from '../../../server/client/api.ts'
 import type { ApiSource } from '../../source/source.ts'
-import { apiOf, queryOf } from '../../url.ts'
-import type { EffectiveResponse } from '../shapes.ts'
+import type { EffectiveResponse } from '../../source/answers.ts'
 import { clip, page } from './sizes.ts'
+import { apiOf } from '../../url.ts'
 
 /** How often something is fetched while the position moves, in milliseconds. */
 const every = 100
@@ -38,7 +39,7 @@ export const useEffective = (
     const asking = new AbortController()
     const ask = async (): Promise<void> => {
       lastAsked.current = performance.now()
-      // Whoever looks for the first time does not move yet.
+      // At the first look nobody moves yet.
       const repairs = known.current.size === 0 ? true : undefined
       try {
         const answer = await wholeEffective(source, id, { at, repairs }, asking.signal, (part) =>
@@ -70,17 +71,12 @@ const wholeEffective = async (
   signal: AbortSignal,
   told: (part: EffectiveResponse) => void,
 ): Promise<EffectiveResponse> => {
-  const path = (more: {
-    readonly at: number | undefined
-    readonly offset?: number
-    readonly repairs?: true | undefined
-  }) => `${apiOf(id)}/effective${queryOf({ limit: page, clip, ...more })}`
-  let whole = await source.get<EffectiveResponse>(path({ at, repairs }), { signal })
+  const path = (more: QueryOf<'/conversations/{id}/effective'>) =>
+    apiOf(id, '/effective', { limit: page, clip, ...more })
+  let whole = await source.get(path({ at, repairs }), { signal })
   while (whole.next !== undefined) {
     told(whole)
-    const { items, next } = await source.get<EffectiveResponse>(path({ at: whole.at, offset: whole.next }), {
-      signal,
-    })
+    const { items, next } = await source.get(path({ at: whole.at, offset: whole.next }), { signal })
     whole = { ...whole, items: [...whole.items, ...items], next }
   }
   return whole

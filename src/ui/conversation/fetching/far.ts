@@ -1,8 +1,8 @@
 import type { ApiSource } from '../../source/source.ts'
-import { apiOf, queryOf } from '../../url.ts'
-import type { OutlineResponse, OverviewResponse } from '../shapes.ts'
+import type { OutlineResponse, OverviewResponse } from '../../source/answers.ts'
 import { type StepKind, stepFrom } from '../steps.ts'
 import { part } from './part.ts'
+import { apiOf } from '../../url.ts'
 
 interface Far {
   readonly outline: OutlineResponse
@@ -26,7 +26,7 @@ export const stepFar = async (
     if (begin === undefined) return undefined
     from = by > 0 ? begin : Math.max(0, begin - part)
     to = by > 0 ? Math.min(outline.last, begin + part) : begin
-    const got = await source.get<OutlineResponse>(`${apiOf(id)}/outline${queryOf({ from, to })}`)
+    const got = await source.get(apiOf(id, '/outline', { from, to }))
     const found = stepFrom(got, by > 0 ? from - 1 : to + 1, kind, by)
     if (found !== undefined) return found
   }

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { HiddenByMarker } from '../../../core.ts'
 import type { ApiSource } from '../../source/source.ts'
-import { apiOf, queryOf } from '../../url.ts'
+import { apiOf } from '../../url.ts'
 
 /** How many markers one answer tells of. */
 const most = 200
@@ -17,8 +17,8 @@ export const useHidden = (
   useEffect(() => {
     const ask = async (some: readonly number[]): Promise<void> => {
       for (const marker of some) asked.current.add(marker)
-      const path = `${apiOf(id)}/hidden${queryOf({ markers: some.join() })}`
-      const { items } = await source.get<Answer>(path).catch(() => none)
+      const path = apiOf(id, '/hidden', { markers: some })
+      const { items } = await source.get(path).catch(() => ({ items: [] }))
       const told = new Map(items.map((hidden) => [hidden.marker, hidden]))
       // What is not indexed yet is asked for with the next markers.
       for (const marker of some) if (!told.has(marker)) asked.current.delete(marker)
@@ -29,8 +29,3 @@ export const useHidden = (
   }, [source, id, markers.join()])
   return known
 }
-
-interface Answer {
-  readonly items: readonly HiddenByMarker[]
-}
-const none: Answer = { items: [] }

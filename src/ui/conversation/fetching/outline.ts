@@ -1,8 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { ApiSource } from '../../source/source.ts'
-import { apiOf, queryOf } from '../../url.ts'
-import type { OutlineResponse, OverviewResponse } from '../shapes.ts'
+import type { OutlineResponse, OverviewResponse } from '../../source/answers.ts'
 import { covers, firstLook, joined, rangeOf, wholeOutline } from './part.ts'
+import { apiOf } from '../../url.ts'
 
 export interface OutlineState {
   readonly outline: OutlineResponse | undefined
@@ -32,8 +32,8 @@ export const useOutline = (source: ApiSource, id: string, at: number | undefined
     const ask = async (): Promise<void> => {
       const { from, to } = rangeOf(around, end)
       const grows = outline && end !== undefined && end < wholeOutline && outline.from === 0
-      const path = `${apiOf(id)}/outline${queryOf({ from: grows ? outline.to + 1 : from, to })}`
-      const got = await source.get<OutlineResponse>(path, { signal })
+      const wanted = { from: grows ? outline.to + 1 : from, to }
+      const got = await source.get(apiOf(id, '/outline', wanted), { signal })
       const next = grows ? joined(outline, got) : got
       setOutline(next)
       setLast((before) => Math.max(before ?? -1, got.last))
@@ -60,7 +60,7 @@ export const useOutline = (source: ApiSource, id: string, at: number | undefined
     if (!isLong) return undefined
     const asking = new AbortController()
     source
-      .get<OverviewResponse>(`${apiOf(id)}/overview?buckets=1200`, { signal: asking.signal })
+      .get(apiOf(id, '/overview', { buckets: 1_200 }), { signal: asking.signal })
       .then(setOverview, () => undefined)
     return () => asking.abort()
   }, [source, id, size])

@@ -1,4 +1,4 @@
-import type { OutlineResponse } from '../shapes.ts'
+import type { OutlineResponse } from '../../source/answers.ts'
 
 // Which part of an outline is there, and which is to be.
 

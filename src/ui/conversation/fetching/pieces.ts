@@ -1,10 +1,9 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { announced } from '../../announcer.tsx'
 import { problemOf, type ApiSource } from '../../source/source.ts'
-import { apiOf, queryOf } from '../../url.ts'
 import { type OpenSection, type SectionEntries, pieceWith } from '../rows.ts'
-import type { Full } from '../shapes.ts'
 import { clip, page } from './sizes.ts'
+import { apiOf } from '../../url.ts'
 
 /** The entries of what is open, by its position; `more` fetches the page before. What was there as of another position stays until the new is. */
 export const usePieces = (
@@ -20,8 +19,8 @@ export const usePieces = (
   open.current = useMemo(() => new Map(opened.map((one) => [one.position, one])), [opened])
   const ask = async (one: OpenSection, until: number): Promise<void> => {
     const wanted = one.isGroup ? page : Math.min(page, until - one.from)
-    const query = queryOf({ at, abandoned: true, before: until, last: wanted, clip })
-    const { items } = await source.get<Full>(`${apiOf(id)}/full${query}`)
+    const query = { at, abandoned: true, before: until, last: wanted, clip }
+    const { items } = await source.get(apiOf(id, '/full', query))
     if (asked.current.get(keyOf(one)) !== at) return
     const isFull = items.length === wanted
     // What is closed is fetched again if it is opened again.

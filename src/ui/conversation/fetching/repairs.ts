@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { ApiSource } from '../../source/source.ts'
-import { apiOf, queryOf } from '../../url.ts'
-import type { EffectiveResponse } from '../shapes.ts'
+import type { EffectiveResponse } from '../../source/answers.ts'
+import { apiOf } from '../../url.ts'
 
 /** What is changed in the request of what is shown: if that does not say it, asked for once the position has rested, as the request has to be made for it. */
 export const useRepairs = (
@@ -16,8 +16,9 @@ export const useRepairs = (
     if (at === undefined || at < 0 || isKnown) return undefined
     const asking = new AbortController()
     const ask = async (): Promise<void> => {
-      const path = `${apiOf(id)}/effective${queryOf({ at, limit: 1, clip: 1, repairs: true })}`
-      setFound(await source.get<EffectiveResponse>(path, { signal: asking.signal }))
+      const query = { at, limit: 1, clip: 1, repairs: true }
+      const path = apiOf(id, '/effective', query)
+      setFound(await source.get(path, { signal: asking.signal }))
     }
     // It is an addition: without it everything else is still true.
     const timer = setTimeout(() => void ask().catch(() => undefined), 400)

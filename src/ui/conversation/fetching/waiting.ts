@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
+import type { WaitingCallItem } from '../../source/answers.ts'
 import type { ApiSource } from '../../source/source.ts'
 import { apiOf } from '../../url.ts'
-import type { WaitingCallItem } from '../../workers/waiting.tsx'
 
 /** What waits at the end of a conversation. @param last undefined: the end is not looked at */
 export const useWaiting = (
@@ -14,10 +14,8 @@ export const useWaiting = (
     if (last === undefined || !source.isLive) return undefined
     const asking = new AbortController()
     const ask = async (): Promise<void> => {
-      const path = `${apiOf(id)}/waiting`
-      const { items } = await source.get<{ readonly items: readonly WaitingCallItem[] }>(path, {
-        signal: asking.signal,
-      })
+      const path = apiOf(id, '/waiting')
+      const { items } = await source.get(path, { signal: asking.signal })
       setFound({ last, items })
     }
     const timer = setTimeout(() => void ask().catch(() => undefined), 400)

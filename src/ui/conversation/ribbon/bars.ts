@@ -1,5 +1,5 @@
 import { type Paths, type PathRange, within } from '../path.ts'
-import type { OutlineResponse } from '../shapes.ts'
+import type { OutlineResponse } from '../../source/answers.ts'
 import type { Colours } from './colours.ts'
 import { base, type Context, layout, type Picture } from './picture.ts'
 import { widest } from './scale.ts'

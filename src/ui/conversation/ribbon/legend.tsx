@@ -1,6 +1,6 @@
 import { useMemo } from 'preact/hooks'
 import { brief, clock, kindOf, kinds, number } from '../../words.ts'
-import type { OutlineResponse } from '../shapes.ts'
+import type { OutlineResponse } from '../../source/answers.ts'
 import { curveMost } from './curve.ts'
 import type { Picture } from './picture.ts'
 

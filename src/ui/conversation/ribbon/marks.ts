@@ -1,6 +1,6 @@
 import { firstOf } from '../markers.ts'
 import { within } from '../path.ts'
-import type { OutlineResponse } from '../shapes.ts'
+import type { OutlineResponse } from '../../source/answers.ts'
 import { base, type Context, layout, type Picture } from './picture.ts'
 
 /** Which marks are in the past: they look the same from all positions that have the same of them. */

@@ -1,5 +1,5 @@
 import { number } from '../../words.ts'
-import type { OverviewResponse } from '../shapes.ts'
+import type { OverviewResponse } from '../../source/answers.ts'
 import { Times } from './canvas.tsx'
 import type { Colours } from './colours.ts'
 import type { Context } from './picture.ts'

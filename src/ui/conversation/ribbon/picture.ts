@@ -1,5 +1,5 @@
 import type { Paths } from '../path.ts'
-import type { OutlineResponse } from '../shapes.ts'
+import type { OutlineResponse } from '../../source/answers.ts'
 import type { Colours } from './colours.ts'
 import type { Scale } from './scale.ts'
 

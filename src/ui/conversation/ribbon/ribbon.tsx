@@ -1,7 +1,7 @@
 import { useRef, useState } from 'preact/hooks'
 import { kindOf, number } from '../../words.ts'
 import type { Paths } from '../path.ts'
-import type { OutlineResponse, OverviewResponse } from '../shapes.ts'
+import type { OutlineResponse, OverviewResponse } from '../../source/answers.ts'
 import { useWidth } from './canvas.tsx'
 import { useColours } from './colours.ts'
 import { Drawn } from './drawn.tsx'

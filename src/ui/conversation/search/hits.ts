@@ -1,11 +1,12 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Excerpt, MessageHit, MessageHits as Page } from '../../../core.ts'
+import type { Excerpt } from '../../../core.ts'
+import type { SearchHitRow } from '../../source/answers.ts'
 import type { ApiSource } from '../../source/source.ts'
-import { apiOf, queryOf } from '../../url.ts'
+import { apiOf } from '../../url.ts'
 
 export interface SearchState {
   /** By position. */
-  readonly hits: readonly MessageHit[]
+  readonly hits: readonly SearchHitRow[]
   readonly title: Excerpt | undefined
   /** Whether all that is looked for was found, there is more than that, or some is still looked for. */
   readonly extent: 'all' | 'more' | 'so far'
@@ -33,8 +34,8 @@ export const useHits = (source: ApiSource, id: string, words: string | undefined
     const { signal } = asking
     const ask = async (found: SearchState, cursor?: string): Promise<void> => {
       const limit = mostHits - found.hits.length
-      const path = `${apiOf(id)}/search${queryOf({ q: words, limit, cursor })}`
-      const { titles, items, next } = await source.get<Page>(path, { signal })
+      const path = apiOf(id, '/search', { q: words, limit, cursor })
+      const { titles, items, next } = await source.get(path, { signal })
       const hits = [...found.hits, ...items].toSorted((one, other) => one.position - other.position)
       const isFull = hits.length >= mostHits
       const extent = next === undefined ? 'all' : isFull ? 'more' : 'so far'

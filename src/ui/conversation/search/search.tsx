@@ -1,5 +1,6 @@
 import { useLayoutEffect, useRef } from 'preact/hooks'
-import type { Excerpt, MessageHit, EntryVisibility } from '../../../core.ts'
+import type { Excerpt } from '../../../core.ts'
+import type { HitVisibility, SearchHitRow } from '../../source/answers.ts'
 import { Exact } from '../../blocks/shown.tsx'
 import { problemOf } from '../../source/source.ts'
 import { kindOf, number } from '../../words.ts'
@@ -9,7 +10,7 @@ import { tally } from './hits.ts'
 /** So many characters before what was found are shown everywhere. */
 const near = 16
 
-const stateWords = (kind: string, state: EntryVisibility): string => {
+const stateWords = (kind: string, state: HitVisibility): string => {
   if (state.state === 'shown') return 'yes'
   if (state.state === 'abandoned') return `no, abandoned by ${state.by}`
   return kind === 'K' ? `no, replaced by ${state.by}` : `as part of ${state.by}`
@@ -77,7 +78,7 @@ export const Search = ({ finding, words, current }: SearchProps) => {
   )
 }
 
-const Found = ({ hit: { position, kind, excerpt, now, then } }: { readonly hit: MessageHit }) => (
+const Found = ({ hit: { position, kind, excerpt, now, then } }: { readonly hit: SearchHitRow }) => (
   <>
     <bdi class="figures faint">{number(position)}</bdi>
     <span class="kind">{kindOf(kind)}</span>

@@ -40,5 +40,5 @@ export const listedIn = (file: EmbeddedFile, listed: object, query: URLSearchPar
     const wanted = query.get(name)
     return wanted === null || wanted === '' || isMet(file, wanted)
   })
-  return isIn ? listed : { ...listed, items: [], matching: 0 }
+  return { isComplete: true, ...listed, ...(!isIn && { items: [], matching: 0 }) }
 }
