@@ -155,6 +155,8 @@ describe('imports point one way', () => {
         'agent/receipts/calls.ts',
         'agent/receipts/remade.ts',
         'server/client/api-path.ts',
+        'server/client/pause.ts',
+        'server/client/sse.ts',
       ]),
     )
   })

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { eventReader } from '../../src/ui/source/lines.ts'
+import { sseReader } from '../../src/server/client/sse.ts'
 import { failed, problemOf } from '../../src/ui/source/source.ts'
 
 const stream = [
@@ -17,25 +17,21 @@ describe('an event stream', () => {
   test('is the same messages however it is cut into pieces', () => {
     fc.assert(
       fc.property(fc.array(fc.nat(stream.length), { maxLength: 12 }), (cuts) => {
-        const reader = eventReader()
+        const take = sseReader()
         const places = [0, ...cuts.toSorted((one, other) => one - other), stream.length]
-        const told = places.flatMap((place, index) =>
-          reader.take(stream.slice(place, places[index + 1] ?? place)),
-        )
+        const told = places.flatMap((place, index) => take(stream.slice(place, places[index + 1] ?? place)))
         expect(told).toEqual([
           { id: '3', event: 'MessageAppended', data: { position: 3 } },
           { id: undefined, event: 'caught-up', data: { position: 3 } },
+          { id: '4', event: 'message', data: undefined },
           { id: '5', event: 'message', data: [1, 2] },
         ])
-        expect(reader.lastId()).toBe('5')
       }),
     )
   })
 
-  test('that says only where it is continues there', () => {
-    const reader = eventReader()
-    expect(reader.take('id: 9\n\nid: 10')).toEqual([])
-    expect(reader.lastId()).toBe('9')
+  test('that is cut off in a message has said only those before it', () => {
+    expect(sseReader()('id: 9\n\nid: 10')).toEqual([{ id: '9', event: 'message', data: undefined }])
   })
 })
 

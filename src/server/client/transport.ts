@@ -1,5 +1,6 @@
 import type { BodyOf, ParamsOf, PathOf, QueryOf } from './api.ts'
 import { type ApiPath, apiPathOf } from './api-path.ts'
+import { pause } from './pause.ts'
 import { errorOf, unavailable, unsendable } from './errors.ts'
 
 /** How a client reaches its server. */
@@ -60,17 +61,6 @@ const passing: ReadonlySet<unknown> = new Set(['StoreBusy', 'StoreUnavailable', 
 export const isPassing = (error: unknown): boolean =>
   error instanceof Error && '_tag' in error && passing.has(error._tag)
 
-/** Resolves after so many milliseconds, after 24 days (a longer timer fires at once), or when the signal aborts. */
-export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(end, Math.min(ms, 2 ** 31 - 1))
-    function end(): void {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', end)
-      resolve()
-    }
-    signal?.addEventListener('abort', end)
-  })
 /** Waits longer each time. */
 export const wait = (tries: number, signal?: AbortSignal): Promise<void> =>
   pause(Math.min(firstWait * 2 ** tries, longestWait), signal)

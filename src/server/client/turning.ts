@@ -1,7 +1,8 @@
 import type { MessageInput, SearchPage } from '../../index.ts'
 import { apiPathOf } from './api-path.ts'
 import { resumed } from './streams.ts'
-import { pause, textOf, type Transport, withId } from './transport.ts'
+import { pause } from './pause.ts'
+import { textOf, type Transport, withId } from './transport.ts'
 import type { AskOptions, ConversationClient, FindOptions, SearchHit, TurnMessage } from './types.ts'
 
 /** Asks for a turn, and again under the same command where the connection breaks. */

@@ -1,4 +1,5 @@
-import { eventReader } from './lines.ts'
+import { pause } from '../../server/client/pause.ts'
+import { messagesIn } from '../../server/client/sse.ts'
 import {
   type AccessRights,
   type FetchedBytes,
@@ -97,7 +98,6 @@ const follow = (ask: Ask, path: string, after: string | number | undefined, foll
   }
 
   const read = async (): Promise<void> => {
-    const reader = eventReader()
     const broken = new AbortController()
     const signal = AbortSignal.any([ending.signal, broken.signal])
     const query =
@@ -113,15 +113,12 @@ const follow = (ask: Ask, path: string, after: string | number | undefined, foll
       const { body } = await ask(path + query, { headers: { accept: 'text/event-stream' }, signal })
       if (why) trust = setTimeout(live, probation)
       else live()
-      const pieces = body?.pipeThrough(new TextDecoderStream()).getReader()
-      for (let got = await pieces?.read(); got && !got.done; got = await pieces?.read()) {
-        heard()
-        const messages = reader.take(got.value)
-        lastId = reader.lastId() ?? lastId
-        for (const message of messages) {
-          if (message.event === 'problem') throw failed(message.data as SourceProblem)
-          told(message)
-        }
+      if (!body) return
+      for await (const message of messagesIn(body, heard)) {
+        if (ending.signal.aborted) return
+        if (message.event === 'problem') throw failed(message.data as SourceProblem)
+        lastId = message.id ?? lastId
+        if (message.data !== undefined) told(message)
       }
     } finally {
       clearTimeout(watch)
@@ -136,28 +133,19 @@ const follow = (ask: Ask, path: string, after: string | number | undefined, foll
       if (ending.signal.aborted) return
       why = problem?.tag === undefined ? undefined : problem
       since ??= Date.now()
-      const pause = pauses[Math.min(failures, pauses.length - 1)] ?? 0
+      const ms = pauses[Math.min(failures, pauses.length - 1)] ?? 0
       failures += 1
       connection?.(
         why || failures > 2
           ? { state: 'offline', since, why }
-          : { state: 'reconnecting', next: Date.now() + pause },
+          : { state: 'reconnecting', next: Date.now() + ms },
       )
-      await waited(pause, ending.signal)
+      await pause(ms, ending.signal)
     }
   }
   void run()
   return () => ending.abort()
 }
-
-const waited = (ms: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer)
-      resolve()
-    })
-  })
 
 const posted = (body: unknown, signal?: AbortSignal): RequestInit => ({
   method: 'POST',

@@ -2,6 +2,7 @@
 
 import type { AnswerOf, BodyOf, PathOf } from '../../server/client/api.ts'
 import type { ApiPath } from '../../server/client/api-path.ts'
+import type { ParsedSseMessage } from '../../server/client/sse.ts'
 
 /** Why something could not be had: the API's problem (RFC 9457), or one like it. */
 export interface SourceProblem {
@@ -46,12 +47,6 @@ export interface ByteRangeOptions extends SourceRequestOptions {
   readonly to?: number | undefined
 }
 
-/** A message of an event stream. */
-export interface EventStreamMessage {
-  readonly id?: string | undefined
-  readonly event: string
-  readonly data: unknown
-}
 /** How it stands with a stream. `since`, `next`: ms since 1970. */
 export type ConnectionState =
   | { readonly state: 'live' }
@@ -60,7 +55,7 @@ export type ConnectionState =
   /** `why`: what the server said; undefined if it could not be reached. */
   | { readonly state: 'offline'; readonly since: number; readonly why?: SourceProblem | undefined }
 export interface StreamHandlers {
-  readonly told: (message: EventStreamMessage) => void
+  readonly told: (message: ParsedSseMessage) => void
   readonly connection?: ((connection: ConnectionState) => void) | undefined
 }
 
