@@ -1,10 +1,10 @@
-import * as E from 'fp-ts/lib/Either.js'
-import { ok, run, type Steps } from '../result/steps.ts'
+import { ok, type Steps } from '../result/steps.ts'
 import { hashOf } from '../events/codec.ts'
 import type { EventTooLarge } from '../events/errors.ts'
 import { inboxStreamOf, streamOf, turnsStreamOf } from '../events/ids.ts'
 import { batchesOf } from './batches.ts'
 import { breath } from '../store/breath.ts'
+import { despiteConflicts } from '../store/conflicts.ts'
 import { historyLost, importUnfinished, type ReadError } from '../store/errors.ts'
 import type { EventStore } from '../store/port.ts'
 import type { LogDiscrepancy } from '../conversation/verify.ts'
@@ -51,17 +51,8 @@ const maxTries = 20
  *
  * @returns how many events the target has of the source
  */
-export async function* copyStream(
-  from: EventStore,
-  to: EventStore,
-  copy: StreamCopy,
-): Steps<CopyError, number> {
-  for (let tries = 1; ; tries++) {
-    const copied = await run(copyOnce(from, to, copy))
-    if (E.isRight(copied)) return copied.right
-    if (copied.left._tag !== 'Conflict' || tries === maxTries) return yield copied.left
-  }
-}
+export const copyStream = (from: EventStore, to: EventStore, copy: StreamCopy): Steps<CopyError, number> =>
+  despiteConflicts(() => copyOnce(from, to, copy), maxTries)
 
 async function* copyOnce(from: EventStore, to: EventStore, copy: StreamCopy): Steps<CopyError, number> {
   const { id, stream, last } = copy

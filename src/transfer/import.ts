@@ -9,6 +9,7 @@ import type { Shelf } from './formats/shelf.ts'
 import { lastPosition } from '../conversation/reading/ends.ts'
 import { caught, ok, run, type Steps } from '../result/steps.ts'
 import type { LargeContentStore } from '../store/blobs/large-content.ts'
+import { despiteConflicts } from '../store/conflicts.ts'
 import type { WriteError } from '../store/errors.ts'
 import { checkedOptions, kinds, oneOf } from '../store/options.ts'
 import type { ImportResult } from './imported.ts'
@@ -36,7 +37,7 @@ const sessionFields = () => ({
   format: oneOf(formatNames()),
   skipBadLines: kinds.flag,
 })
-/** How often an import is planned again because others write to the same conversations. */
+/** How often an import is planned because others write to the same conversations: what is new depends on what they have then. */
 const maxTries = 20
 
 /**
@@ -99,19 +100,14 @@ interface Try extends Means {
   readonly added: Map<string, number>
 }
 
-async function* importPlan(
+const importPlan = (
   store: LargeContentStore,
   file: string,
   plan: ImportPlan | StoredImport,
   means: Means,
-): Importing<ImportResult> {
+): Importing<ImportResult> => {
   const added = new Map<string, number>()
-  for (let tries = 1; ; tries++) {
-    const imported = await run(importOnce(store, file, plan, { ...means, added }))
-    if (E.isRight(imported)) return imported.right
-    // Somebody else wrote to one of the conversations: what is new depends on what they have now.
-    if (imported.left._tag !== 'Conflict' || tries === maxTries) return yield imported.left
-  }
+  return despiteConflicts(() => importOnce(store, file, plan, { ...means, added }), maxTries)
 }
 
 async function* importOnce(

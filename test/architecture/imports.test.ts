@@ -168,6 +168,25 @@ describe('imports point one way', () => {
     expect(remembering).toEqual(['projections/memo.ts'])
   })
 
+  test('what is tried again after a conflict, one function tries again; nobody else but these acts on one', () => {
+    const using = (pattern: RegExp) =>
+      files.filter((file) => pattern.test(readFileSync(join(source, file), 'utf8'))).toSorted()
+    expect(using(/_tag [!=]== 'Conflict'/)).toEqual([
+      'agent/workers/serve.ts', // counts it
+      'audit/ledger/append.ts', // another sealer has stored the same tiles
+      'audit/ledger/sealer.ts', // looks again when it always does
+      'conversation/writing/fork.ts', // reads the conversation that is there
+      'conversation/writing/handle.ts', // forgets an end only if it is none
+      'store/conflicts.ts',
+      'store/eventstoredb/appender.ts',
+      'store/eventstoredb/directory.ts',
+      'store/eventstoredb/earlier.ts',
+      'testing/contract/writing.ts',
+    ])
+    expect(using(/\bisTriedAgain\(/)).toEqual(['conversation/writing/handle.ts', 'store/conflicts.ts'])
+    expect(using(/\bdespiteConflicts\(/).length).toBeGreaterThan(10)
+  })
+
   test('only the face of the renderer is read outside its folder, which is copied for a new version', () => {
     const folderOf = (file: string): string | undefined =>
       /^projections\/render(?:ers\/\d+)?(?=\/)/.exec(file)?.[0]

@@ -1,4 +1,3 @@
-import * as E from 'fp-ts/lib/Either.js'
 import { staleContext } from '../../commands/rejections.ts'
 import type { Conversation } from '../../conversation/conversation.ts'
 import type { TurnsEnd } from '../../conversation/beside/turn-log.ts'
@@ -6,7 +5,8 @@ import type { Block } from '../../events/blocks.ts'
 import { abortedBy, isLeftToOthers } from '../models/aborted.ts'
 import type { ModelAborted } from '../models/model.ts'
 import { configurationOf, type Effective, type Item } from '../../projections/effective.ts'
-import { run, type Steps } from '../../result/steps.ts'
+import type { Steps } from '../../result/steps.ts'
+import { despiteConflicts } from '../../store/conflicts.ts'
 import type { ReadError, WriteError } from '../../store/errors.ts'
 import { type CallStates, isWithdrawn, noStates, statesOf } from './calls/call-states.ts'
 import { rewindsAfter, saidSince } from './calls/calls-now.ts'
@@ -58,13 +58,12 @@ export const answering = (
   let own: { readonly reply: number; readonly end: TurnsEnd } | undefined
 
   /** The name of the stream that records which calls are started, for the origin of a reply that makes some. */
-  async function* begun(at: number): Steps<WriteError, TurnsEnd> {
-    const end = yield* log.end()
-    if (end.begun !== undefined) return end
-    const first = await run(log.append([{ type: 'TurnsBegun', data: { at } }], end.revision))
-    if (E.isRight(first)) return first.right
-    return first.left._tag === 'Conflict' ? yield* begun(at) : yield first.left
-  }
+  const begun = (at: number): Steps<WriteError, TurnsEnd> =>
+    despiteConflicts(async function* (): Steps<WriteError, TurnsEnd> {
+      const end = yield* log.end()
+      if (end.begun !== undefined) return end
+      return yield* log.append([{ type: 'TurnsBegun', data: { at } }], end.revision)
+    })
 
   async function* circumstances(
     now: Effective,
@@ -90,16 +89,19 @@ export const answering = (
   }
 
   /** Decides what to do, and records it before any of it is done. */
-  async function* plan(
+  const plan = (
     now: Effective,
     unanswered: UnansweredCalls,
-  ): Steps<WriteError | ReadError, readonly PlannedCall[]> {
+  ): Steps<WriteError | ReadError, readonly PlannedCall[]> => {
     const { open } = unanswered
     const { waiting: waits = {}, signal, watch } = current()
-    let mayBeElsewhere = false
+    /** The try before, in vain: somebody has written since. */
+    let before: { readonly revision: number; readonly planned: readonly PlannedCall[] } | undefined
     const lost = () => staleContext(chat.id, now.at, now.at)
     const applied = applying()
-    for (let tries = 1; ; tries++) {
+    async function* attempt(): Steps<WriteError | ReadError, readonly PlannedCall[]> {
+      if (before && hold.isTakenIn(yield* log.after(before.revision))) return yield lost()
+      const mayBeElsewhere = before?.planned.some(({ task }) => task.type === 'run' && !task.isAgain) ?? false
       const states =
         own && open.every(({ use }) => use === own?.reply) ? noStates(own.end) : yield* statesOf(log, open)
       own = undefined
@@ -126,15 +128,11 @@ export const answering = (
       if (planFacts.length === 0 || signal?.aborted) return planned
       const facts = [...(yield* hold.along(now.at, states.end.revision)), ...planFacts]
       if (hold.isLost()) return yield lost()
-      const written = await run(log.append(facts, states.end.revision))
-      if (E.isRight(written)) {
-        hold.recorded(facts, written.right)
-        return planned
-      }
-      if (written.left._tag !== 'Conflict' || tries === maxTries) return yield written.left
-      if (hold.isTakenIn(yield* log.after(states.end.revision))) return yield lost()
-      mayBeElsewhere = planned.some(({ task }) => task.type === 'run' && !task.isAgain)
+      before = { revision: states.end.revision, planned }
+      hold.recorded(facts, yield* log.append(facts, states.end.revision))
+      return planned
     }
+    return despiteConflicts(attempt, maxTries)
   }
 
   /** @returns what is left, or undefined if something was recorded: then there may be more to do */

@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { caught, ok, orThrow, run, type Steps } from '../../result/steps.ts'
+import { despiteConflicts } from '../../store/conflicts.ts'
 import type { Checkpoint as StorePlace, EventStore } from '../../store/port.ts'
 import { type AnchorResult, anchorCheckpoint, checkAnchors } from './anchoring.ts'
 import type { Anchor } from './anchors.ts'
@@ -41,6 +42,7 @@ export interface SealContext extends LedgerWriter {
 
 /** Entries of one event. */
 export const batchSize = 1_024
+/** How often is sealed again while another sealer is faster: what is left to do, the ledger says. */
 const maxTries = 5
 
 /**
@@ -64,15 +66,11 @@ export async function* loadToSign(
 }
 
 /** Seals every conversation that was written to since it was sealed last, whether or not somebody is writing. */
-export async function* sealNow(sealing: SealContext): Steps<SealError, SealedNow> {
-  for (let tries = 1; ; tries++) {
+export const sealNow = (sealing: SealContext): Steps<SealError, SealedNow> =>
+  despiteConflicts(async function* (): Steps<SealError, SealedNow> {
     const ledger = yield* loadToSign(sealing)
-    const done = await run(fromPlace(ledger.after, (after) => sealOnce(sealing, { ...ledger, after })))
-    if (E.isRight(done)) return done.right
-    // Another sealer was faster: what is left to do, the ledger says.
-    if (done.left._tag !== 'Conflict' || tries === maxTries) return yield done.left
-  }
-}
+    return yield* fromPlace(ledger.after, (after) => sealOnce(sealing, { ...ledger, after }))
+  }, maxTries)
 
 async function* sealOnce(sealing: SealContext, loaded: Ledger): Steps<SealError, SealedNow> {
   const { store, anchors } = sealing

@@ -5,6 +5,7 @@ import { eventId, newCommandId } from '../../events/ids.ts'
 import type { StoredEvent } from '../../events/codec.ts'
 import { completeEnvelope, metadataOf } from '../../conversation/writing/encode.ts'
 import { ok, type Steps } from '../../result/steps.ts'
+import { despiteConflicts } from '../../store/conflicts.ts'
 import type { StoreError } from '../../store/errors.ts'
 import type { EventStore, RecordedEvent } from '../../store/port.ts'
 import { ledgerCodec } from './facts.ts'
@@ -48,8 +49,6 @@ export async function* lastOf(
   return last
 }
 
-const maxTries = 10
-
 export interface FactWriter {
   readonly store: EventStore
   readonly actor: Actor
@@ -62,12 +61,10 @@ export async function* record(
   fact: Encoded,
 ): Steps<StoreError | InvalidInput | EventTooLarge, void> {
   const event = yield* ok(encoded(stream, fact, actor))
-  for (let tries = 1; ; tries++) {
+  yield* despiteConflicts(async function* (): Steps<StoreError | InvalidInput | EventTooLarge, void> {
     const expected = (yield* lastOf(store, stream))?.revision ?? -1
-    const written = await store.append({ stream, events: [event], expected, isNew: true })()
-    if (E.isRight(written)) return
-    if (written.left._tag !== 'Conflict' || tries === maxTries) return yield written.left
-  }
+    yield* ok(store.append({ stream, events: [event], expected, isNew: true }))
+  })
 }
 
 /** Events backwards, from the last or another revision on, page by page. */

@@ -5,12 +5,12 @@ import type { Actor } from '../../events/events.ts'
 import { eventId, inboxStreamOf, streamOf } from '../../events/ids.ts'
 import { inboxCodec, type InboxEvent, type InboxFact } from '../../events/inbox-events.ts'
 import type { NewMessage } from '../../events/new-message.ts'
-import { ok, run, type Steps } from '../../result/steps.ts'
+import { ok, type Steps } from '../../result/steps.ts'
+import { despiteConflicts } from '../../store/conflicts.ts'
 import { eventMissing } from '../../store/dense.ts'
 import { importUnfinished, type StoreError } from '../../store/errors.ts'
 import type { EventStore, RecordedEvent } from '../../store/port.ts'
 import { readStreamEnd } from '../../store/whole/whole-writes.ts'
-import { despiteConflicts } from '../writing/conflicts.ts'
 import {
   completeEnvelope,
   type CompleteEnvelope,
@@ -110,7 +110,7 @@ export const inboxOf = (store: EventStore, actor: Actor, conversation: string): 
     async function* attempt(): Writes<number | undefined> {
       return (yield* isDone()) ? undefined : yield* writeOnce(fact, envelope)
     }
-    return yield* ok(despiteConflicts(() => run(attempt())))
+    return yield* despiteConflicts(attempt)
   }
 
   return {

@@ -5,6 +5,7 @@ import type { Actor } from '../../events/events.ts'
 import { eventId, notesStreamOf } from '../../events/ids.ts'
 import { type NoteFact, noteCodec, type NoteEvent } from '../../events/notes.ts'
 import { ok, run, type Steps } from '../../result/steps.ts'
+import { despiteConflicts } from '../../store/conflicts.ts'
 import { eventMissing } from '../../store/dense.ts'
 import { importUnfinished, type NoteError } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
@@ -15,7 +16,6 @@ import {
   type CommandEnvelope,
   metadataOf,
 } from '../writing/encode.ts'
-import { despiteConflicts } from '../writing/conflicts.ts'
 import { lastPosition, readConversationEnd } from '../reading/ends.ts'
 import { inOrder } from '../writing/in-order.ts'
 
@@ -37,7 +37,7 @@ export const noteWriter = (store: EventStore, defaultActor: Actor): NoteWriter =
   return (conversation, fact, envelope) => {
     const complete = completeEnvelope(envelope, defaultActor)
     return queue(conversation, (done) =>
-      despiteConflicts(() => run(writeOnce(store, conversation, fact, complete))).finally(done),
+      run(despiteConflicts(() => writeOnce(store, conversation, fact, complete))).finally(done),
     )
   }
 }

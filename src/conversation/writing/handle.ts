@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Command, ConversationCommand } from '../../commands/command.ts'
 import type { Actor } from '../../events/events.ts'
@@ -6,6 +5,7 @@ import { streamOf } from '../../events/ids.ts'
 import type { CommandRejection } from '../../commands/rejections.ts'
 import { ok, run, type Steps } from '../../result/steps.ts'
 import type { ForkError, StoreError, WriteError } from '../../store/errors.ts'
+import { isTriedAgain } from '../../store/conflicts.ts'
 import { remembered } from '../../store/lru.ts'
 import { type EventStore, maxPage, type RecordedEvent } from '../../store/port.ts'
 import { decideBlind, type CommandDecision, decideOn, isAppend, isBlind } from './decided.ts'
@@ -58,8 +58,6 @@ interface Seen {
   readonly page?: readonly RecordedEvent[]
 }
 
-/** How often a command is decided again while others write to the same conversation. */
-const maxTries = 100
 const maxEnds = 10_000
 /** A history that was read is kept for the next command if it shows at most so much, in characters of JSON: measuring more takes longer than it saves. */
 const mostSeen = 4 * 1024 * 1024
@@ -181,8 +179,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
           return E.right(writtenAt(conversation, first, chain.right.events, own))
         }
         if (appended.left._tag !== 'Conflict') ends.forget(conversation)
-        if (appended.left._tag !== 'Conflict' || tries === maxTries) return appended
-        if (!remembers) await sleep(Math.random() * Math.min(2 ** tries, 30))
+        if (!(await isTriedAgain(appended.left, remembers ? 0 : tries))) return appended
       }
     } finally {
       done()

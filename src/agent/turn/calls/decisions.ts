@@ -1,4 +1,3 @@
-import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import type { Conversation } from '../../../conversation/conversation.ts'
 import { objectOf } from '../../../conversation/writing/envelope.ts'
@@ -8,7 +7,8 @@ import type { EventTooLarge, InvalidInput } from '../../../events/errors.ts'
 import type { MethodResult, ResultStyle } from '../../../result/answer.ts'
 import { configurationOf, type Effective } from '../../../projections/effective.ts'
 import { editedInput } from '../../tools/edited-input.ts'
-import { ok, run, type Steps, task } from '../../../result/steps.ts'
+import { ok, type Steps, task } from '../../../result/steps.ts'
+import { despiteConflicts } from '../../../store/conflicts.ts'
 import type { ReadError } from '../../../store/errors.ts'
 import { type CallState, isOver, isWithdrawn, lastWaiting, startOf, statesOf } from './call-states.ts'
 import { type CallsNow, callsNow } from './calls-now.ts'
@@ -120,9 +120,6 @@ const approvalSchema = z.strictObject({
 const withdrawalSchema = z.strictObject({ call: callId, by, reason: z.string().optional() })
 const denialSchema = z.strictObject({ call: callId, by, reason: z.string().optional() })
 
-/** How often a decision is tried again while others write. */
-const maxTries = 100
-
 /** Why nothing can be decided about a call that has waited; undefined if something can. */
 const problemWith = (
   call: string,
@@ -161,11 +158,11 @@ const problemWithWithdrawing = (
 export const deciding = (chat: Conversation): ApprovalMethods => {
   const log = chat.turnLog
 
-  async function* decide(
+  const decide = (
     decision: 'approved' | 'denied',
     { call, ...given }: { readonly call: string } & Approval & Denial,
-  ): Steps<DecisionError, CallDecision> {
-    for (let tries = 1; ; tries++) {
+  ): Steps<DecisionError, CallDecision> =>
+    despiteConflicts(async function* (): Steps<DecisionError, CallDecision> {
       const found = yield* lastWaiting(log, call)
       const { revision } = yield* log.end()
       const now = yield* ok(chat.context())
@@ -194,17 +191,15 @@ export const deciding = (chat: Conversation): ApprovalMethods => {
         ...given,
         at: now.at,
       }
-      const written = await run(log.append([{ type: 'CallDecided', data }], revision))
-      if (E.isRight(written)) return { conversation: chat.id, call, decision, by: given.by }
-      if (written.left._tag !== 'Conflict' || tries === maxTries) return yield written.left
-    }
-  }
+      yield* log.append([{ type: 'CallDecided', data }], revision)
+      return { conversation: chat.id, call, decision, by: given.by }
+    })
 
-  async function* withdraw({
+  const withdraw = ({
     call,
     ...withdrawn
-  }: { readonly call: string } & CallWithdrawal): Steps<WithdrawalError, CallDecision> {
-    for (let tries = 1; ; tries++) {
+  }: { readonly call: string } & CallWithdrawal): Steps<WithdrawalError, CallDecision> =>
+    despiteConflicts(async function* (): Steps<WithdrawalError, CallDecision> {
       const found = yield* lastWaiting(log, call)
       const { revision } = yield* log.end()
       const now = yield* ok(chat.context())
@@ -214,11 +209,9 @@ export const deciding = (chat: Conversation): ApprovalMethods => {
         return yield notWithdrawn(chat.id, call, problem ?? '', found?.started?.metadata.time)
       // Whoever starts the tool does so at a revision, too: of the two, one comes first.
       const data = { ...found.wait.data, calls: [call], withdrawn, at: now.at }
-      const written = await run(log.append([{ type: 'CallsWaiting', data }], revision))
-      if (E.isRight(written)) return { conversation: chat.id, call, decision: 'withdrawn', by: withdrawn.by }
-      if (written.left._tag !== 'Conflict' || tries === maxTries) return yield written.left
-    }
-  }
+      yield* log.append([{ type: 'CallsWaiting', data }], revision)
+      return { conversation: chat.id, call, decision: 'withdrawn', by: withdrawn.by }
+    })
 
   async function* awaited(options?: PositionOption): Steps<ReadError, readonly AwaitedCall[]> {
     const now = yield* chat.begun(options)

@@ -1,4 +1,3 @@
-import * as E from 'fp-ts/lib/Either.js'
 import { staleContext } from '../../../commands/rejections.ts'
 import { randomUUID } from 'node:crypto'
 import type { Conversation } from '../../../conversation/conversation.ts'
@@ -8,6 +7,7 @@ import type { TurnsEnd } from '../../../conversation/beside/turn-log.ts'
 import type { Effective } from '../../../projections/effective.ts'
 import type { ModelAborted } from '../../models/model.ts'
 import { ok, run, type Steps } from '../../../result/steps.ts'
+import { despiteConflicts } from '../../../store/conflicts.ts'
 import type { ReadError, StoreError, WriteError } from '../../../store/errors.ts'
 import type { LiveHistory } from '../calls/live.ts'
 import { isToDo, openCalls } from '../calls/open-calls.ts'
@@ -128,15 +128,10 @@ export const holding = (
     stopBeating ??= party.live(ttl)
   }
 
-  /** @returns whether the conversation was claimed; if not, somebody has written to the log of turns */
-  async function* claim(at: number, { revision }: ClaimStatus): Steps<WriteError, boolean> {
+  /** Claims the conversation. It is a `Conflict` if somebody has written to the log of turns. */
+  async function* claim(at: number, { revision }: ClaimStatus): Steps<WriteError, void> {
     const facts = withBegun([claimAt(at)], at, revision)
-    const written = await run(log.append(facts, revision))
-    if (E.isRight(written)) {
-      recorded(facts, written.right)
-      return true
-    }
-    return written.left._tag === 'Conflict' ? false : yield written.left
+    recorded(facts, yield* log.append(facts, revision))
   }
 
   /** Waits until somebody else's claim is over, or its holder dead. */
@@ -159,17 +154,20 @@ export const holding = (
   async function* enterAsProgram(given: Effective, { watch, isFirst }: Phase): Steps<HoldError, Effective> {
     await announcing
     let now = given
+    let hasLooked = false
     let hasWaited = false
-    for (let looks = 0; ; looks++) {
+    /** @returns false if it has waited: then there may be more to do */
+    async function* attempt(): Steps<HoldError, boolean> {
       const asked = yield* history.asked()
       ;({ final } = asked)
-      if (own && own.at >= final) return now
-      if (!isFirst && !asked.isAsked && !own) return now
-      const standing = yield* look(isFirst && looks === 0 ? log.end : log.now)
+      if (own && own.at >= final) return true
+      if (!isFirst && !asked.isAsked && !own) return true
+      const standing = yield* look(isFirst && !hasLooked ? log.end : log.now)
+      hasLooked = true
       const other = otherIn(standing)
       const isRequested = standing.requestedAt !== undefined && standing.requestedAt >= final
       const matters = own || other || hasWaited || asked.isAsked || isRequested || openCalls(now).length > 0
-      if (!matters || !isToDo(now)) return now
+      if (!matters || !isToDo(now)) return true
       if (other && !isFirst) {
         // What this turn knows of its steps is no longer so.
         isLost = true
@@ -177,35 +175,38 @@ export const holding = (
       }
       if (other && whileHeld !== 'take') {
         yield* wait(other, now, watch)
-        hasWaited = true
         now = yield* history()
-        continue
+        return false
       }
-      if (yield* claim(now.at, standing)) return now
+      yield* claim(now.at, standing)
+      return true
     }
+    while (!(yield* despiteConflicts(attempt))) hasWaited = true
+    return now
   }
 
   /** A worker has claimed what it gives turns to. What comes after a final reply, it claims again: to others, that reply ends the claim. */
   async function* enterAsWorker({ at }: Effective, { hasFinished }: Phase): Steps<HoldError, void> {
     if (!hasFinished) return
     ;({ final } = yield* history.asked())
-    while (!own || own.at < final) {
+    if (own && own.at >= final) return
+    yield* despiteConflicts(async function* (): Steps<HoldError, void> {
       const standing = yield* look()
       if (otherIn(standing)) {
         isLost = true
         return yield staleContext(chat.id, at, at)
       }
       yield* claim(at, standing)
-    }
+    })
   }
 
-  async function* announced(at: number): Steps<WriteError, void> {
-    while (!own && !isLost) {
+  const announced = (at: number): Steps<WriteError, void> =>
+    despiteConflicts(async function* (): Steps<WriteError, void> {
+      if (own || isLost) return
       const standing = yield* look()
       isLost ||= otherIn(standing) !== undefined
       if (!isLost) yield* claim(at, standing)
-    }
-  }
+    })
 
   async function* release(revision: number, wanted: Reason): Steps<ReadError | WriteError, void> {
     // Something may have been said since the turn looked last: somebody has to look again.

@@ -1,7 +1,7 @@
-import * as E from 'fp-ts/lib/Either.js'
 import type { RecordedTurnFact, TurnFact } from '../../../events/turn-events.ts'
 import type { TurnLog } from '../../../conversation/beside/turn-log.ts'
-import { run, type Steps } from '../../../result/steps.ts'
+import type { Steps } from '../../../result/steps.ts'
+import { despiteConflicts } from '../../../store/conflicts.ts'
 import type { StoreError, WriteError } from '../../../store/errors.ts'
 
 type Facts = readonly RecordedTurnFact[]
@@ -12,17 +12,13 @@ type Facts = readonly RecordedTurnFact[]
  * @param claimed the revision of the claim
  * @param how what is recorded, given the facts that came after the claim; undefined if there is nothing left to let go of
  */
-export async function* letGo(
+export const letGo = (
   log: TurnLog,
   claimed: number,
   how: (since: Facts) => TurnFact<'TurnReleased' | 'TurnParked'> | undefined,
-): Steps<StoreError | WriteError, void> {
-  for (;;) {
+): Steps<StoreError | WriteError, void> =>
+  despiteConflicts(async function* (): Steps<StoreError | WriteError, void> {
     const since = yield* log.after(claimed)
     const fact = how(since)
-    if (!fact) return
-    const written = await run(log.append([fact], since.at(-1)?.revision ?? claimed))
-    if (E.isRight(written)) return
-    if (written.left._tag !== 'Conflict') return yield written.left
-  }
-}
+    if (fact) yield* log.append([fact], since.at(-1)?.revision ?? claimed)
+  })

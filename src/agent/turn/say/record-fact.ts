@@ -1,12 +1,9 @@
-import * as E from 'fp-ts/lib/Either.js'
 import type { Conversation } from '../../../conversation/conversation.ts'
 import type { TurnFact } from '../../../events/turn-events.ts'
 import type { CommandEnvelope } from '../../../conversation/writing/encode.ts'
-import { caught, ok, run, type Steps } from '../../../result/steps.ts'
+import { caught, ok, type Steps } from '../../../result/steps.ts'
+import { despiteConflicts } from '../../../store/conflicts.ts'
 import type { NoteError, ReadError, StoreError } from '../../../store/errors.ts'
-
-/** How often it is recorded again while others write to the same stream. */
-const maxTries = 100
 
 /** Whether a command has recorded a fact before. */
 const isRecorded = ({ turnLog }: Conversation, commandId: string): Steps<StoreError, boolean> =>
@@ -23,12 +20,10 @@ export async function* recordFact(
 ): Steps<NoteError | ReadError, void> {
   const at = yield* ok(chat.position())
   const { commandId } = envelope
-  for (let tries = 1; ; tries++) {
+  yield* despiteConflicts(async function* (): Steps<NoteError | ReadError, void> {
     const { revision } = yield* chat.turnLog.now()
     if (commandId !== undefined && (yield* isRecorded(chat, commandId))) return
     const begun: readonly TurnFact[] = revision < 0 ? [{ type: 'TurnsBegun', data: { at } }] : []
-    const written = await run(chat.turnLog.append([...begun, factAt(at)], revision, envelope))
-    if (E.isRight(written)) return
-    if (written.left._tag !== 'Conflict' || tries === maxTries) return yield written.left
-  }
+    yield* chat.turnLog.append([...begun, factAt(at)], revision, envelope)
+  })
 }
