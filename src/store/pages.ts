@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../events/errors.ts'
+import { breath } from './breath.ts'
 import { isOfEvent, type StoreError } from './errors.ts'
 import { type AllRange, type EventStore, largePage, type RecordedEvent, streamPage } from './port.ts'
 
@@ -30,6 +31,23 @@ export async function* pagesOf(
     if (page.right.length === 0) return
     yield page
     next += page.right.length
+  }
+}
+
+/** The events of a stream from its last one, or another, back to the first. */
+export async function* backwards(
+  store: Pick<EventStore, 'read'>,
+  stream: string,
+  { from = Number.MAX_SAFE_INTEGER, limit = 16 }: { readonly from?: number; readonly limit?: number } = {},
+): AsyncGenerator<E.Either<StoreError, RecordedEvent>, void> {
+  for (let next = from; next >= 0;) {
+    const page = await store.read({ stream, from: next, direction: 'backwards', limit })()
+    if (E.isLeft(page)) return yield page
+    if (page.right.length === 0) return
+    for (const event of page.right) yield E.right(event)
+    next = (page.right.at(-1)?.revision ?? 0) - 1
+    // Not after the last page: most streams have one, and its reader must not wait for the event loop.
+    if (next >= 0) await breath()
   }
 }
 

@@ -4,7 +4,7 @@ import { record } from '../../src/audit/ledger/stored.ts'
 import type { Model } from '../../src/index.ts'
 import { letGo } from '../../src/agent/turn/claims/letting-go.ts'
 import { recordFact } from '../../src/agent/turn/say/record-fact.ts'
-import { storeOn } from '../../src/api/open.ts'
+import { storeOn, taskStore } from '../../src/api/open.ts'
 import { promiseStore } from '../../src/api/promises.ts'
 import { inboxOf } from '../../src/conversation/beside/inbox.ts'
 import { turnLog } from '../../src/conversation/beside/turn-log.ts'
@@ -79,7 +79,7 @@ const writes: readonly (readonly [what: string, kind: Kind, write: Write])[] = [
     'the claim of a turn',
     'turns',
     async (store) => {
-      const { turn } = promiseStore(storeOn(store, actor)).conversation('c')
+      const { turn } = promiseStore(taskStore(storeOn(store, actor))).conversation('c')
       return turn({ client, model: 'm' }).then(E.right, E.left)
     },
   ],

@@ -95,7 +95,7 @@ export const answering = (
   ): Steps<WriteError | ReadError, readonly PlannedCall[]> => {
     const { open } = unanswered
     const { waiting: waits = {}, signal, watch } = current()
-    /** The try before, in vain: somebody has written since. */
+    /** The try before, if somebody else wrote first. */
     let before: { readonly revision: number; readonly planned: readonly PlannedCall[] } | undefined
     const lost = () => staleContext(chat.id, now.at, now.at)
     const applied = applying()

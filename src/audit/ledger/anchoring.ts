@@ -1,5 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { caught, ok, orThrow, run, type Steps } from '../../result/steps.ts'
+import { backwards } from '../../store/pages.ts'
 import type { EventStore } from '../../store/port.ts'
 import type { Anchor } from './anchors.ts'
 import { type LedgerCheckpoint, readCheckpoint } from './checkpoints.ts'
@@ -15,7 +16,7 @@ import { anchorsStream } from './facts.ts'
 import type { Ledger } from './log.ts'
 import type { Nodes } from './nodes.ts'
 import { isSignedBy } from './notes.ts'
-import { backwards, dataOf, record, type FactWriter } from './stored.ts'
+import { dataOf, record, type FactWriter } from './stored.ts'
 
 /** What became of a checkpoint at an anchor. */
 export interface AnchorResult {

@@ -1,8 +1,9 @@
 import { orThrow, run, type Steps } from '../../result/steps.ts'
+import { backwards } from '../../store/pages.ts'
 import type { EventStore } from '../../store/port.ts'
 import type { LedgerError } from './errors.ts'
 import { exportsStream } from './facts.ts'
-import { backwards, dataOf, record, type FactWriter } from './stored.ts'
+import { dataOf, record, type FactWriter } from './stored.ts'
 
 /** An export, as it is recorded. */
 export interface ExportRecord {

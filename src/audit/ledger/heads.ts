@@ -2,12 +2,12 @@ import * as E from 'fp-ts/lib/Either.js'
 import { hashOf } from '../../events/codec.ts'
 import { ok, orThrow, run, type Steps } from '../../result/steps.ts'
 import { isLoss } from '../../store/errors.ts'
+import { backwards } from '../../store/pages.ts'
 import type { EventStore } from '../../store/port.ts'
 import { type LastHeads, parseEntry, type SealedEvent, streamNamed, takeOlder } from './entries.ts'
 import type { LedgerError } from './errors.ts'
 import { logStream } from './facts.ts'
 import { batchIn, type Ledger } from './log.ts'
-import { backwards } from './stored.ts'
 
 /** An entry of the ledger for a stream. */
 export interface HeadEntry {
@@ -32,7 +32,7 @@ export async function* headsOf(
 ): AsyncGenerator<HeadEntry, void> {
   // As it is in the JSON of a batch, which need not be parsed to see that it is not there.
   const sought = JSON.stringify(`${name}\n`).slice(0, -1)
-  for await (const event of backwards(store, logStream(number), last)) {
+  for await (const event of backwards(store, logStream(number), { from: last })) {
     const recorded = await orThrow(event)
     if (!recorded.data.includes(sought)) continue
     const { from, entries, time: sealed } = await orThrow(run(batchIn(recorded)))
@@ -51,7 +51,7 @@ export async function* lastHeads(
   { number, revision }: Pick<Ledger, 'number' | 'revision'>,
 ): Steps<LedgerError, LastHeads> {
   const heads: LastHeads = new Map()
-  for await (const event of backwards(store, logStream(number), revision))
+  for await (const event of backwards(store, logStream(number), { from: revision }))
     takeOlder(heads, (yield* batchIn(yield* ok(event))).entries)
   return heads
 }

@@ -1,5 +1,6 @@
 import { ok, type Steps } from '../../result/steps.ts'
 import type { StoreError } from '../../store/errors.ts'
+import { backwards } from '../../store/pages.ts'
 import type { Checkpoint as StorePlace, EventStore, RecordedEvent } from '../../store/port.ts'
 import { readCheckpoint } from './checkpoints.ts'
 import { type LastHeads, parseEntry, takeOlder } from './entries.ts'
@@ -7,7 +8,7 @@ import { type LedgerError, ledgerDamaged, ledgerNotFound } from './errors.ts'
 import { ledgerStream, logStream, tilesStream } from './facts.ts'
 import { hashBytes, leafHash } from './hashes.ts'
 import { parseKey, type VerifierKey } from './keys.ts'
-import { backwards, dataOf, lastOf } from './stored.ts'
+import { dataOf, lastOf } from './stored.ts'
 import { type CompletedTile, type Edge, edgeAfter, edgeRoot, emptyEdge, grown } from './tiles.ts'
 
 /** A key, and the checkpoints that it signs. */

@@ -1,4 +1,4 @@
-import * as E from 'fp-ts/lib/Either.js'
+import type * as E from 'fp-ts/lib/Either.js'
 import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
 import type { Actor } from '../../events/events.ts'
 import { eventId, newCommandId } from '../../events/ids.ts'
@@ -65,19 +65,4 @@ export async function* record(
     const expected = (yield* lastOf(store, stream))?.revision ?? -1
     yield* ok(store.append({ stream, events: [event], expected, isNew: true }))
   })
-}
-
-/** Events backwards, from the last or another revision on, page by page. */
-export async function* backwards(
-  store: EventStore,
-  stream: string,
-  from = Number.MAX_SAFE_INTEGER,
-): AsyncGenerator<E.Either<StoreError, RecordedEvent>, void> {
-  for (let next = from; next >= 0;) {
-    const page = await store.read({ stream, from: next, direction: 'backwards', limit: 16 })()
-    if (E.isLeft(page)) return yield page
-    if (page.right.length === 0) return
-    for (const event of page.right) yield E.right(event)
-    next = (page.right.at(-1)?.revision ?? 0) - 1
-  }
 }

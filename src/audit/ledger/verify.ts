@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { several } from '../../result/several.ts'
 import { orThrow, run } from '../../result/steps.ts'
-import { pagesOf } from '../../store/pages.ts'
+import { backwards, pagesOf } from '../../store/pages.ts'
 import type { StoreError } from '../../store/errors.ts'
 import type { Checkpoint as StorePlace, EventStore } from '../../store/port.ts'
 import { anchoredIn } from './anchoring.ts'
@@ -14,7 +14,7 @@ import { differenceFrom } from './heads.ts'
 import { parseKey } from './keys.ts'
 import { batchIn, completedIn } from './log.ts'
 import { type HeldCheckpoint, isAmong, replayOf } from './replay.ts'
-import { backwards, dataOf } from './stored.ts'
+import { dataOf } from './stored.ts'
 import type { CompletedTile } from './tiles.ts'
 
 /** Something that is not as it was sealed, or as it was written. */

@@ -1,6 +1,6 @@
 import { conversationNotFound } from '../../commands/rejections.ts'
 import { notesStreamOf } from '../../events/ids.ts'
-import { noteCodec, type NoteEvent, type NoteType } from '../../events/notes.ts'
+import { noteCodec, type NoteEvent, type NoteFact, type NoteType } from '../../events/notes.ts'
 import {
   entryOf,
   type Link,
@@ -10,13 +10,12 @@ import {
   noteOf,
   refined,
 } from '../../projections/notes.ts'
-import { caught, orThrow, run, type Steps } from '../../result/steps.ts'
-import { breath } from '../../store/breath.ts'
+import { caught, type Steps } from '../../result/steps.ts'
 import type { ReadError, StoreError } from '../../store/errors.ts'
-import { type EventStore, streamPage } from '../../store/port.ts'
-import { readStreamEnd } from '../../store/whole/whole-writes.ts'
+import type { EventStore } from '../../store/port.ts'
 import { readConversationEnd } from '../reading/ends.ts'
 import type { Lineage } from '../reading/lineage.ts'
+import { sideStream } from './side-stream.ts'
 
 /** Which notes to read. */
 export interface NotesOptions {
@@ -26,23 +25,16 @@ export interface NotesOptions {
   readonly last?: number | undefined
 }
 
+/** The stream of what was noted beside a conversation. */
+export const notesOf = (store: EventStore, conversation: string) =>
+  sideStream<NoteFact, NoteEvent>(store, { stream: notesStreamOf(conversation), of: conversation }, noteCodec)
+
 /** The facts that were noted beside one conversation, the newest first, of one type if one is named. Iteration throws a `StoreError`. */
-export async function* newestNotes(
+export const newestNotes = (
   store: EventStore,
   conversation: string,
   type?: NoteType,
-): AsyncGenerator<NoteEvent, void> {
-  const stream = notesStreamOf(conversation)
-  const end = await orThrow(run(readStreamEnd(store, stream)))
-  for (let from = end.last?.revision ?? -1; from >= 0;) {
-    const page = await orThrow(store.read({ stream, from, direction: 'backwards', limit: streamPage }))
-    for (const event of page)
-      if (type === undefined || event.type === type) yield await orThrow(noteCodec.decode(event, event))
-    from -= page.length
-    if (page.length === 0) return
-    await breath()
-  }
-}
+): AsyncGenerator<NoteEvent, void> => notesOf(store, conversation).newest(type)
 
 /** Those of a conversation and, if it is a fork, those of what it was forked from up to there; newest first, own ones before. */
 async function* ofLineage(

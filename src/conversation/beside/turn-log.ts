@@ -1,15 +1,16 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { hashOf, type StoredEvent } from '../../events/codec.ts'
+import { hashOf } from '../../events/codec.ts'
 import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
 import { type Actor, START } from '../../events/events.ts'
-import { newCommandId, streamOf, turnsStreamOf } from '../../events/ids.ts'
+import { streamOf, turnsStreamOf } from '../../events/ids.ts'
 import { type RecordedTurnFact, turnCodec, type TurnFact } from '../../events/turn-events.ts'
 import { ok, orThrow, run, type Steps } from '../../result/steps.ts'
 import { conflict, type ReadError, type StoreError } from '../../store/errors.ts'
-import { pagesOf } from '../../store/pages.ts'
+import { backwards } from '../../store/pages.ts'
 import { type EventStore, type RecordedEvent, streamPage } from '../../store/port.ts'
-import { completeEnvelope, type CommandEnvelope, metadataOf } from '../writing/encode.ts'
 import { loadLineage } from '../reading/lineage.ts'
+import { completeEnvelope, type CommandEnvelope } from '../writing/encode.ts'
+import { type SideEnd, sideStream } from './side-stream.ts'
 
 /** Where the stream of a conversation's turns ends. */
 export interface TurnsEnd {
@@ -56,11 +57,9 @@ export interface TurnLog {
   ) => Steps<StoreError | InvalidInput | EventTooLarge, TurnsEnd>
 }
 
-interface Known {
-  readonly revision: number
+interface Known extends SideEnd {
   /** Undefined too if it was not read yet: only replies that call tools need it. */
   readonly begun: string | undefined
-  readonly hash: string | null
   /** The highest position that a fact was recorded at. */
   readonly at: number
 }
@@ -68,6 +67,7 @@ const empty: Known = { revision: -1, begun: undefined, hash: null, at: START }
 
 export const turnLog = (store: EventStore, actor: Actor, conversation: string): TurnLog => {
   const stream = turnsStreamOf(conversation)
+  const side = sideStream<TurnFact, RecordedTurnFact>(store, { stream, of: conversation }, turnCodec)
   let known: Known | undefined
   /** The last revision up to which facts were read, by whoever heeds them; -1 if none were. */
   let heeded = -1
@@ -76,32 +76,36 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
     ok(store.read({ stream, from, direction, limit }))
 
   /** Takes in what the stream ends with now. */
-  async function* see(last: RecordedEvent | undefined): Steps<StoreError, Known> {
-    if (!last) return empty
-    if (last.revision === known?.revision) return known
-    const begun = known?.begun ?? (last.revision === 0 ? last.id : undefined)
-    const { at } = (yield* ok(turnCodec.decode(last, last))).data
-    return { revision: last.revision, begun, hash: hashOf(last), at }
+  const see = (last: RecordedEvent, { data }: RecordedTurnFact): Known => {
+    const { revision, id } = last
+    if (revision === known?.revision) return known
+    return {
+      revision,
+      begun: known?.begun ?? (revision === 0 ? id : undefined),
+      hash: hashOf(last),
+      at: data.at,
+    }
   }
   async function* look(): Steps<StoreError, Known> {
     const [last] = yield* read(Number.MAX_SAFE_INTEGER, 'backwards', 1)
-    known = yield* see(last)
+    known = last ? see(last, yield* ok(turnCodec.decode(last, last))) : empty
     return known
   }
 
   async function* newest(limit = streamPage): AsyncGenerator<RecordedTurnFact, void> {
-    for (let from = Number.MAX_SAFE_INTEGER, isFirst = true; from >= 0; isFirst = false) {
-      const page = await orThrow(store.read({ stream, from, direction: 'backwards', limit }))
-      if (isFirst) known = await orThrow(run(see(page[0])))
-      for (const event of page) yield await orThrow(turnCodec.decode(event, event))
-      from = (page.at(-1)?.revision ?? 0) - 1
+    let isFirst = true
+    for await (const recorded of backwards(store, stream, { limit })) {
+      const event = await orThrow(recorded)
+      const fact = await orThrow(turnCodec.decode(event, event))
+      if (isFirst) known = see(event, fact)
+      isFirst = false
+      yield fact
     }
+    if (isFirst) known = empty
   }
 
   async function* factsAfter(revision: number): Steps<StoreError, readonly RecordedTurnFact[]> {
-    const facts: RecordedTurnFact[] = []
-    for await (const page of pagesOf(store, stream, { from: revision + 1 }))
-      for (const event of yield* ok(page)) facts.push(yield* ok(turnCodec.decode(event, event)))
+    const facts = yield* side.since(revision)
     heeded = Math.max(heeded, facts.at(-1)?.revision ?? revision)
     return facts
   }
@@ -141,24 +145,16 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
   ): Steps<StoreError | InvalidInput | EventTooLarge, TurnsEnd> {
     const before = known?.revision === after ? known : after < 0 ? empty : yield* look()
     if (before.revision !== after) return yield conflict(stream, after, before.revision)
-    const events: StoredEvent[] = []
-    let { hash, at } = before
-    for (const { type, data } of facts) {
+    let { at } = before
+    const placed = facts.map(({ type, data }): TurnFact => {
       // Who reads back from the end stops at what was recorded before a position.
       at = Math.max(at, data.at)
-      const fact = { type, data: { ...data, at } } as TurnFact
-      const id = newCommandId()
-      const metadata = metadataOf(completeEnvelope({ commandId: id, ...envelope }, actor))
-      const stored = yield* ok(turnCodec.encode(fact, id, { ...metadata, prev: hash }))
-      events.push(stored)
-      hash = hashOf(stored)
-    }
-    const written = await store.append({ stream, events, expected: after, isNew: true })()
-    if (E.isLeft(written)) {
-      known = undefined
-      return yield written.left
-    }
-    known = { revision: after + events.length, begun: after < 0 ? events[0]?.id : before.begun, hash, at }
+      return { type, data: { ...data, at } } as TurnFact
+    })
+    const written = await run(side.append(placed, before, completeEnvelope(envelope, actor)))
+    if (E.isLeft(written)) known = undefined
+    const { first, ...end } = yield* ok(written)
+    known = { ...end, begun: after < 0 ? first : before.begun, at }
     return known
   }
 

@@ -1,27 +1,25 @@
-import type { Actor } from '../../events/events.ts'
-import { newCommandId, workerStreamOf } from '../../events/ids.ts'
-import { workerCodec, type WorkerFact } from '../../events/worker-events.ts'
-import { completeEnvelope, metadataOf } from '../writing/encode.ts'
-import { ok, type Steps } from '../../result/steps.ts'
 import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
+import type { Actor } from '../../events/events.ts'
+import { workerStreamOf } from '../../events/ids.ts'
+import { workerCodec, type WorkerFact } from '../../events/worker-events.ts'
+import type { Steps } from '../../result/steps.ts'
 import { despiteConflicts } from '../../store/conflicts.ts'
 import type { StoreError } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
+import { completeEnvelope } from '../writing/encode.ts'
+import { sideStream } from './side-stream.ts'
 
 /** Appends to the stream of a worker, whoever else does: what it says is true at any revision. */
-export async function* tell(
+export const tell = (
   store: EventStore,
   actor: Actor,
   worker: string,
   fact: WorkerFact,
-): Steps<StoreError | InvalidInput | EventTooLarge, void> {
-  const stream = workerStreamOf(worker)
-  const commandId = newCommandId()
-  const metadata = { ...metadataOf(completeEnvelope({ commandId }, actor)), prev: null }
-  const events = [yield* ok(workerCodec.encode(fact, commandId, metadata))]
-  yield* despiteConflicts(async function* (): Steps<StoreError, void> {
-    const from = Number.MAX_SAFE_INTEGER
-    const [last] = yield* ok(store.read({ stream, from, direction: 'backwards', limit: 1 }))
-    yield* ok(store.append({ stream, events, expected: last?.revision ?? -1, isNew: true }))
+): Steps<StoreError | InvalidInput | EventTooLarge, void> => {
+  const name = { stream: workerStreamOf(worker), of: worker, isChained: false }
+  const side = sideStream(store, name, workerCodec)
+  const envelope = completeEnvelope({}, actor)
+  return despiteConflicts(async function* (): Steps<StoreError | InvalidInput | EventTooLarge, void> {
+    yield* side.append([fact], yield* side.end(), envelope)
   })
 }
