@@ -84,7 +84,11 @@ export const largestAnswer = 16 * 1024 * 1024
  *
  * @param command what does the same without a server
  */
-export const shownAt = async (chat: Conversation, at: number, command: string): Promise<Effective> => {
+export const shownAt = async (
+  chat: Conversation,
+  at: number | undefined,
+  command: string,
+): Promise<Effective> => {
   const now = await chat.context({ at })
   const add = bytesOf(chat.id, command, largestAnswer)
   for (const item of now.items) {

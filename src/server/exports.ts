@@ -1,11 +1,7 @@
 import { outOfRange } from '../commands/rejections.ts'
-import type { Conversation, ConversationEvent, PlacedEvent, Store } from '../index.ts'
-import { logWriter } from '../transfer/formats/registry.ts'
-import { anthropicRequest } from '../transfer/formats/write-anthropic.ts'
-import { entryParts, markdownHead } from '../transfer/formats/write-markdown.ts'
-import { palimpsestLine } from '../transfer/formats/write-palimpsest.ts'
-import { itemIn } from '../projections/effective.ts'
-import { full } from '../projections/full.ts'
+import type { Conversation, Store } from '../index.ts'
+import type { FormatExporter, ReadableConversation } from '../transfer/formats/exporter.ts'
+import { exporterOf } from '../transfer/formats/registry.ts'
 import { isTyped, toError } from '../result/typed.ts'
 import { eventsWithin, largestAnswer, shownAt } from './bounded.ts'
 import { gather } from './html/gather.ts'
@@ -15,7 +11,7 @@ import { anyOf, redactor } from './redact.ts'
 
 // Exports in pieces, as they are taken.
 
-export interface ExportOptions {
+interface FileOptions {
   /** The last position of the export: it exists. */
   readonly at: number
   /** Texts that it must not have. */
@@ -29,51 +25,36 @@ export interface ExportSource {
   /** The folder of the page. Default: the package's own. */
   readonly pageFile?: URL | undefined
 }
-interface Writer {
+interface FileWriter {
   readonly extension: string
-  readonly write: (chat: Conversation, options: ExportOptions) => AsyncGenerator<string, void>
+  readonly write: (chat: Conversation, options: FileOptions) => AsyncGenerator<string, void>
 }
 
-/**
- * What writes a format; undefined if there is none of that name. Memory: of `palimpsest` some events; of `markdown` some events, and without
- * their content all of them; of `anthropic` what the model sees; of `html`, `vcon`, `prov` and of a registered format everything, as `write` takes it.
- */
-export const writerOf = async (format: string, source: ExportSource): Promise<Writer | undefined> => {
-  const write = await logWriter(format)
-  if (!write && format === 'html') return htmlOf(source)
-  if (!write) return writers.get(format)
-  return {
-    extension: extensions.get(format) ?? 'txt',
-    write: async function* (chat, { at, redact }) {
-      const redacted = redactor(redact)
-      const log: ConversationEvent[] = []
-      const within = eventsWithin(chat, `export ${chat.id} --format ${format}`, largestAnswer)
-      for await (const event of within.events({ to: at })) log.push(redacted(event))
-      yield* write(log, chat.id)
-    },
-  }
+/** Finds what writes a format here, within the bounds of a server; undefined if there is none of that name. */
+export const writerOf = async (format: string, source: ExportSource): Promise<FileWriter | undefined> => {
+  if (format === 'html') return htmlOf(source)
+  const exporter = await exporterOf(format)
+  return (
+    exporter && {
+      extension: exporter.extension,
+      write: async function* (chat, { at, redact }) {
+        if (format === 'palimpsest') await refuseChanged(chat, at, redact)
+        const bounded = within(chat, exporter, `export ${chat.id} --format ${format}`)
+        yield* exporter.pieces(bounded, { at, redact: redactor(redact) })
+      },
+    }
+  )
 }
 
-const extensions: ReadonlyMap<string, string> = new Map([
-  ['vcon', 'vcon.json'],
-  ['prov', 'jsonld'],
-])
+/** A conversation of which no more is taken into memory than a server has for an answer. @param command what does the same without one */
+const within = (chat: Conversation, { isOfLog }: FormatExporter, command: string): ReadableConversation => ({
+  ...(isOfLog ? eventsWithin(chat, command, largestAnswer) : chat),
+  context: ({ at }) => shownAt(chat, at, command),
+})
 
-async function* palimpsest(chat: Conversation, { at, redact }: ExportOptions): AsyncGenerator<string, void> {
+const refuseChanged = async (chat: Conversation, at: number, redact: readonly string[]): Promise<void> => {
   if (redact.length > 0)
     throw refused('InvalidRequest', 'a palimpsest export is to the byte: take another format to redact it')
-  await refuseInherited(chat, at)
-  let start = 0
-  for await (const event of chat.stored()) {
-    if (event.conversation === chat.id) {
-      if (event.revision === 0 && event.type === 'Forked') start = forkedAt(event) + 1
-      if (positionOf(event, start) > at) continue
-    }
-    yield `${palimpsestLine(event)}\n`
-  }
-}
-
-const refuseInherited = async (chat: Conversation, at: number): Promise<void> => {
   for await (const event of chat.events({ from: at + 1 }))
     if (event.type === 'Forked')
       throw refused(
@@ -82,63 +63,8 @@ const refuseInherited = async (chat: Conversation, at: number): Promise<void> =>
       )
 }
 
-interface Placing {
-  readonly at?: number
-  readonly from?: { readonly position: number }
-}
-const forkedAt = ({ data }: PlacedEvent): number => (JSON.parse(data) as Placing).from?.position ?? -1
-
-/** Of a note, the position that it was recorded at. */
-const positionOf = ({ type, data, revision }: PlacedEvent, start: number): number =>
-  type === 'Noted' || type === 'Linked' ? ((JSON.parse(data) as Placing).at ?? -1) : start + revision
-
-async function* anthropic(chat: Conversation, { at, redact }: ExportOptions): AsyncGenerator<string, void> {
-  yield JSON.stringify(
-    redactor(redact)(anthropicRequest(await shownAt(chat, at, `export ${chat.id} --format anthropic`))),
-    undefined,
-    2,
-  )
-  yield '\n'
-}
-
-/** Writes `markdown`. Reads the log twice: first for what became of each entry, then for what it says. */
-export async function* markdownPieces(
-  chat: Conversation,
-  { at, redact = [] }: Pick<ExportOptions, 'at'> & Partial<ExportOptions>,
-): AsyncGenerator<string, void> {
-  const log: ConversationEvent[] = []
-  for await (const event of chat.events({ to: at })) log.push(withoutContent(event))
-  const entries = full(log, { at, abandoned: true })
-  log.length = 0
-  const redacted = redactor(redact)
-  yield markdownHead(chat.id, entries).join('\n\n')
-  let next = 0
-  for await (const event of chat.events({ to: at })) {
-    const entry = entries[next]
-    if (entry?.position !== event.position) continue
-    next++
-    const item = itemIn(redacted(event))
-    if (item) for (const part of entryParts({ ...entry, ...item })) yield `\n\n${part}`
-  }
-  yield '\n'
-}
-
-export const withoutContent = (event: ConversationEvent): ConversationEvent => {
-  if (event.type === 'MessageAppended') {
-    const { role, messageId } = event.data
-    return { ...event, data: { role, content: [], ...(messageId !== undefined && { messageId }) } }
-  }
-  return event.type === 'Condensed' ? { ...event, data: { ...event.data, summary: [] } } : event
-}
-
-const writers: ReadonlyMap<string, Writer> = new Map([
-  ['palimpsest', { extension: 'jsonl', write: palimpsest }],
-  ['anthropic', { extension: 'json', write: anthropic }],
-  ['markdown', { extension: 'md', write: markdownPieces }],
-])
-
 /** The page of a conversation, in a file that opens without a server. */
-const htmlOf = (source: ExportSource): Writer => ({
+const htmlOf = (source: ExportSource): FileWriter => ({
   extension: 'html',
   write: async function* (chat, { at, calls, redact }) {
     const options = { at, calls, ...(redact.length > 0 && { redact: anyOf(redact) }) }

@@ -36,7 +36,7 @@ test('the core loads memo, events, projections and commands, zod, fp-ts, and of 
   expect(loaded).toContain('commands/decide.ts')
 })
 
-test('a store that is opened, written to and read loads no importer and no other store', () => {
+test('a store that is opened, written to and read loads no importer, no exporter and no other store', () => {
   const loaded = loadedBy(`
     const { openStore } = await import('./src/index.ts')
     const store = await openStore('memory:')
@@ -47,7 +47,7 @@ test('a store that is opened, written to and read loads no importer and no other
   `)
   expect(loaded).toContain('store/memory/store.ts')
   const unneeded =
-    /^(?:jobs\/(?:import|read-session|write-whole)|formats\/(?!errors|plan|registry)|store\/(?:sqlite|eventstoredb)\/|node:sqlite)/
+    /^(?:transfer\/(?:import|read-session|write-whole)\.|transfer\/formats\/(?!errors|exporter|plan|registry)|store\/(?:sqlite|eventstoredb)\/|node:sqlite)/
   expect(loaded.filter((name) => unneeded.test(name))).toEqual([])
 })
 

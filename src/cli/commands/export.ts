@@ -1,16 +1,12 @@
 import type { Command } from 'commander'
-import { anthropicRequest } from '../../transfer/formats/write-anthropic.ts'
-import { palimpsestLines } from '../../transfer/formats/write-palimpsest.ts'
-import { logWriter, writableFormats } from '../../transfer/formats/registry.ts'
 import type { Conversation } from '../../index.ts'
-import { effective } from '../../projections/effective.ts'
 import { toError } from '../../result/typed.ts'
-import { logOf } from '../conversation.ts'
+import type { FormatExporter } from '../../transfer/formats/exporter.ts'
+import { exporterOf, writableFormats } from '../../transfer/formats/registry.ts'
+import { visibleJson, visibleLines } from '../../transfer/formats/visible.ts'
 import { usage } from '../errors.ts'
 import { pattern, position } from '../options.ts'
-import type { Output } from '../output.ts'
 import type { CommandSession, Shell } from '../shell.ts'
-import { visibleJson, visibleLines } from '../../transfer/formats/visible.ts'
 
 interface Options {
   readonly format: string
@@ -18,7 +14,6 @@ interface Options {
   readonly calls?: boolean
   readonly redact?: RegExp
 }
-type Write = (session: CommandSession, chat: Conversation, options: Options) => Promise<void>
 
 export const addExport = (program: Command, shell: Shell): void => {
   program
@@ -52,58 +47,56 @@ Examples:
     .action(
       shell.look(async (session, id: string, options: Options) => {
         const { format, at, calls, redact } = options
-        const write = await writerOf(format)
-        if (!write)
+        const exporter = format === 'html' ? htmlOf(session, options) : await exporterOf(format)
+        if (!exporter)
           throw toError(usage(`--format must be one of ${['html', ...writableFormats()].join(', ')}`))
         if (format !== 'html' && (at !== undefined || calls || redact))
           throw toError(usage('--at, --calls and --redact are for --format html'))
-        await write(session, session.store.conversation(id), options)
+        const chat = session.store.conversation(id)
+        const isCompact = session.isJson && !session.out.isTerminal
+        await print(
+          session,
+          exporter.kind,
+          { conversation: chat.id, format },
+          exporter.pieces(chat, { isCompact }),
+        )
       }),
     )
 }
 
-const writerOf = async (format: string): Promise<Write | undefined> => {
-  const write = await logWriter(format)
-  if (!write) return writers.get(format)
-  return async ({ out, isJson }, chat) => {
-    const pieces = write(await logOf(chat), chat.id)
-    if (isJson) return out.json({ conversation: chat.id, text: [...pieces].join('') })
-    for (const piece of pieces) await out.text(out.isTerminal ? visibleLines(piece) : piece)
+/** The page in a file. What it is made of is loaded once it is asked for. */
+const htmlOf = ({ store }: CommandSession, options: Options) => ({
+  kind: 'document' as const,
+  pieces: async function* (chat: Conversation): AsyncGenerator<string, void> {
+    const [{ endOf }, { gather }, { htmlPage }] = await Promise.all([
+      import('../../server/exports.ts'),
+      import('../../server/html/gather.ts'),
+      import('../../server/html/page.ts'),
+    ])
+    const at = await endOf(chat, options.at)
+    yield* htmlPage(chat.id, gather(store, chat, { ...options, at }))
+  },
+})
+
+/** Prints an export. JSON is that already, and what else there is becomes a field of some with `--json`. */
+const print = async (
+  { out, isJson }: CommandSession,
+  kind: FormatExporter['kind'],
+  { conversation, format }: { readonly conversation: string; readonly format: string },
+  pieces: AsyncIterable<string>,
+): Promise<void> => {
+  if (isJson && (kind === 'document' || kind === 'text')) {
+    let text = ''
+    for await (const piece of pieces) text += piece
+    return out.json({ conversation, [kind === 'document' ? format : kind]: text })
   }
+  const shown = out.isTerminal || kind === 'json' ? shownAs[kind] : undefined
+  for await (const piece of pieces) await out.text(shown ? shown(piece) : piece)
 }
 
-const writers: ReadonlyMap<string, Write> = new Map<string, Write>(
-  Object.entries({
-    palimpsest: ({ out }, chat) => writeStored(chat, out),
-    anthropic: async ({ out, isJson }, chat) =>
-      out.json(anthropicRequest(effective(await logOf(chat))), !isJson || out.isTerminal),
-    markdown: async ({ out, isJson }, chat) => {
-      const { endOf, markdownPieces } = await import('../../server/exports.ts')
-      const pieces = markdownPieces(chat, { at: await endOf(chat, undefined) })
-      if (isJson) return out.json({ conversation: chat.id, markdown: await joined(pieces) })
-      for await (const piece of pieces) await out.text(piece)
-    },
-    html: async ({ out, isJson, store }, chat, options) => {
-      const [{ endOf }, { gather }, { htmlPage }] = await Promise.all([
-        import('../../server/exports.ts'),
-        import('../../server/html/gather.ts'),
-        import('../../server/html/page.ts'),
-      ])
-      const at = await endOf(chat, options.at)
-      const pieces = htmlPage(chat.id, gather(store, chat, { ...options, at }))
-      if (!isJson) for await (const piece of pieces) await out.text(piece)
-      else await out.json({ conversation: chat.id, html: await joined(pieces) })
-    },
-  } satisfies Readonly<Record<string, Write>>),
-)
-
-const writeStored = async (chat: Conversation, out: Output): Promise<void> => {
-  for await (const line of palimpsestLines(chat.stored()))
-    await out.text(out.isTerminal ? `${visibleJson(line.trimEnd())}\n` : line)
-}
-
-const joined = async (pieces: AsyncIterable<string>): Promise<string> => {
-  let all = ''
-  for await (const piece of pieces) all += piece
-  return all
+/** The form of each kind that is safe on a terminal. */
+const shownAs: Readonly<Partial<Record<FormatExporter['kind'], (text: string) => string>>> = {
+  lines: visibleJson,
+  json: visibleJson,
+  text: visibleLines,
 }

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { clippedItem } from '../../core.ts'
-import { endOf, withoutContent } from '../exports.ts'
+import { withoutContent } from '../../transfer/formats/write-markdown.ts'
+import { endOf } from '../exports.ts'
 import type { Conversation, ConversationEvent, Entry, Store } from '../../index.ts'
 import { full } from '../../projections/full.ts'
 import { itemIn } from '../../projections/effective.ts'

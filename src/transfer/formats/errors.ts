@@ -1,4 +1,5 @@
 import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
+import { formats } from './plan.ts'
 
 /** Why a file was not imported. Nothing of it was written. */
 export type ImportError =
@@ -70,7 +71,7 @@ export const emptyFile: UnknownFormat = {
 
 export const unknownFormat = (problem: string, condition = 'it is one'): UnknownFormat => ({
   _tag: 'UnknownFormat',
-  message: `${problem}; if ${condition}, name its format (claude-code, pi, roo, openai, anthropic or palimpsest)`,
+  message: `${problem}; if ${condition}, name its format (${formats.slice(0, -1).join(', ')} or ${formats.at(-1)})`,
 })
 
 /** A database written by this program. */

@@ -1,6 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import type { Log } from '../../projections/path.ts'
+import { exporterOfLog, type FormatExporter } from './exporter.ts'
 import { formats, type ImportStep } from './plan.ts'
 import type { Notes } from './source.ts'
 
@@ -56,32 +57,42 @@ export type WriteLog = (
   withheld?: ReadonlyMap<number, string>,
 ) => Iterable<string>
 
-const writers = {
+const documents = {
   vcon: async (): Promise<WriteLog> => (await import('./vcon/vcon.ts')).vcon,
   prov: async (): Promise<WriteLog> => (await import('./prov/prov.ts')).prov,
 }
 /** The library's formats that are a function of the log, for other programs. */
-export type DocumentFormatName = keyof typeof writers
+export type DocumentFormatName = keyof typeof documents
 
 /** What writes a log for other programs; undefined if the library has no such format. */
 export const documentWriter = async (format: string): Promise<WriteLog | undefined> =>
-  Object.hasOwn(writers, format) ? writers[format as DocumentFormatName]() : undefined
+  Object.hasOwn(documents, format) ? documents[format as DocumentFormatName]() : undefined
 
-/** What writes a log in a format, registered or the library's; undefined if none does. */
-export const logWriter = async (format: string): Promise<NonNullable<SessionFormat['write']> | undefined> =>
-  ownFormats().get(format)?.write ?? (await documentWriter(format))
+/** The library's formats that can be exported, but for `html`, which needs the page: the server has its exporter. */
+const exporters: ReadonlyMap<string, () => Promise<FormatExporter>> = new Map([
+  ['palimpsest', async () => (await import('./write-palimpsest.ts')).palimpsestExporter],
+  ['anthropic', async () => (await import('./write-anthropic.ts')).anthropicExporter],
+  ['markdown', async () => (await import('./write-markdown.ts')).markdownExporter],
+  ['vcon', async () => exporterOfLog('vcon.json', await documents.vcon())],
+  ['prov', async () => exporterOfLog('jsonld', await documents.prov())],
+])
 
-const writable = ['palimpsest', 'anthropic', 'markdown', ...Object.keys(writers)]
+/** Finds what exports in a format, registered or the library's; undefined if nothing does. */
+export const exporterOf = async (format: string): Promise<FormatExporter | undefined> => {
+  const write = ownFormats().get(format)?.write
+  return write ? exporterOfLog('txt', write) : exporters.get(format)?.()
+}
+
 /** The names of all formats that can be exported. */
 export const writableFormats = (): readonly string[] => [
-  ...writable,
+  ...exporters.keys(),
   ...ownFormats()
     .values()
     .filter(({ write }) => write)
     .map(({ name }) => name),
 ]
 
-const taken: ReadonlySet<string> = new Set<string>([...formats, ...writable, 'html'])
+const taken: ReadonlySet<string> = new Set<string>([...formats, ...exporters.keys(), 'html'])
 
 /**
  * Lets imports and exports, in the whole process, read and write a format of your own. Registering the same object again changes

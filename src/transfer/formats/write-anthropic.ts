@@ -1,6 +1,8 @@
 import type { Configuration } from '../../events/events.ts'
 import { configurationOf, type Effective } from '../../projections/effective.ts'
 import { render, type RenderResult, type RenderOptions } from '../../projections/render/renderer.ts'
+import { type FormatExporter, unredacted } from './exporter.ts'
+import { jsonPieces } from './json-pieces.ts'
 
 // The fields of a request that a configuration may set. The API refuses the others, which recorders add.
 const parameterNames = new Set([
@@ -41,4 +43,15 @@ export const anthropicRequest = (effective: Effective, options: RenderOptions = 
     ...(tool_choice && { tool_choice }),
     messages,
   }
+}
+
+/** Exports the body of a Messages API request. */
+export const anthropicExporter: FormatExporter = {
+  extension: 'json',
+  kind: 'json',
+  isOfLog: false,
+  pieces: async function* (chat, { at, redact = unredacted, isCompact = false }) {
+    yield* jsonPieces(redact(anthropicRequest(await chat.context({ at }))), !isCompact)
+    yield '\n'
+  },
 }

@@ -1,17 +1,45 @@
 import { type Block, isBlock, isWellShaped } from '../../events/blocks.ts'
-import type { Message } from '../../events/events.ts'
-import type { Entry } from '../../projections/full.ts'
+import type { ConversationEvent, Message } from '../../events/events.ts'
+import { itemIn } from '../../projections/effective.ts'
+import { type Entry, full } from '../../projections/full.ts'
+import { type ExportOptions, type FormatExporter, type ReadableConversation, unredacted } from './exporter.ts'
 import { visibleDocument } from './visible.ts'
 
 /**
- * A full history as a document to read: every message and marker in order, and why the model no longer sees it.
- *
- * @param entries from `full`; with `abandoned` set there, abandoned branches are included
+ * Exports the full history as a document to read: every message and marker in order, those of abandoned branches too, and why the model
+ * no longer sees it.
  */
-export const markdown = (conversation: string, entries: readonly Entry[]): string =>
-  [...markdownHead(conversation, entries), ...entries.flatMap((entry) => [...entryParts(entry)])].join(
-    '\n\n',
-  ) + '\n'
+export const markdownExporter: FormatExporter = { extension: 'md', kind: 'document', isOfLog: false, pieces }
+
+/** Reads the log twice: first for what became of each entry, then for what it says. */
+async function* pieces(
+  chat: ReadableConversation,
+  { at, redact = unredacted }: ExportOptions,
+): AsyncGenerator<string, void> {
+  const log: ConversationEvent[] = []
+  for await (const event of chat.events({ to: at })) log.push(withoutContent(event))
+  const entries = full(log, { at, abandoned: true })
+  log.length = 0
+  yield markdownHead(chat.id, entries).join('\n\n')
+  let next = 0
+  for await (const event of chat.events({ to: at })) {
+    const entry = entries[next]
+    if (entry?.position !== event.position) continue
+    next++
+    const item = itemIn(redact(event))
+    if (item) for (const part of entryParts({ ...entry, ...item })) yield `\n\n${part}`
+  }
+  yield '\n'
+}
+
+/** Leaves out what an event says, for what needs only where it is and what it hides. */
+export const withoutContent = (event: ConversationEvent): ConversationEvent => {
+  if (event.type === 'MessageAppended') {
+    const { role, messageId } = event.data
+    return { ...event, data: { role, content: [], ...(messageId !== undefined && { messageId }) } }
+  }
+  return event.type === 'Condensed' ? { ...event, data: { ...event.data, summary: [] } } : event
+}
 
 /** The paragraphs before the entries, whose content does not matter. */
 export const markdownHead = (conversation: string, entries: readonly Entry[]): readonly string[] => {

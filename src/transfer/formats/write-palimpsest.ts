@@ -1,4 +1,5 @@
 import type { PlacedEvent } from '../../conversation/reading/stored.ts'
+import type { FormatExporter, ReadableConversation } from './exporter.ts'
 
 /**
  * An event as a line of Palimpsest's own JSONL, without the newline. Lossless: `data` and `metadata` are written as stored, to the byte,
@@ -11,6 +12,36 @@ export const palimpsestLine = ({ conversation, revision, id, type, data, metadat
 /** The lines of many events, each with its newline, one at a time, so that a conversation of any length takes little memory. */
 export async function* palimpsestLines(
   events: AsyncIterable<PlacedEvent> | Iterable<PlacedEvent>,
-): AsyncGenerator<string> {
+): AsyncGenerator<string, void> {
   for await (const event of events) yield `${palimpsestLine(event)}\n`
+}
+
+/** The events of a conversation through a position of its own, with the notes that were recorded until then. */
+async function* eventsThrough(chat: ReadableConversation, at: number): AsyncGenerator<PlacedEvent, void> {
+  let start = 0
+  for await (const event of chat.stored()) {
+    if (event.conversation === chat.id) {
+      if (event.revision === 0 && event.type === 'Forked') start = forkedAt(event) + 1
+      if (positionOf(event, start) > at) continue
+    }
+    yield event
+  }
+}
+
+interface Placing {
+  readonly at?: number
+  readonly from?: { readonly position: number }
+}
+const forkedAt = ({ data }: PlacedEvent): number => (JSON.parse(data) as Placing).from?.position ?? -1
+
+/** Of a note, the position that it was recorded at. */
+const positionOf = ({ type, data, revision }: PlacedEvent, start: number): number =>
+  type === 'Noted' || type === 'Linked' ? ((JSON.parse(data) as Placing).at ?? -1) : start + revision
+
+/** Exports every event as it is stored; those that cannot be read too, if no position is named. */
+export const palimpsestExporter: FormatExporter = {
+  extension: 'jsonl',
+  kind: 'lines',
+  isOfLog: false,
+  pieces: (chat, { at }) => palimpsestLines(at === undefined ? chat.stored() : eventsThrough(chat, at)),
 }

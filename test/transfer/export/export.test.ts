@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { anthropicRequest } from '../../../src/transfer/formats/write-anthropic.ts'
-import { markdown } from '../../../src/transfer/formats/write-markdown.ts'
 import { effective } from '../../../src/projections/effective.ts'
 import { full } from '../../../src/projections/full.ts'
 import { importFile, onlyLog, sample, shownIn } from '../../support/import-log.ts'
@@ -16,6 +15,7 @@ import {
   toolUse,
   user,
 } from '../../support/log.ts'
+import { markdown } from '../../support/markdown.ts'
 
 describe('an Anthropic request', () => {
   it('holds system, tools, model and the parameters that the API knows', () => {
