@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Block, Conversation, Entry, FullOptions } from '../../src/index.ts'
+import type { Block, CommandInput, Conversation, Entry, FullOptions } from '../../src/index.ts'
 import { text } from '../support/log.ts'
 import { imageOf, png } from '../support/pictures.ts'
 
@@ -11,6 +11,7 @@ type Reads = 'id' | 'exists' | 'position' | 'effective' | 'render' | 'diff' | 'e
 /** A conversation, as far as it is the same over HTTP. */
 export interface Talk extends Pick<Conversation, Methods | Reads> {
   readonly full: (options?: FullOptions) => Promise<readonly Entry[]>
+  readonly preview: (command: CommandInput) => Promise<unknown>
   readonly cancel: () => Promise<void>
   readonly fork: (
     id: string,
@@ -90,11 +91,14 @@ export const conversationContract = (opened: () => Promise<Talks>): void => {
           'messages[0].content[0].source.content[1]',
         ],
       ]
-      for (const [content, path] of paths)
-        await expect(chat.append({ role: 'user', content: [...content] })).rejects.toMatchObject({
-          ...refusal,
-          path,
-        })
+      for (const [content, path] of paths) {
+        const message = { role: 'user', content } as const
+        const command = { type: 'append', messages: [message] } as const
+        const refused = { ...refusal, path }
+        await expect(chat.append(message)).rejects.toMatchObject(refused)
+        await expect(chat.execute(command)).rejects.toMatchObject(refused)
+        await expect(chat.preview(command)).rejects.toMatchObject(refused)
+      }
       await expect(
         chat.append([
           { role: 'user', content: 'See.' },
