@@ -25,7 +25,7 @@ const mark = '{"$blobs":'
 /** An upper estimate of the bytes of a reference in the metadata and its placeholder in the data. */
 export const referenceBytes = 240
 
-export const isCut = ({ metadata }: StoredEvent): boolean => metadata.startsWith(mark)
+export const isCut = ({ metadata }: Pick<StoredEvent, 'metadata'>): boolean => metadata.startsWith(mark)
 
 /** Whether references can be added to an event: its metadata is an object. */
 export const canBeCut = ({ metadata }: StoredEvent): boolean => metadata.startsWith('{')

@@ -109,10 +109,10 @@ export const withLargeContent = (store: EventStore, threshold: number): LargeCon
     ...store,
     check: (event) => (arePlain([event], limits) ? E.right(undefined) : planOutside([event], limits)),
     append: (request) => () => {
+      // The adapter checks it, and takes a copy.
+      if (arePlain(request.events, limits)) return store.append(request)()
       const checked = checkedAppend(request)
-      if (E.isLeft(checked)) return Promise.resolve(checked)
-      const isPlain = arePlain(checked.right.events, limits)
-      return isPlain ? store.append(checked.right)() : tracked(run(appendCut(checked.right)))
+      return E.isLeft(checked) ? Promise.resolve(checked) : tracked(run(appendCut(checked.right)))
     },
     read: (range) => async () => {
       const page = await store.read(range)()

@@ -17,14 +17,17 @@ export interface InlineLimits {
   readonly append: number
 }
 
-/** Whether these events can certainly be stored as they are. */
+/** True if these events can certainly be stored as they are. False for what is no list of events. */
 export const arePlain = (events: readonly StoredEvent[], { threshold, append }: InlineLimits): boolean => {
+  if (!Array.isArray(events)) return false
   const most = Math.min(threshold, maxEventBytes)
   let length = 0
-  for (const event of events) {
-    const own = event.data.length + event.metadata.length
+  for (const event of events as readonly (Partial<StoredEvent> | null)[]) {
+    const { data, metadata } = event ?? {}
+    if (typeof data !== 'string' || typeof metadata !== 'string') return false
+    const own = data.length + metadata.length
     // A string's UTF-8 is at most three times its length.
-    if (own * 3 > most || isCut(event)) return false
+    if (own * 3 > most || isCut({ metadata })) return false
     length += own
   }
   return length * 3 <= append
