@@ -38,7 +38,7 @@ export const fillConversations = async (
     const envelope = { actor: { kind: 'bench' }, commandId: newCommandId(), isNamed: false }
     const chain = await orThrow(encodeChain(`c${n}`, null, events, envelope))
     await orThrow(
-      store.append({ stream: streamOf(`c${n}`), events: chain.events, expected: -1, isNew: true }),
+      store.append({ stream: streamOf(`c${n}`), events: chain.events, expected: -1, repeat: 'none' }),
     )
   }
   for (let from = 0; from < conversations; from += 500)

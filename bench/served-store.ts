@@ -25,14 +25,14 @@ const write = async (store: EventStore, n: number, isOpen: boolean): Promise<voi
   const envelope = (): CompleteEnvelope => ({ actor, commandId: newCommandId(), isNamed: false })
   const stream = streamOf(id)
   const asked = await orThrow(encodeChain(id, null, [said(0)], { ...envelope(), answer: true }))
-  await orThrow(store.append({ stream, events: asked.events, expected: -1, isNew: true }))
+  await orThrow(store.append({ stream, events: asked.events, expected: -1, repeat: 'none' }))
   if (isOpen) return
   const worker = workers[n % workers.length] ?? ''
   const begun = { type: 'TurnsBegun', data: { at: START } } as const
   const claim = { step: 'conversation@0', worker, attempt: 1, at: 0 }
   await orThrow(run(turnLog(store, actor, id).append([begun, { type: 'TurnClaimed', data: claim }], START)))
   const reply = await orThrow(encodeChain(id, asked.hash, [said(1)], envelope()))
-  await orThrow(store.append({ stream, events: reply.events, expected: 0, isNew: true }))
+  await orThrow(store.append({ stream, events: reply.events, expected: 0, repeat: 'none' }))
 }
 
 /** Writes conversations that were answered, as workers leave them, and among them, evenly, some that still await an answer. */

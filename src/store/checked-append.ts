@@ -11,9 +11,7 @@ export const checkedAppend = ({
   stream,
   events,
   expected,
-  findable = false,
-  isNew = false,
-  isUnasked = false,
+  repeat,
 }: AppendRequest): E.Either<InvalidInput, AppendRequest> => {
   if (!isText(stream) || stream === '') return E.left(invalidInput('stream', 'names the stream'))
   if (!Number.isSafeInteger(expected) || expected < -1)
@@ -26,7 +24,7 @@ export const checkedAppend = ({
     if (!event) return E.left(invalidInput(`events[${index}]`, needed))
     kept.push(event)
   }
-  return E.right({ stream, events: kept, expected, findable, isNew, isUnasked })
+  return E.right({ stream, events: kept, expected, ...(repeat && { repeat }) })
 }
 
 const needed =

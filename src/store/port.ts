@@ -30,12 +30,13 @@ export interface AppendRequest {
   readonly events: readonly StoredEvent[]
   /** The stream's last revision as the writer read it; -1 if it must not exist. */
   readonly expected: number
-  /** `find` may be used for the first event (`true`), or for each. Default false, because the index slows every append. */
-  readonly findable?: boolean | 'each'
-  /** Nobody else can have sent events with these ids, so the store need not look for a repeat. Default false. */
-  readonly isNew?: boolean
-  /** The writer does not care whether the events were there already: the store may answer `taken`. Default false. */
-  readonly isUnasked?: boolean
+  /**
+   * Repeats of this append that must be noticed. `'none'`: nobody else can have sent events with these ids, so the store need not look for
+   * a repeat. `'first'`: a later repeat looks for the first event with `find`. `'each'`: it may look for each. `'silent'`: as `'first'`,
+   * and the writer accepts `taken`. Default: a repeat at the same revisions is noticed, and `find` need not find the events, because its
+   * index slows every append.
+   */
+  readonly repeat?: 'none' | 'first' | 'each' | 'silent'
   /** The events belong to a write of several appends. Adapters ignore this: `withWholeWrites` keeps it in the metadata. */
   readonly part?: WritePart
 }
@@ -43,7 +44,7 @@ export interface AppendRequest {
 /**
  * What an append did. `repeated`: events with these ids were there already, maybe with other texts (another time, another actor), so
  * read them before you append to them. If two send the same texts at once, one has written them. `taken`: one of the two; only if the
- * append is `isUnasked`.
+ * append is `silent`.
  */
 export type AppendOutcome = 'written' | 'repeated' | 'taken'
 
@@ -215,7 +216,7 @@ export interface EventLog {
 
 /** Questions that a database answers without reading all events: `indexFromEvents` answers them slowly. */
 export interface StreamIndex {
-  /** Looks for an event that was appended as `findable`, by its id. A store may search only the newest events. */
+  /** Looks for an event by its id, that was appended with `repeat: 'first'`, `'each'` or `'silent'`. A store may search only the newest events. */
   readonly find: (stream: string, eventId: string) => TaskEither<StoreError, FindResult>
   /**
    * How many events of this type the stream has, through that revision; undefined in a store that would have to read them all.

@@ -110,7 +110,7 @@ async function* appendRest(
       const isLast = reached + events.length >= copy.last
       const isAlone = isLast && reached + 1 === first
       const part = { from: first, ...(isLast && { last: true as const }) }
-      const append = { stream, events, expected: reached, findable: 'each' as const }
+      const append = { stream, events, expected: reached, repeat: 'each' as const }
       const appended = yield* ok(to.append({ ...append, ...(!isAlone && { part }) }))
       if (appended === 'written') copy.wrote(events.length)
       reached += events.length

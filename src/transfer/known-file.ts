@@ -117,7 +117,7 @@ export const noteImport = async (
   if (data.length > mostNoted || E.isLeft(before) || before.right.last?.data === data) return
   const event = { id: newCommandId(), type: 'FileImported', data, metadata: '{}' }
   const expected = before.right.last?.revision ?? -1
-  await store.append({ stream, events: [event], expected, isNew: true })()
+  await store.append({ stream, events: [event], expected, repeat: 'none' })()
 }
 
 async function* allEnds(

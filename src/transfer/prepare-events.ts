@@ -30,7 +30,7 @@ export interface PreparedAppend {
   /** What the last stored event is part of, if it does not count yet: an import was interrupted, or is under way. */
   readonly open?: WritePart | undefined
   readonly events: LazyList<StoredEvent>
-  readonly findable?: Addition['findable']
+  readonly repeat?: Addition['repeat']
 }
 
 type Preparing = Steps<ImportError | WriteError, PreparedAppend>
@@ -147,7 +147,7 @@ export async function* prepareStored(
   }
   const added = events.slice(there)
   yield* checkAll(store, asTheyAre(added), { id, end })
-  return { id, stream, end, open, events: added, findable: 'each' }
+  return { id, stream, end, open, events: added, repeat: 'each' }
 }
 
 /** The first stored event that is another one in the file. */

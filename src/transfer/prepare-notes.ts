@@ -78,5 +78,5 @@ export async function* prepareStoredNotes(
   }
   const events = notes.slice(end.revision + 1)
   for (const event of events) yield* ok(store.check(event))
-  return { ...there, events, findable: 'each' }
+  return { ...there, events, repeat: 'each' }
 }

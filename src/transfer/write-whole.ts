@@ -19,7 +19,7 @@ export interface Addition {
   readonly open?: WritePart | undefined
   readonly events: EventList
   /** As of an append: the events may be those of commands that are repeated here. */
-  readonly findable?: AppendRequest['findable']
+  readonly repeat?: AppendRequest['repeat']
 }
 
 /** Events in order; they need not all be in memory. */
@@ -57,7 +57,7 @@ export async function* writeAll(
 
 async function* write(
   store: EventStore,
-  { stream, end, open, events, findable }: Addition,
+  { stream, end, open, events, repeat }: Addition,
   last: true | string,
   wrote: (events: number) => void,
 ): Writing<void> {
@@ -70,7 +70,7 @@ async function* write(
     const isLast = written + batch.length === events.length
     const isAlone = last === true && !open && batch.length === events.length
     const part = { from, ...(isLast && { last }) }
-    const append = { stream, events: batch, expected, ...(findable && { findable }) }
+    const append = { stream, events: batch, expected, ...(repeat && { repeat }) }
     const appended = yield* ok(store.append({ ...append, ...(!isAlone && { part }) }))
     // The stored events may have another time, and so another hash than the one that the next batch is chained to.
     if (appended === 'repeated') return yield conflict(stream, expected, expected + batch.length)
@@ -89,7 +89,7 @@ async function* recordAll(store: EventStore, changed: readonly Addition[], recor
     const stretches = additions.map(stretchOf)
     const event = { id: newCommandId(), type: 'Imported', data: recordOf(stretches), metadata: '{}' }
     const expected = yield* lastOf(store, stream)
-    yield* ok(store.append({ stream, events: [event], expected, isNew: true }))
+    yield* ok(store.append({ stream, events: [event], expected, repeat: 'none' }))
   }
 }
 

@@ -118,7 +118,7 @@ export async function* writeSettled(
     const commandId = newCommandId()
     const metadata = { ...metadataOf(completeEnvelope({ commandId }, actor)), prev: null }
     const events = [yield* ok(settledCodec.encode({ type: 'Settled', data }, commandId, metadata))]
-    yield* ok(store.append({ stream, events, expected: last++, isNew: true }))
+    yield* ok(store.append({ stream, events, expected: last++, repeat: 'none' }))
   }
   return last
 }

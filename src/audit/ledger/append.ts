@@ -47,7 +47,7 @@ export async function* appendEntries(
   const stream = logStream(ledger.number)
   const event = yield* ok(encoded(stream, { type: 'HeadsSealed', data }, actor))
   const { metadata } = yield* ok(ledgerCodec.decode(event, { stream, revision }))
-  yield* ok(store.append({ stream, events: [event], expected: ledger.revision, isNew: true }))
+  yield* ok(store.append({ stream, events: [event], expected: ledger.revision, repeat: 'none' }))
   const unstored = yield* storeTiles(writing, ledger, [...ledger.unstored, ...completed])
   return { ...ledger, edge, revision, rotations, checkpoint, after, sealed: metadata.time, unstored }
 }

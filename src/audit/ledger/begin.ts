@@ -47,7 +47,7 @@ export async function* beginLedger(
   const data = { origin, key, ...(before && again !== undefined && { reason: again }) }
   const event = yield* ok(encoded(ledgerStream, { type: 'LedgerBegun', data }, actor))
   yield* ok(
-    store.append({ stream: ledgerStream, events: [event], expected: before?.number ?? -1, isNew: true }),
+    store.append({ stream: ledgerStream, events: [event], expected: before?.number ?? -1, repeat: 'none' }),
   )
   return { origin, key }
 }

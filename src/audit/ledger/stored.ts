@@ -63,6 +63,6 @@ export async function* record(
   const event = yield* ok(encoded(stream, fact, actor))
   yield* despiteConflicts(async function* (): Steps<StoreError | InvalidInput | EventTooLarge, void> {
     const expected = (yield* lastOf(store, stream))?.revision ?? -1
-    yield* ok(store.append({ stream, events: [event], expected, isNew: true }))
+    yield* ok(store.append({ stream, events: [event], expected, repeat: 'none' }))
   })
 }

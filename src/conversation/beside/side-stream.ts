@@ -81,7 +81,7 @@ export const sideStream = <Fact, Recorded>(
       events.push(stored)
       if (isChained) hash = hashOf(stored)
     }
-    yield* ok(store.append({ stream, events, expected: after.revision, findable, isNew: !findable }))
+    yield* ok(store.append({ stream, events, expected: after.revision, repeat: findable ? 'first' : 'none' }))
     return { revision: after.revision + events.length, hash, first: events[0]?.id }
   }
 

@@ -82,9 +82,7 @@ export const forks = (store: EventStore, ends: LruCache<StreamHead>): Forks => {
         stream: own.stream,
         events: chain.events,
         expected: -1,
-        findable: isNamed,
-        isNew: !isNamed,
-        isUnasked: isNamed,
+        repeat: isNamed ? 'silent' : 'none',
       }),
     )
     if (appended === 'written') ends.set(command.id, knownAfter(end, events, chain.hash))

@@ -109,15 +109,13 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     conversation: string,
     { revision: expected }: StreamHead,
     { events }: Chain,
-    findable: boolean,
+    isNamed: boolean,
   ) =>
     store.append({
       stream: streamOf(conversation),
       events,
       expected,
-      findable,
-      isNew: !findable,
-      isUnasked: findable,
+      repeat: isNamed ? 'silent' : 'none',
     })()
 
   /** Remembers what was written, for the next command. */

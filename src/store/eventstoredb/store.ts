@@ -75,18 +75,18 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
       connection.closing.aborted ? E.left(storeClosed(url)) : run(steps())
 
   async function* append(request: AppendRequest): Steps<StoreError, AppendOutcome> {
-    const { stream, events, expected, isNew = false, isUnasked = false } = request
+    const { stream, events, expected, repeat } = request
     const ready = await run<StoreError, void>(expected < 0 ? begin(stream) : lost.check(stream))
     if (E.isLeft(ready)) return yield unwritten(ready.left)
-    const sent = stamped(events, !isNew && !isUnasked)
+    const sent = stamped(events, repeat !== 'none' && repeat !== 'silent')
     const appended = await run(appending({ stream, events: sent, expected }))
     // Before it says that there is a conflict, the server has looked whether these events are there: also those of an attempt without an answer.
     if (E.isLeft(appended)) return yield appended.left
     // The server continues the numbers of a stream that was deleted.
     if (appended.right.revision !== expected + events.length)
       return yield historyLost(stream, 'it was deleted')
-    if (isNew) return 'written'
-    if (isUnasked) return 'taken'
+    if (repeat === 'none') return 'written'
+    if (repeat === 'silent') return 'taken'
     // It reports success for events that it has already, and does not say so.
     const last = sent.at(-1)
     const from = expected + events.length

@@ -55,11 +55,11 @@ export const appendStatements = (db: DatabaseSync): AppendStatements => {
   }
 
   /** The global position of the last event; undefined if another writer's event has the first revision. */
-  const insert = (id: number, { events, expected, findable = false }: AppendRequest): number | undefined => {
+  const insert = (id: number, { events, expected, repeat = 'none' }: AppendRequest): number | undefined => {
     let position: number | undefined
     let revision = expected
     for (const { id: event, type, data, metadata } of events) {
-      const mark = findable === 'each' || (findable && revision === expected) ? 1 : null
+      const mark = repeat === 'each' || (repeat !== 'none' && revision === expected) ? 1 : null
       const inserted = statements.insert.run(id, ++revision, event, type, data, metadata, mark)
       if (inserted.changes !== 1) return undefined
       position = Number(inserted.lastInsertRowid)

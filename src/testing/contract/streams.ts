@@ -41,13 +41,13 @@ export const streams: readonly ContractRule[] = [
     },
   },
   {
-    title: 'the first event of a findable append is found by its id, in its own stream only',
+    title: 'the first event of an append that may be repeated is found by its id, in its own stream only',
     run: async (store) => {
       const written = events(5)
       const [, , third] = written
       await right(store.append({ stream: 'a', events: written.slice(0, 2), expected: -1 }))
-      await right(store.append({ stream: 'a', events: written.slice(2), expected: 1, findable: true }))
-      await right(store.append({ stream: 'b', events: [event()], expected: -1, findable: true }))
+      await right(store.append({ stream: 'a', events: written.slice(2), expected: 1, repeat: 'first' }))
+      await right(store.append({ stream: 'b', events: [event()], expected: -1, repeat: 'first' }))
       assert.deepEqual(await right(store.find('a', third?.id ?? '')), { revision: 2, through: 4 })
       assert.deepEqual(await right(store.find('b', third?.id ?? '')), { revision: undefined, through: 0 })
     },

@@ -179,7 +179,7 @@ describe('a patrol', () => {
       began: new Date(Date.now() - 2 * hour).toISOString(),
     }
     const recorded = right(encoded('patrol', { type: 'PatrolRound', data }, { kind: 'test' }))
-    right(await events.append({ stream: 'patrol', events: [recorded], expected: -1, isNew: true })())
+    right(await events.append({ stream: 'patrol', events: [recorded], expected: -1, repeat: 'none' })())
     const store = promiseStore(taskStore(storeOn(events, { kind: 'test' })))
     expect(await patrolled(store, 1, { every: hour })).toContain('round')
   })

@@ -108,7 +108,7 @@ describe.skipIf(!hasOpenssl)(`a timestamp authority${onlyOpenssl}`, () => {
     const { events: all } = right(await events.readAll({ prefixes: [''], after: undefined, limit: 1_000 })())
     for (const { stream, revision, id, type, data, metadata } of all) {
       const event = { id, type, data, metadata: metadata.replaceAll(from, to) }
-      right(await older.append({ stream, events: [event], expected: revision - 1, isNew: true })())
+      right(await older.append({ stream, events: [event], expected: revision - 1, repeat: 'none' })())
     }
     const again = promiseStore(taskStore(storeOn(older, { kind: 'test' })))
     expect(await problemsIn(again, { anchors })).toContainEqual({ kind: 'anchor' })
@@ -168,7 +168,7 @@ describe.skipIf(!hasOpenssl)(`a timestamp authority${onlyOpenssl}`, () => {
     const after = await saying('Good bye.')
     const stream = 'ledger-0-anchors'
     const events = right(await before.events.read({ stream, from: 0, direction: 'forwards', limit: 10 })())
-    right(await after.events.append({ stream, events, expected: -1, isNew: true })())
+    right(await after.events.append({ stream, events, expected: -1, repeat: 'none' })())
     expect(await after.problems()).toEqual([expect.stringContaining(anchors[0]?.name ?? '')])
   })
 })

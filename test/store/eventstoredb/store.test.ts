@@ -188,7 +188,7 @@ describe('an append whose outcome is unknown is sent again until it is known', (
     await begin(server, 's')
     server.misbehave({ kind: 'silence', written: true })
     const [own, later] = [event(), event()]
-    const appended = store.append({ stream: 's', events: [own], expected: 0, isNew: true })()
+    const appended = store.append({ stream: 's', events: [own], expected: 0, repeat: 'none' })()
     await expect.poll(() => appendsTo(server, 's')).toBeGreaterThanOrEqual(2)
     right(await other.append({ stream: 's', events: [later], expected: 1 })())
     expect(right(await appended)).toBe('written')
@@ -497,7 +497,7 @@ describe('a command that is sent again', () => {
     expect(await chat.verify()).not.toHaveProperty('discrepancy')
   })
 
-  test.each([{}, { isNew: true }])(
+  test.each([{}, { repeat: 'none' } as const])(
     'metadata that begin as a stamp does come back to the byte (%j)',
     async (how) => {
       const store = await (await somewhere()).open()

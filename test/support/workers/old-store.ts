@@ -28,7 +28,7 @@ const begin = async (store: EventStore, id: string, isAsking: boolean): Promise<
     ...(isAsking && { answer: true }),
   }
   const { events } = await orThrow(encodeChain(id, null, [asked], envelope))
-  await orThrow(store.append({ stream: streamOf(id), events, expected: -1, isNew: true }))
+  await orThrow(store.append({ stream: streamOf(id), events, expected: -1, repeat: 'none' }))
 }
 
 const beginAll = async (store: EventStore, ids: readonly string[], isAsking: boolean): Promise<void> => {
