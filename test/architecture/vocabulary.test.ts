@@ -60,7 +60,7 @@ describe('everything is written in plain English', () => {
   })
 
   test('comments, messages and help in src', () => {
-    const sources = under('src', '.ts').filter((path) => !frozen.has(path))
+    const sources = [...under('src', '.ts'), ...under('src', '.tsx')].filter((path) => !frozen.has(path))
     expect(sources.flatMap((path) => found(path, readText(path)))).toEqual([])
   })
 
