@@ -87,10 +87,12 @@ export const play = async (
   const killing = async (): Promise<void> => {
     for (;;) {
       await sleep(1_500 + Math.random() * 2_000, undefined, { signal: quiet })
+      // On a slow machine, processes that have only just begun would die of the next kill, and nobody would take anything over.
+      if (crew.seats.some(({ pid }) => pid === undefined)) continue
       const worker = crew.kill()
       if (worker === undefined) continue
       deaths.push({ worker, at: Date.now() })
-      void follow(worker)
+      await follow(worker)
     }
   }
   /** Says what becomes of the conversations that a dead worker has left. */

@@ -34,7 +34,8 @@ describe('several processes on one file', () => {
   test.each([1, 16])(
     `${writers} processes append ${each} messages each to %i conversation(s): nothing is lost, doubled or refused`,
     async (conversations) => {
-      const url = `sqlite:${join(temporaryFolder(), 'store.db')}`
+      // How long a lock may be waited for says how slow the machine is, not whether a writer is refused.
+      const url = `sqlite:${join(temporaryFolder(), 'store.db')}?timeout=60000`
       const children = Array.from({ length: writers }, (_, n) =>
         ended(start(writer, url, `w${n}`, String(each), String(conversations))),
       )
