@@ -9,8 +9,8 @@ import { task } from './result/steps.ts'
 import { toError } from './result/typed.ts'
 
 /**
- * A signer with a private Ed25519 key in PEM (PKCS #8), as `palimpsest audit init` and `openssl genpkey -algorithm ed25519` write it. Throws
- * `InvalidInput`.
+ * Returns a signer with a private Ed25519 key in PEM (PKCS #8), as `palimpsest audit init` and `openssl genpkey -algorithm ed25519`
+ * write it. Throws `InvalidInput`.
  */
 export const signerFrom = (pem: string): Signer => {
   const signer = signerOf(pem)
@@ -18,10 +18,10 @@ export const signerFrom = (pem: string): Signer => {
   return signer.right
 }
 
-/** The signer whose key is in a file that only its owner can read. Rejects with `InvalidInput`. */
+/** Returns the signer whose key is in a file that only its owner can read. Rejects with `InvalidInput`. */
 export const keyFile = (file: string): Promise<Signer> => toPromise(task(() => signerIn(file)))
 
-/** Makes a key in a new file that only its owner can read. Rejects with `InvalidInput` if there is such a file. */
+/** Creates a key in a new file that only its owner can read. Rejects with `InvalidInput` if the file exists. */
 export const newKeyFile = (file: string): Promise<Signer> => toPromise(task(() => newKeyFileSteps(file)))
 
 export { checkConsistency, checkInclusion } from './audit/ledger/checks.ts'

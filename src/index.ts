@@ -35,12 +35,12 @@ export const openStore = async (source: string | StoreAdapter, options?: StoreOp
   promiseStore(await toPromise(openTask(source, options)))
 
 /**
- * Lets `openStore`, `copyConversations` and the command line (`--import`) open URLs of a scheme of your own, in the whole process,
- * however often the library is loaded in it. Registering the same functions again changes nothing. docs/a-store-of-your-own.md.
+ * Lets `openStore`, `copyConversations` and the command line (`--import`) open URLs of your own scheme, in the whole process, however
+ * often the library is loaded in it. Registering the same functions again changes nothing. docs/a-store-of-your-own.md.
  *
- * Throws `SchemeTaken`, or `InvalidInput` for what is no name of a scheme (two or more of a–z 0–9 + . -, a letter first).
+ * Throws `SchemeTaken`, or `InvalidInput` if the name of the scheme is invalid (two or more of a–z 0–9 + . -, a letter first).
  *
- * @param diagnose what `palimpsest doctor` asks; without it, doctor opens the store and asks for its `integrity`
+ * @param diagnose what `palimpsest doctor` runs; without it, doctor opens the store and checks its `integrity`
  *
  * @example
  * import * as TE from 'fp-ts/lib/TaskEither.js'
@@ -55,12 +55,11 @@ export const registerStore = (scheme: string, open: OpenEventStore, diagnose?: S
 }
 
 /**
- * Copies conversations between two stores of any kind, to the byte and at the same positions, and verifies the copies. The parents of
- * forks come along. Copying again adds only what is new, so a copy may be interrupted at any moment. `ids` are all by default;
- * `progress` is told after each append how many of how many events are there.
+ * Copies conversations between two stores of any kind, byte for byte and at the same positions, and verifies the copies. The parents of
+ * forks are copied, too. Copying again adds only what is new, so a copy may be interrupted at any moment. `ids` are all by default;
+ * `progress` is called after each append with the number of events copied and their total.
  *
- * Resolves to what became of each conversation, failures too: look at `error` (a `CopyDiverged` says that the target's conversation
- * is another one). Rejects where a store cannot be opened or the source cannot be read.
+ * Resolves to the outcome of each conversation, failures included: check `error` (a `CopyDiverged` says that the target's conversation is a different one). Rejects if a store cannot be opened or the source cannot be read.
  *
  * @example
  * const copied = await copyConversations({ from: 'sqlite:laptop.db', to: 'esdb://db.example.org:2113', ids: ['task-42'] })
@@ -70,8 +69,8 @@ export const copyConversations = (options: CopyConversations): Promise<readonly 
   toPromise(copy(options))
 
 /**
- * Lets imports and exports read and write a format of your own, in the whole process: `importSession`, and on the command line
- * `--import FILE` with `import` and `export --format NAME`. Registering the same object again changes nothing. docs/import.md.
+ * Lets imports and exports read and write your own format, in the whole process: `importSession`, and on the command line `--import
+ * FILE` with `import` and `export --format NAME`. Registering the same object again changes nothing. docs/import.md.
  *
  * Throws `FormatTaken`, or `InvalidInput` whose path names what is missing.
  */
@@ -86,8 +85,8 @@ export { isError } from './api/errors.ts'
 export { unknownBlock } from './events/blocks.ts'
 
 /**
- * A tool for `turn` that reads what `maxResult` has left out of a conversation's results, whatever hides them by now. Its own results
- * keep to the limit.
+ * Returns a tool for `turn` that reads what `maxResult` left out of a conversation's results, even if it has been hidden since. Its own
+ * results keep to the limit.
  *
  * @example
  * import Anthropic from '@anthropic-ai/sdk'
@@ -98,9 +97,9 @@ export const resultReader = ({ events, position }: Conversation): ResultReader =
   reader({ events, position: () => tryCatch(position, (error) => error as ReadError) })
 
 /**
- * A tool for `turn`, from a schema of zod or of another library that follows https://standardschema.dev. The model is told its JSON schema
- * (of a library that makes none, give it as `inputSchema`). An input is checked before `run` is called; of one that does not fit, the
- * model is told what is wrong. docs/tools.md.
+ * Returns a tool for `turn`, made from a schema of zod or of another library that follows https://standardschema.dev. The model is
+ * given its JSON schema (if the library generates none, pass it as `inputSchema`). An input is checked before `run` is called; if it is
+ * invalid, the model is told why. docs/tools.md.
  *
  * Throws `InvalidInput`, whose path names what is missing.
  *
@@ -122,8 +121,8 @@ export const tool = <S extends StandardSchema>(options: ToolOptions<S>): Tool =>
 }
 
 /**
- * The tools of an MCP server for `turn`, as it lists them now, through a client of `@modelcontextprotocol/sdk` (or `/client`)
- * that is connected. Those that the server calls destructive need approval. docs/tools.md.
+ * Returns the tools of an MCP server for `turn`, as the server lists them now, through a connected client of
+ * `@modelcontextprotocol/sdk` (or `/client`). Tools that the server calls destructive need approval. docs/tools.md.
  *
  * Rejects with `McpFailed` if they cannot be listed, `ToolNameTaken` if two would have the same name, or `InvalidInput`.
  *

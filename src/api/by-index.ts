@@ -6,23 +6,23 @@ import { checkedList } from '../catalogue/list/overview.ts'
 import { orThrow } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
 
-/** Sources of a list. */
+/** Sources of conversation lists. */
 interface Sources {
   /** Looks conversations up in the store. */
   readonly overviews: (options?: ListOptions) => AsyncGenerator<ConversationOverview, void>
-  /** Their names as the store has them. */
+  /** Pages of conversation names, in the order in which the store lists them. */
   readonly pages: (options: ListOptions) => AsyncGenerator<readonly ListedConversation[], void>
   readonly catalogue: Pick<OwnCatalogue, 'overviews' | 'overviewsOf'>
-  /** True if the index is in a file: to make one in memory takes longer than to list what the store can put in order. */
+  /** True if the index is in a file: building one in memory takes longer than listing what the store can order itself. */
   readonly isKept: boolean
 }
 
-/** Conversations of the first page by activity, and of each after it. */
+/** Number of conversations on the first page by activity, and on each later page. */
 const [first, more] = [100, 1_000]
 
 /**
- * Lists conversations in an order that was asked for: what the index cannot tell of a conversation is looked up in the store. By their last
- * activity, the index puts them in order, and of what it does not know yet, the one begun last comes first; else the store does.
+ * Lists conversations in a requested order, looking up in the store what the index does not know. By last activity, the index orders
+ * them, and those that it does not know yet follow, the last begun first; in any other order, the store orders them.
  */
 export const withIndex = (sources: Sources): Sources['overviews'] =>
   async function* (options) {
@@ -53,7 +53,7 @@ async function* byActivity(
   for await (const overview of overviews({ beginning })) if (!seen.has(overview.id)) yield overview
 }
 
-/** Once the index does not know everything, it is not waited for again. */
+/** Lists conversations in the store's order. Once the index proves incomplete, it is not consulted again. */
 async function* asNamed(sources: Sources, options: ListOptions): AsyncGenerator<ConversationOverview, void> {
   let isComplete = true
   for await (const page of sources.pages(options)) {
@@ -66,7 +66,7 @@ async function* asNamed(sources: Sources, options: ListOptions): AsyncGenerator<
   }
 }
 
-/** Conversations in the order given, with what is known of them; those that there are not are left out. */
+/** Yields conversations in the given order, with what is known of them; omits missing ones. */
 async function* lookedUp(
   { overviews }: Sources,
   ids: readonly string[],

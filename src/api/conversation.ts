@@ -43,9 +43,9 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
    */
   readonly turn: (options: TurnOptions) => MethodResult<W, TurnError, TurnResult>
   /**
-   * The same turn as the events in it, as they happen; the last one, `done`, has what `turn` resolves to. It begins when the first event
-   * is asked for. Leaving the loop aborts the turn, and waits until it has let go. A slow reader does not hold up the model: pieces of the
-   * same block become one while they wait. Iteration throws a `TurnError`. docs/turns.md.
+   * Gives the same turn as `turn`, yielding its events as they happen; the last one, `done`, has what `turn` resolves to. The turn
+   * begins when the first event is requested. Leaving the loop aborts the turn and waits until it has been released. A slow reader does
+   * not hold up the model: pieces of the same block are merged while they wait. Iteration throws a `TurnError`. docs/turns.md.
    *
    * @example
    * for await (const event of chat.stream({ client, model: 'claude-opus-5-5' })) {
@@ -94,7 +94,7 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
    */
   readonly tokens: (options?: CountOptions) => MethodResult<W, ReadError | ModelError, TokenReport>
   /**
-   * The calls of a model that have a receipt, in the order of their answers. Iteration throws a `ReadError`.
+   * Lists the model calls that have a receipt, in the order of their answers. Iteration throws a `ReadError`.
    *
    * @example
    * for await (const { position, receipt } of chat.calls()) console.log(position, receipt.digest)

@@ -21,11 +21,10 @@ export interface CopyConversations extends CopyOptions {
 const optionFields = { from: kinds.anything, to: kinds.anything, ids: kinds.anything, progress: kinds.call }
 
 /**
- * Copies conversations between two stores of any kind, to the byte and at the same positions, and verifies the copies. Running it again
- * continues where the last copy ended, so it may be interrupted at any moment.
+ * Copies conversations between two stores of any kind, byte for byte and at the same positions, and verifies the copies. It may be
+ * interrupted at any moment: running it again continues where the last copy ended.
  *
- * The answer has the outcome of each conversation: look at `error`. The whole fails if a store cannot be opened or the source cannot be
- * read.
+ * The result has the outcome of each conversation: check `error`. The whole copy fails if a store cannot be opened or the source cannot be read.
  */
 export const copyConversations = (
   options: CopyConversations,

@@ -36,11 +36,11 @@ export type PalimpsestError =
   | SealError
   | ProofError
 
-/** The error of a tag. */
+/** The error type with a given tag. */
 export type ErrorOf<T extends PalimpsestError['_tag']> = Extract<PalimpsestError, { readonly _tag: T }>
 
 /**
- * Whether something that was thrown, or an error in an answer, is the typed error with this tag; narrows it to the type of its data.
+ * Reports whether a thrown value, or an error in a result, is the typed error with this tag; narrows it to the type of its data.
  *
  * @example
  * const { at } = await chat.context()

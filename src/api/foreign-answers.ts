@@ -41,7 +41,11 @@ export const endFault = (end: KeptEnd | undefined): Fault =>
     ? undefined
     : 'which is not { last, hash }'
 
-/** @param before the name that the page continues after: with it again, a list would never end */
+/**
+ * Describes what is wrong with a page of names; undefined if nothing is.
+ *
+ * @param before the name that the page continues after: a page that repeats it would make the list endless
+ */
 export const namesFault = (
   names: readonly string[],
   prefixes: readonly string[],
@@ -66,7 +70,11 @@ export const setFault = (names: ReadonlySet<string>): Fault =>
 const isPlace = (value: unknown): boolean => value === undefined || isText(value)
 const isNames = (value: unknown): boolean => value === undefined || value instanceof Set
 
-/** @param after the checkpoint that the page continues after */
+/**
+ * Describes what is wrong with a page of all events; undefined if nothing is.
+ *
+ * @param after the checkpoint that the page continues after
+ */
 export const pageFault = (page: AllPage, after: string | undefined): Fault => {
   if (!isObject(page) || !isPlace(page['checkpoint'])) return 'which is not { events, checkpoint }'
   const { events, checkpoint } = page

@@ -154,7 +154,7 @@ const words: ReadonlySet<unknown> = new Set<AppendOutcome>(['written', 'repeated
 const wordFault = (word: AppendOutcome): string | undefined =>
   words.has(word) ? undefined : "which is not 'written', 'repeated' or 'taken'"
 
-/** The events may be there, whatever it answered. */
+/** Makes `OutcomeUnknown` errors: the events may be stored, despite the answer. */
 const unknownOutcome =
   (url: string, { stream, events }: AppendRequest): Faulty =>
   (what, answer) => {
@@ -165,7 +165,7 @@ const unknownOutcome =
 
 const longest = 200
 
-/** On one line, without what may be a password. */
+/** Shows a value on one line, without possible passwords. */
 const shown = (value: unknown): string => {
   const told =
     value instanceof Error

@@ -7,11 +7,11 @@ import { memoryStore } from '../store/memory/store.ts'
 import type { BlobStore, EventStore } from '../store/port.ts'
 
 /**
- * A store that does not exist yet: it reads as empty until another process has created it, and is created when something is written or
- * followed.
+ * Returns a store that need not exist yet: it reads as empty until another process has created it, and is created on the first write or
+ * follow.
  *
- * @param open opens it if it exists by now, otherwise it is `StoreNotFound`
- * @param create opens it, and creates it if it does not exist
+ * @param open opens it if it exists by now; otherwise `StoreNotFound`
+ * @param create opens it, creating it if it does not exist
  */
 export const lateStore = (
   open: TE.TaskEither<StoreError, EventStore>,
@@ -22,9 +22,9 @@ export const lateStore = (
   let store = empty
   let opening: Promise<unknown> = Promise.resolve()
   let isClosed = false
-  /** Names that are to be held once there is a store to hold them in. */
+  /** Names to be held as soon as there is a store to hold them. */
   const names = new Set<() => void>()
-  /** One at a time: whoever comes second finds what the first has opened. */
+  /** Serialized: a second caller gets the store that the first one opened. */
   const opened =
     (attempt: TE.TaskEither<StoreError, EventStore>): TE.TaskEither<StoreError, EventStore> =>
     async () => {

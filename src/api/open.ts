@@ -41,7 +41,7 @@ import { taskConversation } from './conversation.ts'
 import type { StoreOf, TaskStore } from './store.ts'
 
 export interface StoreOptions {
-  /** Recorded with every event, unless its writer names another. Default `{ kind: 'program' }`. */
+  /** Actor recorded with every event unless its writer names another. Default `{ kind: 'program' }`. */
   readonly actor?: Actor | undefined
   /**
    * Create the store if it does not exist. Default true; with false, opening fails with `StoreNotFound`; `'late'` creates it when
@@ -49,13 +49,13 @@ export interface StoreOptions {
    */
   readonly create?: Creation | undefined
   /**
-   * Strings in events that have more bytes than this are stored once, outside the events. Default 65,536; at least 1,024. It only affects
-   * writing: conversations read, hash and export the same with every value.
+   * Size in bytes above which strings in events are stored once, outside the events. Default 65,536; at least 1,024. It affects writing
+   * only: conversations read, hash and export the same with every value.
    */
   readonly largeContent?: number | undefined
   /**
-   * A folder for the file of `catalogue`, which is made again whenever it is lost. Default: beside an SQLite store; for others there is
-   * none, and it is in memory.
+   * Folder for the file of `catalogue`, which is rebuilt whenever it is lost. Default: beside an SQLite store; for other stores there
+   * is no file, and the index is in memory.
    */
   readonly index?: string | undefined
 }
@@ -119,7 +119,7 @@ const openOptions = (options: unknown): E.Either<InvalidInput, StoreOptions> => 
 const openSource = (source: string | StoreAdapter, create: Creation): TE.TaskEither<OpenError, EventStore> =>
   typeof source === 'string' ? openAdapter(source, create) : TE.fromEither(foreignStore(source))
 
-/** Opens a store of events, large content included. */
+/** Opens a store of events, including large content. */
 export const openEvents = (
   source: string | StoreAdapter,
   create: Creation = true,
@@ -136,12 +136,12 @@ export const taskStore = (store: StoreOf<'task', Conversation>): TaskStore => ({
   worker: (options) => store.worker(mapServed(options, taskConversation)),
 })
 
-/** What every store adds to its adapter. */
+/** Adds the layers that every store has above its adapter. */
 const layered = (adapter: EventStore, largeContent: number): LargeContentStore =>
   withWholeWrites(withLargeContent(adapter, largeContent))
 
 /**
- * The conversations in an event store of any kind.
+ * Returns the store of conversations on an event store of any kind.
  *
  * @param largeContent as in `StoreOptions`
  * @param index as in `StoreOptions`
@@ -218,7 +218,7 @@ const noWorkerId = invalidInput(
   'is the id of a worker: `id` of `store.worker`, or as `store.workers()` lists it',
 )
 
-/** The importers are a large part of the library, so they are loaded by the first import. */
+/** Loads the importers on the first import: they are a large part of the library. */
 const importing =
   (
     store: LargeContentStore,

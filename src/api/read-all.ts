@@ -34,7 +34,7 @@ export const readers = (events: EventStore): Pick<TaskStore, 'readAll' | 'follow
     }
   }
 
-  /** The end of the store as it is now; undefined if it has no events. */
+  /** Returns the current end of the store; undefined if it has no events. */
   const end = async (prefixes: readonly string[]): Promise<Checkpoint | undefined> => {
     const { checkpoint } = await orThrow(events.changed(streamOf(''), undefined))
     return checkpoint ?? readTo(events, prefixes, undefined, () => {})
@@ -75,8 +75,8 @@ const followFields: OptionKinds<FollowConversations> = {
 const maxOffsets = 10_000
 
 /**
- * Gives events their positions: those of a fork do not begin at 0. Undefined for a conversation that has lost its first events: a deleted
- * one must not keep anybody from reading the others. Whoever reads is told of each once.
+ * Gives events their positions: those of a fork do not begin at 0. Undefined for a conversation that has lost its first events, so that
+ * a deleted conversation does not keep the others from being read; each one is reported once.
  */
 const placer = (
   store: EventStore,

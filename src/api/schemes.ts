@@ -21,7 +21,7 @@ import { foreignOpen } from './foreign-store.ts'
 import { lateStore } from './late.ts'
 import { toldOf } from './secrets.ts'
 
-/** Why a URL opens no store. */
+/** Errors of opening a store by its URL. */
 export type OpenError = StoreError | InvalidInput | UnknownScheme
 
 const storeUrls = 'a store URL is memory:, sqlite:path/to/file.db or esdb://host:2113'
@@ -71,8 +71,8 @@ const builtIn: ReadonlyMap<string, Scheme<EventStore>> = new Map([
 ])
 
 /**
- * Lets `openStore`, `copyConversations` and the command line open URLs of a scheme of your own, in the whole process. Registering the
- * same functions again changes nothing.
+ * Lets `openStore`, `copyConversations` and the command line open URLs of your own scheme, in the whole process. Registering the same
+ * functions again changes nothing.
  *
  * Errors: `SchemeTaken`; `InvalidInput` if the name of the scheme is invalid (two or more of a–z 0–9 + . -, a letter first).
  *
@@ -96,7 +96,7 @@ const schemeFor = (url: string): E.Either<InvalidInput | UnknownScheme, Scheme<E
   return scheme ? E.right(scheme) : E.left(unknownScheme(name, [...names].toSorted()))
 }
 
-/** Whether to create a store that does not exist: yes, no (`StoreNotFound`), or when something is written. */
+/** Creation of a store that does not exist: true, false (`StoreNotFound`), or `'late'`, when something is written. */
 export type Creation = boolean | 'late'
 
 /** Opens a store of events by its URL, without the layers above the adapter. */
@@ -118,7 +118,7 @@ const openLate = (url: string, open: OpenEventStore<EventStore>): TE.TaskEither<
     }),
   )
 
-/** An error of opening as one that a writer may get: the URL was valid when the store was first looked for. */
+/** Converts an error of opening to one that a writer may get: the URL was valid when the store was first looked for. */
 const ofStore =
   (store: string) =>
   (error: StoreError | InvalidInput): StoreError =>
@@ -126,7 +126,7 @@ const ofStore =
       ? { _tag: 'StoreUnavailable', message: error.message, store, cause: error }
       : error
 
-/** Finds what is wrong with a store, and says what to do about it. Changes nothing in it. */
+/** Finds what is wrong with a store and says how to fix it. Changes nothing in the store. */
 export const diagnose = (
   url: string,
 ): TE.TaskEither<InvalidInput | UnknownScheme, readonly DiagnosisFinding[]> =>

@@ -1,14 +1,14 @@
 /**
- * The start of a URL that may have credentials. The lookbehind lets each run of scheme characters be tried once, so that a text of any
- * length takes linear time.
+ * The start of a URL that may have credentials. Thanks to the lookbehind, each run of scheme characters is tried only once, so matching
+ * takes time linear in the length of the text.
  */
 const urlStart = /(?<![a-z0-9+.-])(?!sqlite:\/\/\/)[0-9+.-]*[a-z][a-z0-9+.-]*:\/\/|esdb(?:\+discover)?:\/?/i
-/** What `=` ends. The lookbehind again makes it linear. */
+/** The name of a parameter and its `=`. Here, too, the lookbehind makes matching linear. */
 const assigned = /(?<![^=&\s])[^=&\s]*=/g
 const secretName = /pass|pwd|secret|token|key|auth|credential/i
 
 /**
- * A text in which no URL shows a user, a password or a token.
+ * Returns a text in which no URL shows a user, a password or a token.
  *
  * @param words what was typed, which the text may repeat: a password in these may contain spaces
  */
@@ -50,14 +50,20 @@ const endOfValue = (text: string, from: number): number => {
   return end.exec(text)?.index ?? text.length
 }
 
-/** A store's URL without credentials, to be typed; the credentials are in the environment. */
+/** Returns a store's URL without credentials, fit to be typed; the credentials are in the environment. */
 export const withoutCredentials = (url: string): string =>
   withoutSecrets(url.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^@/?#]*@/i, '$1'))
 
-/** A path, or an address without credentials: letters after a colon may be a password whose host was forgotten. */
+/**
+ * Matches a path, or an address without credentials. Letters after a colon do not match: they may be a password whose host was
+ * forgotten.
+ */
 const plain = /^(?:[\w./\\~ -]+|(?:[a-z][a-z0-9+.-]*:\/\/)?[\w.-]*(?::\d{1,5})?(?:\/[\w./~-]*)?)$/i
 
-/** What a message may repeat of a text that should have been a store's URL: all if it cannot contain credentials, else its scheme. */
+/**
+ * Returns what a message may repeat of a text that should have been a store's URL: all of it if it cannot contain credentials,
+ * otherwise its scheme.
+ */
 export const toldOf = (text: string): string => {
   if (text.length > 0 && text.length <= 200 && plain.test(text)) return text
   const [scheme] = /^[a-z][a-z0-9+.-]*:/i.exec(text) ?? []

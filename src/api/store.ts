@@ -26,52 +26,54 @@ import type { BackedUp, BackupOptions, Checkpoint } from '../store/port.ts'
 export interface StreamedEvent {
   readonly conversation: string
   readonly event: ConversationEvent
-  /** Pass it as `after` to continue after this event. */
+  /** Checkpoint of this event: pass it as `after` to continue after the event. */
   readonly checkpoint: Checkpoint
 }
 
 export interface ReadAllOptions {
   readonly after?: Checkpoint | undefined
   /**
-   * Told once of each conversation whose events are left out, and why: the database has lost some of them (`HistoryLost`), so that what
-   * is left is not the conversation.
+   * Called once, with the reason, for each conversation that is left out because the database has lost some of its events
+   * (`HistoryLost`): what remains is not the conversation.
    */
   readonly onUnreadable?: ((conversation: string, problem: string) => void) | undefined
 }
 export interface FollowConversations extends ReadAllOptions {
-  /** Without `after`: only what comes from now on. Default: from the first event on. */
+  /** Without `after`: only events from now on. Default: all, from the first event on. */
   readonly from?: 'now' | undefined
-  /** Only conversations whose id begins with one of these. Default: all. */
+  /** Prefixes of the ids of the conversations to include. Default: all conversations. */
   readonly prefixes?: readonly string[] | undefined
   readonly signal?: AbortSignal | undefined
 }
-/** What a follower gets: an event, or how far the store has been read without finding one. */
+/** An event, or how far the store has been read without finding one. */
 export type FollowedEvent =
   | ({ readonly type: 'event' } & StreamedEvent)
   | { readonly type: 'checkpoint'; readonly checkpoint: Checkpoint }
 
 /** An open store, whose conversations are `Chat`s. */
 export interface StoreOf<W extends ResultStyle, Chat> {
-  /** The URL it was opened with, without credentials. */
+  /** URL that the store was opened with, without credentials. */
   readonly url: string
   /**
-   * The handle of a conversation, whether it exists yet or not. Reads nothing; with an invalid id, each method fails with `InvalidInput`.
+   * Returns the handle of a conversation, whether it exists yet or not. Reads nothing; with an invalid id, each method fails with
+   * `InvalidInput`.
    *
    * @example
    * await store.conversation('task-44').append({ role: 'user', content: 'Hello.' })
    */
   readonly conversation: (id: string) => Chat
   /**
-   * All conversations, by default those begun last in this store first; `problem` says why one cannot be read. Iteration throws a `StoreError`, or `InvalidInput`.
+   * Lists all conversations, by default the last begun in this store first; `problem` says why one cannot be read. Iteration throws a
+   * `StoreError`, or `InvalidInput`.
    *
    * @example
    * for await (const { id, title, events } of store.conversations({ beginning: 'task-' })) console.log(id, title, events)
    */
   readonly conversations: (options?: ListOptions) => AsyncIterable<ConversationOverview>
   /**
-   * Imports a session file, given as a text or, at any size, as its bytes, in every format of `Format`, recognised by content. It is
-   * imported whole or not at all; importing the same file twice adds nothing. Errors: an `ImportError`, such as `UnknownFormat` or
-   * `BadLine`, or a `WriteError`.
+   * Imports a session file, given as text or, at any size, as bytes, in any format of `Format`, recognised by content. It is imported
+   * whole or not at all; importing the same file twice adds nothing. Errors: an `ImportError`, such as `UnknownFormat` or `BadLine`, or
+   * a `WriteError`.
    *
    * @example
    * const text = JSON.stringify([{ role: 'user', content: 'Hello.' }])
@@ -82,16 +84,16 @@ export interface StoreOf<W extends ResultStyle, Chat> {
     options?: ImportOptions,
   ) => MethodResult<W, ImportError | WriteError, ImportResult>
   /**
-   * All present events in global order, except those of conversations that have lost some (`conversations` names them). Iteration throws
-   * a `ReadError`.
+   * Reads all present events in global order, except those of conversations that have lost some (`conversations` names them). Iteration
+   * throws a `ReadError`.
    *
    * @example
    * for await (const { conversation, event } of store.readAll()) console.log(conversation, event.position, event.type)
    */
   readonly readAll: (options?: ReadAllOptions) => AsyncIterable<StreamedEvent>
   /**
-   * All events in global order, or those after a checkpoint, then new ones as they come, until the signal aborts or the store closes.
-   * Iteration throws a `ReadError`.
+   * Yields all events in global order, or those after a checkpoint, then new ones as they arrive, until the signal aborts or the store
+   * closes. Iteration throws a `ReadError`.
    *
    * @example
    * for await (const followed of store.follow({ prefixes: ['task-'], signal: AbortSignal.timeout(100) }))
@@ -108,8 +110,8 @@ export interface StoreOf<W extends ResultStyle, Chat> {
    */
   readonly worker: (options: WorkerOptions<Chat>) => WorkerMethods<W>
   /**
-   * Says that the process of a worker has ended, for whoever knows: others take over its steps at once. `worker` is its id, which need not be
-   * known yet: it may have died before it said anything. Errors: `InvalidInput` for what is no id of a worker; a `WriteError`.
+   * Reports that the process of a worker has ended, so that others take over its steps at once. `worker` is its id, which need not be
+   * known yet: it may have died before it wrote anything. Errors: `InvalidInput` for an invalid worker id; a `WriteError`.
    *
    * @example
    * const worker = store.worker({ turn: () => ({ client, model: 'claude-opus-5-5' }) })
@@ -120,8 +122,8 @@ export interface StoreOf<W extends ResultStyle, Chat> {
     options?: { readonly reason?: string | undefined },
   ) => MethodResult<W, WriteError, void>
   /**
-   * Has a worker begin no further step until it is resumed; those in progress continue. `worker` is its id. Errors: `WorkerNotFound` if
-   * there is none, or it has stopped.
+   * Pauses a worker: it begins no further step until it is resumed; steps in progress continue. `worker` is its id. Errors:
+   * `WorkerNotFound` if there is no such worker, or it has stopped.
    *
    * @example
    * for await (const { workers } of store.workers())
@@ -129,7 +131,7 @@ export interface StoreOf<W extends ResultStyle, Chat> {
    */
   readonly pauseWorker: (worker: string, options: PauseOptions) => MethodResult<W, WorkerError, void>
   /**
-   * Has a paused worker take steps again. Errors: `WorkerNotFound`.
+   * Lets a paused worker take steps again. Errors: `WorkerNotFound`.
    *
    * @example
    * for await (const { workers } of store.workers())
@@ -137,7 +139,7 @@ export interface StoreOf<W extends ResultStyle, Chat> {
    */
   readonly resumeWorker: (worker: string, options: ResumeOptions) => MethodResult<W, WorkerError, void>
   /**
-   * What workers are asked to do, the oldest first. Reads what workers have settled, and the events after it. Iteration throws a
+   * Lists the open steps of workers, oldest first. Reads the workers' latest checkpoint and the events after it. Iteration throws a
    * `StoreError` or `InvalidInput`.
    *
    * @example
@@ -145,28 +147,28 @@ export interface StoreOf<W extends ResultStyle, Chat> {
    */
   readonly steps: (options?: StepsOptions) => AsyncIterable<OpenStepInfo>
   /**
-   * Which workers there are, and what each works on: once, or every so many milliseconds until the signal aborts. Reads what workers have
-   * settled, and each event after it once. Iteration throws a `StoreError` or `InvalidInput`.
+   * Lists the workers and what each works on: once, or at an interval in milliseconds until the signal aborts. Reads the workers'
+   * latest checkpoint, and each event after it once. Iteration throws a `StoreError` or `InvalidInput`.
    *
    * @example
    * for await (const { workers } of store.workers()) console.log(workers.map(({ worker, steps }) => [worker, steps.length]))
    */
   readonly workers: (options?: RosterOptions) => AsyncIterable<Roster>
-  /** What is looked up in an index beside the store: outlines, of conversations of any length. */
+  /** Queries answered from an index beside the store: outlines, of conversations of any length. */
   readonly catalogue: Catalogue<W>
-  /** What proves to others that conversations are what they were: a signed ledger. */
+  /** A signed ledger that proves to others that conversations are unchanged. */
   readonly audit: Audit<W>
   /**
-   * Checks the whole database file for damaged pages and for indexes that do not match their tables. Errors: `StoreCorrupt` says what is
-   * damaged. Stores that are not a file have nothing to check.
+   * Checks the whole database file for damaged pages and for indexes that do not match their tables. Errors: `StoreCorrupt` says what
+   * is damaged. A store that is not a file has nothing to check.
    *
    * @example
    * await store.check()
    */
   readonly check: () => MethodResult<W, StoreError, void>
   /**
-   * Writes everything that is committed now, large content included, into another file; others can keep writing. When the file appears
-   * under its name, it is complete, checked, on disk and private to its owner; it opens as `sqlite:FILE`. SQLite stores only. Errors:
+   * Writes everything committed so far, large content included, into another file; others can keep writing. When the file appears under
+   * its name, it is complete, checked, on disk and private to its owner; it opens as `sqlite:FILE`. SQLite stores only. Errors:
    * `FileExists` (overwrite with `force`), `InvalidInput`, `StoreCorrupt` if the store is damaged.
    *
    * @example
@@ -182,9 +184,9 @@ export interface StoreOf<W extends ResultStyle, Chat> {
    */
   readonly gc: (options?: GcOptions) => MethodResult<W, StoreError | InvalidInput, BlobGcReport>
   /**
-   * The bytes of large content that is stored outside events, by their SHA-256 in hex, in pieces; none if there is no such content. They are
-   * the UTF-8 of a string, or the text between its quotes in JSON where that would be another text. Iteration throws a `StoreError`, or
-   * `InvalidInput`.
+   * Yields the bytes of large content stored outside events, by its SHA-256 in hex, in pieces; nothing if there is no such content. The
+   * bytes are the UTF-8 of a string, or, where that would be another text, the text between its quotes in JSON. Iteration throws a
+   * `StoreError`, or `InvalidInput`.
    *
    * @example
    * for await (const bytes of store.blob('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')) console.log(bytes.length)

@@ -1,5 +1,8 @@
 import { readFileSync } from 'node:fs'
 
-/** The program that checks bundles, as it is in the package. The source of this and its build are both two folders below the package's own. */
+/**
+ * Returns the program that checks bundles, as it is in the package. This file's source and its build are both two folders below the
+ * package root.
+ */
 export const verifier = (): string =>
   readFileSync(new URL('../../verifier/verify.py', import.meta.url), 'utf8')

@@ -3,33 +3,36 @@ import { partsOf } from './lineage.ts'
 import type { ThreadTable } from './rows.ts'
 import type { ThreadRow } from './thread.ts'
 
-/** Positions that are not on the path: a rewind left them, with whatever was abandoned among them before. */
+/** Positions off the path: abandoned by a rewind, including everything among them that was abandoned before. */
 export interface AbandonedRange {
   readonly first: number
   readonly last: number
-  /** The position of the rewind. */
+  /** Position of the rewind. */
   readonly by: number
 }
-/** A conversation that was forked from another one. */
+/** A conversation that was forked from this one. */
 export interface ForkedOff {
   readonly id: string
-  /** The last position that it has of the other one. */
+  /** Last position that it shares with this one. */
   readonly at: number
 }
-/** What was tried beside the path of a conversation. */
+/** Abandoned branches and forks of a conversation. */
 export interface BranchSummary {
-  /** The newest first; they do not overlap. */
+  /** Abandoned ranges, newest first; they do not overlap. */
   readonly abandoned: readonly AbandonedRange[]
-  /** Those that name it as what they were forked from, begun last first. */
+  /** Conversations that were forked from it, the last begun first. */
   readonly forks: readonly ForkedOff[]
-  /** Whether these are all: there are at most 100 of each, and others may not be indexed yet. */
+  /** True if the lists are complete: each has at most 100 entries, and further ones may not be indexed yet. */
   readonly isAll: boolean
 }
 
-/** The most of each. */
+/** Maximum number of each. */
 const most = 100
 
-/** Reads as much as it gives, however long the conversation is. @param thread as far as is to be looked at */
+/**
+ * Reads only as much as it returns, however long the conversation is. @param thread the conversation through the last position to
+ * consider
+ */
 export const branchesOf = (db: DatabaseSync, rows: ThreadTable, thread: ThreadRow): BranchSummary => {
   const abandoned = abandonedIn(db, rows, thread)
   const forks = db
@@ -43,7 +46,7 @@ export const branchesOf = (db: DatabaseSync, rows: ThreadTable, thread: ThreadRo
   }
 }
 
-/** From the end along the path, from rewind to rewind: one more than are given, if there are so many. */
+/** Walks back along the path from rewind to rewind; returns up to one range more than `most`. */
 const abandonedIn = (db: DatabaseSync, rows: ThreadTable, thread: ThreadRow): readonly AbandonedRange[] => {
   const before = db.prepare(
     "SELECT position, target FROM marks WHERE thread = ? AND kind = 'W' AND position <= ? ORDER BY position DESC LIMIT 1",

@@ -9,15 +9,15 @@ import { partsOf } from './lineage.ts'
 import type { ThreadTable } from './rows.ts'
 import { placeIn, type ThreadRow } from './thread.ts'
 
-/** The calls of a model in a conversation, in the order of their answers. */
+/** A page of the model calls in a conversation, in the order of their answers. */
 export interface CallsPage {
-  /** Those of one summary are not parted: there may be a few more than `limit`. */
+  /** Calls of the page. Calls of one summary stay together, so there may be a few more than `limit`. */
   readonly items: readonly (ModelCall | UnprovenCall)[]
-  /** There are more: `from` of the next page. */
+  /** Position to pass as `from` for the next page; absent on the last page. */
   readonly next?: number
 }
 
-/** Which calls are asked for. */
+/** The calls requested. */
 interface Asked {
   /** Only answers from this position on. */
   readonly from?: number | undefined
@@ -25,13 +25,13 @@ interface Asked {
   readonly number?: number | undefined
 }
 
-/** Where a log is read on: at a position, after some calls. */
+/** Position from which a log is read, and the calls before it. */
 export interface CallCursor {
   readonly position: number
   readonly passed: PassedCalls
 }
 
-/** What comes before the calls that are asked for, as far as a conversation is indexed: the rest is to be read. */
+/** Returns the position up to which the index can skip calls that were not requested, and the calls before it: the rest must be read. */
 export const callsBefore = (
   db: DatabaseSync,
   rows: ThreadTable,
@@ -48,7 +48,7 @@ export const callsBefore = (
   return { position, passed: through(position - 1) }
 }
 
-/** The calls whose answers are in a conversation, as far as it is looked at. */
+/** Returns the calls whose answers are in a conversation, through its last position considered. */
 const callsThrough = (db: DatabaseSync, rows: ThreadTable, thread: ThreadRow): PassedCalls => {
   let calls = 0
   const summaries = new Set<string>()
@@ -66,7 +66,7 @@ const callsThrough = (db: DatabaseSync, rows: ThreadTable, thread: ThreadRow): P
   return { calls, summaries }
 }
 
-/** Replies with a receipt in the chunks before one. */
+/** Counts the replies with a receipt in the chunks before this one. */
 const repliesBefore = (db: DatabaseSync, { n }: ThreadRow, number: number): number =>
   Number(
     db.prepare('SELECT total(calls) AS calls FROM chunks WHERE thread = ? AND number < ?').get(n, number)?.[
@@ -80,7 +80,7 @@ const summariesIn = (db: DatabaseSync, { n }: ThreadRow, last: number) =>
     .all(n, last)
     .map(({ answer, calls }) => ({ answer: String(answer), calls: Number(calls) }))
 
-/** The calls of a conversation, from those on that come after what is known of it. */
+/** Returns a page of the calls of a conversation, reading on from the calls that the index knows. */
 export const callsPage = (
   { reading, last }: OpenedConversation,
   {

@@ -3,29 +3,29 @@ import type { Feed } from './feed.ts'
 import type { LineagePart } from './lineage.ts'
 import { matchOf } from './texts.ts'
 
-/** A stretch of a conversation whose texts may have what is looked for. */
+/** A range of a conversation whose texts may contain the text searched for. */
 export interface Candidate {
   readonly doc: number
   readonly thread: number
-  /** Positions. */
+  /** First and last position, both inclusive. */
   readonly first: number
   readonly last: number
 }
 
-/** What is asked of the index. */
+/** A query to the index for candidates. */
 export interface CandidateQuery {
-  /** What is looked for, folded. */
+  /** The text searched for, case-folded. */
   readonly wanted: string
-  /** The conversation; undefined: all. */
+  /** Parts of the conversation to search; undefined for all conversations. */
   readonly parts?: readonly LineagePart[] | undefined
-  /** The newest document to look at. */
+  /** The newest document to consider. */
   readonly through: number
 }
 
-/** Documents of a conversation from which on its texts are looked up in the index, and not all read. */
+/** Number of documents from which on a conversation's texts are looked up in the index rather than all read. */
 const fewest = 100
 
-/** Candidates, the newest first; of a conversation, those of others may be among them. */
+/** Yields candidates, newest first; for one conversation, they may include those of others. */
 export async function* candidatesOf(
   feed: Pick<Feed, 'read' | 'each'>,
   { wanted, parts, through }: CandidateQuery,
@@ -44,7 +44,7 @@ export async function* candidatesOf(
 
 const columns = 'docs.doc AS doc, thread, first, last'
 
-/** The newest documents of a conversation, whatever they have. */
+/** Returns the newest documents of a conversation, regardless of their texts. */
 const newestOf = (db: DatabaseSync, parts: readonly LineagePart[], through: number): readonly Candidate[] =>
   db
     .prepare(

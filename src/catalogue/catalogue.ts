@@ -42,29 +42,31 @@ import type { ThreadRow } from './thread.ts'
 import { traitNames } from './traits.ts'
 import { fateIn, viewOf } from './views.ts'
 
-/** The most events of an outline. */
+/** Maximum number of events in an outline. */
 const longest = 100_000
-/** Events that are read in one step: eight chunks. */
+/** Number of events read in one step: eight chunks. */
 const pieceLength = 8 * chunkLength
-/** How long an answer waits for the index, in milliseconds. */
+/** Milliseconds that an answer waits for the index. */
 const usualPatience = 2_000
 
-/** Overviews, and whether the index had everything at some moment since it was asked. */
+/** Overviews, and whether the index was complete at some moment since the request. */
 export interface KnownPage extends OverviewsPage, Pick<FindPage, 'isComplete'> {}
 
 export interface OwnCatalogue extends Catalogue<'task'> {
-  /** Those that were active last first, with their overviews. */
+  /** Returns conversations with their overviews, most recently active first. */
   readonly overviews: (
     options: Pick<FindFilter, 'beginning' | 'limit' | 'cursor'>,
   ) => TaskEither<ReadError, KnownPage>
-  /** The overviews of those conversations that it knows, in no order. */
+  /** Returns the overviews of those conversations that the index knows, in no particular order. */
   readonly overviewsOf: (ids: readonly string[]) => TaskEither<ReadError, Omit<KnownPage, 'next'>>
   readonly close: () => Promise<void>
 }
 
 /**
- * @param place where its file is; undefined: in memory
- * @param patience how long an answer waits for the index, in milliseconds
+ * Returns the catalogue of a store.
+ *
+ * @param place path of its file; undefined for one in memory
+ * @param patience milliseconds that an answer waits for the index
  */
 export const catalogueOf = (
   store: EventStore,
@@ -72,10 +74,10 @@ export const catalogueOf = (
   patience = usualPatience,
 ): OwnCatalogue => {
   const feed = feedOf(store, place)
-  /** For an answer that can do without the index. */
+  /** Milliseconds to wait for an answer that can do without the index. */
   const littlePatience = patience / 8
 
-  /** How far a conversation is indexed, and whether it is to its end, as is the rest of the store. */
+  /** Returns how far a conversation is indexed, and whether it and the rest of the store are completely indexed. */
   async function* caughtUp(
     id: string,
     most: number,
@@ -92,7 +94,7 @@ export const catalogueOf = (
     return (yield* caughtUp(id, patience)).known
   }
 
-  /** Reads a conversation as far as is known of it; undefined if that is nothing. */
+  /** Reads a conversation as far as it is indexed; undefined if nothing of it is. */
   const read = <A>(
     id: string,
     { indexed: last }: UpTo,
@@ -103,7 +105,7 @@ export const catalogueOf = (
       return row && last >= 0 ? reading({ ...row, last }, indexed, db) : undefined
     })
 
-  /** Reads a conversation a piece at a time; false where the index was begun again meanwhile, and does not have the next one yet. */
+  /** Reads a conversation piece by piece; false if the index was restarted meanwhile and does not have the next piece yet. */
   const eachPiece = async <P>(
     id: string,
     { indexed: last }: UpTo,
@@ -202,7 +204,7 @@ export const catalogueOf = (
     return { isComplete, ...known, ...(yield* searched(store, feed, { text, conversation, limit, cursor })) }
   }
 
-  /** Returns how far the store is indexed, and how far it goes if it says so soon: an answer takes no longer for that. */
+  /** Returns how far the store is indexed, and its end if the store reports it in time: an answer is not delayed for that. */
   const placesOf = async ({ isComplete }: IndexProgress): Promise<Pick<FindPage, 'indexed' | 'last'>> => {
     const { checkpoint: indexed } = feed.read((its) => its.reached())
     if (isComplete) return indexed === undefined ? {} : { indexed, last: indexed }
@@ -237,7 +239,10 @@ export const catalogueOf = (
     return { isComplete, items: overviewsOf(feed, ids) }
   }
 
-  /** What comes before the calls that are asked for. What is not indexed yet is read: that takes no longer than to wait for it. */
+  /**
+   * Returns the calls before the requested ones. Events that are not indexed yet are read, which takes no longer than waiting for the
+   * index.
+   */
   async function* passed(id: string, asked: CallsOptions): Steps<ReadError, CallCursor | undefined> {
     const { known } = yield* caughtUp(id, littlePatience)
     return read(id, known, (row, { rows }, db) => callsBefore(db, rows, row, asked))
@@ -271,7 +276,7 @@ export const catalogueOf = (
     )
   }
 
-  /** Asks again if a file turned out to be damaged meanwhile: a part of the answer was made of it. */
+  /** Repeats a request if a file turned out to be damaged meanwhile, as part of the answer came from it. */
   const whole = <Err, A>(asking: () => Steps<Err, A>): TaskEither<Err, A> =>
     task(async function* (): Steps<Err, A> {
       for (;;) {

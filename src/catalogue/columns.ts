@@ -1,22 +1,22 @@
 import type { EventKind } from '../projections/columns.ts'
 
-/** What is known of successive events, a column each. */
+/** Properties of successive events, one column each. */
 export interface Columns {
   readonly kinds: EventKind[]
-  /** Whether each is a reply with a receipt: 1 or 0. */
+  /** 1 if the event is a reply with a receipt, otherwise 0. */
   readonly receipts: number[]
   /** Bytes of the event's data as JSON. */
   readonly sizes: number[]
-  /** Tokens of what it shows itself, and of the context right after it. */
+  /** Estimated tokens of what the event itself shows, and of the context right after it. */
   readonly own: number[]
   readonly tokens: number[]
-  /** Milliseconds since 1970. */
+  /** Times in milliseconds since 1970. */
   readonly times: number[]
-  /** Sparse: the names of the tools that it calls, by index. */
+  /** Names of the tools that the event calls, by index; sparse. */
   readonly tools: Map<number, readonly string[]>
 }
 
-/** Events of a chunk, the unit in which columns are stored. */
+/** Number of events in a chunk, the unit in which columns are stored. */
 export const chunkLength = 512
 
 export const noColumns = (): Columns => ({
@@ -29,7 +29,10 @@ export const noColumns = (): Columns => ({
   tools: new Map(),
 })
 
-/** Times first, as they are the widest; kinds last. A byte order need not be told: nobody carries the file to another machine. */
+/**
+ * Encodes columns: times first, as they are the widest; kinds last. The byte order is the machine's, as the file is not moved to
+ * another machine.
+ */
 export const encodeColumns = ({ kinds, receipts, sizes, own, tokens, times }: Columns): Uint8Array => {
   const count = kinds.length
   const bytes = new Uint8Array(count * 21)
@@ -42,7 +45,7 @@ export const encodeColumns = ({ kinds, receipts, sizes, own, tokens, times }: Co
   return bytes
 }
 
-/** Stored columns, in place: the index of an element is that of the event in its chunk. */
+/** Stored columns, read in place: the index of an element is the index of the event in its chunk. */
 export interface StoredColumns {
   readonly count: number
   readonly sizes: Int32Array
@@ -73,7 +76,7 @@ export const storedColumns = (stored: Uint8Array): StoredColumns => {
 export type ToolsAt = Columns['tools']
 export const decodeTools = (tools: string): ToolsAt => new Map(JSON.parse(tools) as [number, string[]][])
 
-/** Columns to be continued. */
+/** Decodes stored columns so that more events can be added. */
 export const continued = (stored: StoredColumns, tools: ToolsAt): Columns => {
   const indices = Array.from({ length: stored.count }, (_, index) => index)
   return {

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 
-/** Where a list was left: in which build of the index, and after what. */
+/** Place where a list was left: the build of the index, and the values to continue after. */
 export interface Cursor {
   readonly build: string
   readonly after: readonly (string | number)[]
@@ -10,13 +10,13 @@ export interface Cursor {
 export const cursorText = ({ build, after }: Cursor): string =>
   Buffer.from(JSON.stringify([build, ...after])).toString('base64url')
 
-/** The error for a cursor that this index did not give: it may have been built again. */
+/** The error for a cursor that this index did not issue: the index may have been rebuilt. */
 const stale = invalidInput(
   'cursor',
   'is not of this list, or the index was built again since: begin the list again',
 )
 
-/** What comes after a cursor of this build. */
+/** Decodes a cursor of this build into the values to continue after. */
 export const cursorOf = (
   text: string,
   build: string,

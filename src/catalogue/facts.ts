@@ -6,19 +6,19 @@ import { estimatePrompt } from '../agent/context/tokens/estimate.ts'
 import { type EventKind, kindOf, type MessageKind } from '../projections/columns.ts'
 import { tokensByBytes } from '../projections/tokens.ts'
 
-/** What the catalogue knows of an event without its content. */
+/** Properties of an event that the catalogue keeps, without its content. */
 export interface Facts {
   readonly position: number
   readonly kind: EventKind
-  /** Estimated tokens of what it shows; of a `Configured`, of system prompt and tools. */
+  /** Estimated tokens of what the event shows; for a `Configured`, of the system prompt and tools. */
   readonly own: number
-  /** The names of the tools that it calls, in order. */
+  /** Names of the tools that it calls, in order. */
   readonly tools: readonly string[]
-  /** What a marker covers. */
+  /** Slice that a marker covers. */
   readonly covers?: Covers | undefined
-  /** Where a rewind goes to, and the marker that a restore takes back. */
+  /** Target of a rewind, or the marker that a restore undoes. */
   readonly target?: number | undefined
-  /** The summary that a marker is, if a model answered it. */
+  /** Summary of a marker, if a model wrote it. */
   readonly answered?: AnsweredSummary | undefined
 }
 

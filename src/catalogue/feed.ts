@@ -13,11 +13,11 @@ import { type CatalogueFile, inMemory, isDamage, isUnwritable, openAgain, openFi
 import { type IndexFile, indexedIn, type IndexPosition } from './index-file.ts'
 import type { PageSums } from './page-sums.ts'
 
-/** How far an index is. */
+/** Progress of an index. */
 export interface IndexProgress {
-  /** Whether it had everything at some moment since it was asked. */
+  /** True if the index was complete at some moment since the request. */
   readonly isComplete: boolean
-  /** The reason why it does not continue, an event that cannot be read; or why it is in memory, where it was to be in a file. */
+  /** Reason why indexing has stopped, an event that cannot be read; or why the index is in memory although a file was requested. */
   readonly problem?: string
 }
 
@@ -26,27 +26,31 @@ type Row = Readonly<Record<string, SQLOutputValue>>
 /** Keeps an index up to date with its store. */
 export interface Feed {
   /**
-   * Indexes what there is, for at most so many milliseconds; it continues by itself after that. First, however long it takes, all of a
-   * file is compared with its sums. Fails if the store cannot be read, and after `close`.
+   * Indexes what the store has, for at most `patience` milliseconds; indexing continues in the background after that. First, however
+   * long it takes, a whole file is compared with its sums. Fails if the store cannot be read, and after `close`.
    */
   readonly catchUp: (patience: number) => Steps<StoreError | InvalidInput, IndexProgress>
-  /** Reads of the index as it is now. A damaged file is left, and the next one begun. */
+  /** Reads from the index as it is now. A damaged file is abandoned, and the next one begun. */
   readonly read: <A>(reading: (indexed: IndexFile, file: CatalogueFile) => A) => A
   /**
-   * Reads rows of the index as it is when that begins, with turns of the event loop between them. Ends early where the file turns out to be
-   * damaged, or was left.
+   * Reads rows of the index as it is at the start, yielding to the event loop in between. Ends early if the file turns out to be
+   * damaged or is abandoned.
    */
   readonly each: (sql: string, ...given: readonly SQLInputValue[]) => AsyncGenerator<Row, void>
-  /** The number of damaged files that were left: an answer that was begun before is made of two. */
+  /** Returns the number of damaged files abandoned so far: an answer begun before the latest of them is made from two files. */
   readonly left: () => number
   readonly close: () => Promise<void>
 }
 
-/** Characters of data that are indexed in one transaction, which the process waits for. */
+/** Characters of data indexed in one transaction, which blocks the process. */
 const mostAtOnce = 128 * 1024
 const ours = [streamOf(''), notesStreamOf('')]
 
-/** @param place where the file is; undefined: in memory */
+/**
+ * Creates the feed of a store's index.
+ *
+ * @param place path of the file; undefined for one in memory
+ */
 export const feedOf = (store: EventStore, place: string | undefined): Feed => {
   let file: CatalogueFile | undefined
   let indexed: IndexFile | undefined
@@ -54,7 +58,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
   let isChecked = false
   let isClosed = false
   let left = 0
-  /** The error after which nothing is written to a file any more. */
+  /** Error after which no file is written any more. */
   let unwritable: unknown
   let whole = Promise.withResolvers<void>()
   let running: Promise<E.Either<StoreError | InvalidInput, IndexProgress>> | undefined
@@ -65,7 +69,11 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
     file = undefined
     indexed = undefined
   }
-  /** @param damaged of what was open */
+  /**
+   * Opens the next file.
+   *
+   * @param damaged name of the file that was open and is damaged
+   */
   const open = (damaged?: string): CatalogueFile => {
     leave()
     if (isClosed) throw toError(storeClosed(store.url))
@@ -78,7 +86,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
     return file
   }
   const current = (): CatalogueFile => file ?? open()
-  /** Returns what is in the file: nothing is read of it before somebody asks. */
+  /** Returns the contents of the file, which is not read before the first request. */
   const contents = (): IndexFile => {
     const { db } = current()
     return (indexed ??= indexedIn(db))
@@ -115,7 +123,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
     }
   }
 
-  /** Whether what is indexed is of this store: another one may be at the same URL, or an older backup of it. */
+  /** Reports whether the index is of this store: another store, or an older backup of it, may be at the same URL. */
   async function* isOfStore({
     landmark,
     checkpoint,
@@ -134,7 +142,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
     return page.left._tag === 'InvalidInput' ? false : yield page.left
   }
 
-  /** Undefined if the file turned out to be damaged: then everything is indexed again. */
+  /** Changes the index; undefined if the file turned out to be damaged: everything is then indexed again. */
   const change = (
     to: Checkpoint | undefined,
     changing: (its: IndexFile) => void,
@@ -152,7 +160,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
     }
   }
 
-  /** Compares the file with its sums: all of it when it was opened or touched, otherwise the next part. A damaged one is left. */
+  /** Compares the file with its sums: all of it if it was just opened or touched, otherwise the next part. A damaged file is abandoned. */
   const check = async (): Promise<void> => {
     while (!isClosed) {
       const { sums } = current()
@@ -161,7 +169,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
     }
     whole.resolve()
   }
-  /** False also if it was left meanwhile. */
+  /** Reports whether the pages match their sums; also false if the file was abandoned meanwhile. */
   const isWhole = async (sums: PageSums): Promise<boolean> => {
     for (const isAsWritten of sums.isTouched() ? sums.all() : [sums.isNextWhole()]) {
       await breath()
@@ -170,7 +178,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
     return true
   }
 
-  /** Has a file that is whole and of this store, and continues where that ends. */
+  /** Ensures that the file is intact and of this store, and continues after its last event. */
   async function* prepare(): Steps<StoreError | InvalidInput, void> {
     for (;;) {
       await check()
@@ -267,7 +275,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
 const done: E.Either<never, void> = E.right(undefined)
 const notYet: E.Either<never, IndexProgress> = E.right({ isComplete: false })
 
-/** Events in parts that are soon indexed; one part, if there are none. */
+/** Splits events into parts that take little time to index; one empty part if there are no events. */
 const partsOf = (events: readonly RecordedEvent[]): readonly (readonly RecordedEvent[])[] => {
   const parts: RecordedEvent[][] = [[]]
   let length = 0

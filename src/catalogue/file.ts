@@ -7,23 +7,23 @@ import { formatVersion, schema } from './schema.ts'
 /** An open file of the catalogue. */
 export interface CatalogueFile {
   readonly db: DatabaseSync
-  /** Its name; undefined in memory. */
+  /** Path of the file; undefined in memory. */
   readonly name: string | undefined
-  /** Of its pages; undefined in memory. */
+  /** Sums of its pages; undefined in memory. */
   readonly sums?: PageSums
-  /** Why it is in memory, if it was to be elsewhere. */
+  /** Reason why it is in memory although a file was requested. */
   readonly problem?: string
   readonly close: () => void
 }
 
-/** Another process's transaction takes a few milliseconds. */
+/** Milliseconds to wait for a lock: another process's transaction takes a few. */
 const timeout = 5_000
 
 /**
- * Opens the newest file at a place, or makes one. A file is never replaced under its name, since SQLite in another process might have it
- * open: one that is damaged or of another format is left, and the next number taken.
+ * Opens the newest file at a place, or creates one. A file is never replaced under its name, since SQLite in another process might have
+ * it open: a file that is damaged or of another format is abandoned, and the next number used.
  *
- * @param place the path without the number; undefined: in memory, as where nothing can be written
+ * @param place the path without the number; undefined for a file in memory, which is also used if nothing can be written
  * @param damaged the name of a file that is known to be damaged
  */
 export const openFile = (place: string | undefined, damaged?: string): CatalogueFile => {
@@ -44,8 +44,8 @@ export const openFile = (place: string | undefined, damaged?: string): Catalogue
 }
 
 /**
- * Opens a file once more, for who reads it while others write to it. Undefined in memory, where it cannot be opened, or is another file by
- * now.
+ * Opens a file a second time, for reading it while others write to it. Undefined in memory, if it cannot be opened, or if it has been
+ * replaced by another file.
  */
 export const openAgain = ({ db, name }: CatalogueFile): DatabaseSync | undefined => {
   if (name === undefined) return undefined
@@ -60,11 +60,15 @@ export const openAgain = ({ db, name }: CatalogueFile): DatabaseSync | undefined
   return undefined
 }
 
-/** Tells a file from others that were made of the same store. */
+/** Returns the build that tells a file from others made from the same store. */
 export const buildOf = (db: DatabaseSync): string =>
   String(db.prepare("SELECT value FROM meta WHERE key = 'build'").get()?.['value'])
 
-/** @param why it is not in a file, if it was to be: something thrown, or a reason */
+/**
+ * Opens a catalogue in memory.
+ *
+ * @param why the reason if a file was requested: a thrown value, or a text
+ */
 export const inMemory = (why?: unknown): CatalogueFile => {
   const db = new DatabaseSync(':memory:')
   db.exec(schema)
@@ -73,7 +77,7 @@ export const inMemory = (why?: unknown): CatalogueFile => {
   return { db, name: undefined, close: () => db.close(), ...(why !== undefined && { problem }) }
 }
 
-/** Tells whether the newest file at a place is whole, and its name; undefined if there is none. Changes nothing. */
+/** Returns the name of the newest file at a place and whether it is intact; undefined if there is none. Changes nothing. */
 export const lookAtFile = (
   place: string,
 ): { readonly name: string; readonly isWhole: boolean } | undefined => {
@@ -87,7 +91,7 @@ export const lookAtFile = (
   }
 }
 
-/** The numbers of the files there, the newest first. */
+/** Returns the numbers of the files there, newest first. */
 const numbersAt = (place: string): readonly number[] =>
   readdirSync(dirname(place))
     .flatMap((file) => {
@@ -96,7 +100,7 @@ const numbersAt = (place: string): readonly number[] =>
     })
     .toSorted((one, other) => other - one)
 
-/** Undefined if the file is damaged, or of another format. */
+/** Opens a file; undefined if it is damaged or of another format. */
 const opened = (place: string, number: number): CatalogueFile | undefined => {
   const path = `${place}.${number}`
   createPrivate(path)
@@ -129,7 +133,10 @@ const fileOf = (db: DatabaseSync, path: string): CatalogueFile => {
   return { db, name: String(db.location()), sums, close }
 }
 
-/** It has what was said in conversations: for its owner's eyes. SQLite gives its files beside this one the same permissions. */
+/**
+ * Creates a file that only its owner can read, as it contains what was said in conversations. SQLite gives its accompanying files the
+ * same permissions.
+ */
 const createPrivate = (path: string): void => {
   try {
     closeSync(openSync(path, 'wx', 0o600))
@@ -149,9 +156,9 @@ const removeOlder = (place: string, name: string): void => {
 const codeOf = (error: unknown): number =>
   typeof error === 'object' && error !== null && 'errcode' in error ? Number(error.errcode) : 0
 
-/** Tells whether SQLite says that its file is damaged, no database, or (1032) no longer where it was. */
+/** Reports whether SQLite says that its file is damaged, not a database, or (1032) no longer in its place. */
 export const isDamage = (error: unknown): boolean =>
   [11, 26].includes(codeOf(error) & 0xff) || codeOf(error) === 1032
 
-/** Tells whether SQLite says that nothing can be written where its file is: read-only, an error of the disk, a full one, or no file. */
+/** Reports whether SQLite says that its file cannot be written: read-only, a disk error, a full disk, or no file. */
 export const isUnwritable = (error: unknown): boolean => [8, 10, 13, 14].includes(codeOf(error) & 0xff)

@@ -13,29 +13,29 @@ import { type Threads, threadsOf } from './threads.ts'
 import { titlesIn } from './titles.ts'
 import { wordsIn } from './words.ts'
 
-/** An event by which a store is known again. */
+/** An event by which a store is recognized. */
 export interface Landmark {
   readonly stream: string
   readonly revision: number
   readonly id: string
 }
 
-/** How far a store is indexed. */
+/** Position up to which a store is indexed. */
 export interface IndexPosition {
   readonly checkpoint: Checkpoint | undefined
-  /** The last event that was indexed. */
+  /** Last indexed event. */
   readonly landmark: Landmark | undefined
 }
 
-/** What a file has of a store. */
+/** Contents of an index file. */
 export interface IndexFile {
   readonly rows: ThreadTable
   readonly threads: Threads
   readonly reached: () => IndexPosition
-  /** Tells the file from others that were made of the same store. */
+  /** Id that tells the file from others made from the same store. */
   readonly build: string
   /**
-   * Takes the events between two checkpoints, in one transaction. What is there already is passed over: another process may have been
+   * Indexes the events between two checkpoints, in one transaction. Events indexed already are skipped: another process may have been
    * faster.
    */
   readonly take: (
@@ -43,11 +43,11 @@ export interface IndexFile {
     from: Checkpoint | undefined,
     to: Checkpoint | undefined,
   ) => void
-  /** Passes over an event that cannot be read, between two checkpoints: no more of its conversation is indexed. */
+  /** Skips an unreadable event between two checkpoints: no more of its conversation is indexed. */
   readonly pass: (unread: Unread, from: Checkpoint | undefined, to: Checkpoint) => void
 }
 
-/** An event that cannot be read, and why. */
+/** An event that cannot be read, and the reason. */
 export interface Unread {
   readonly stream: string
   readonly revision: number
@@ -89,7 +89,7 @@ export const indexedIn = (db: DatabaseSync): IndexFile => {
     return thread
   }
 
-  /** Undefined if there is nothing to take of it. */
+  /** Indexes one event; returns undefined if there is nothing to index in it. */
   const takeOne = (recorded: RecordedEvent): ConversationEvent | undefined => {
     const noted = notedIn(recorded.stream)
     if (noted !== undefined) takeTitle(noted, recorded)
@@ -127,7 +127,7 @@ export const indexedIn = (db: DatabaseSync): IndexFile => {
       threads.damage(thread, message)
   }
 
-  /** Changes the file in one transaction. @param change returns the last event that is new in it, if any is */
+  /** Changes the file in one transaction. @param change returns the last new event, if any */
   const transact = (
     from: Checkpoint | undefined,
     to: Checkpoint | undefined,

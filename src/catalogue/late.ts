@@ -6,9 +6,9 @@ import type { EventStore } from '../store/port.ts'
 import type { OwnCatalogue } from './catalogue.ts'
 
 /**
- * The catalogue of a store, loaded and opened when something is asked of it: most programs ask nothing.
+ * Returns the catalogue of a store, loaded and opened on first use: most programs never use it.
  *
- * @param folder made for it, if it was named
+ * @param folder created for the catalogue, if given
  */
 export const lateCatalogue = (
   store: EventStore,
@@ -39,5 +39,5 @@ export const lateCatalogue = (
   }
 }
 
-/** Where it cannot be made, the catalogue is in memory. */
+/** Creates the folder. If that fails, the catalogue is in memory. */
 const made = (folder: string): Promise<unknown> => makeFolder(resolve(folder), 0o700).catch(() => undefined)

@@ -1,13 +1,13 @@
 import type { ThreadTable } from './rows.ts'
 import type { ThreadRow } from './thread.ts'
 
-/** A part of a conversation: the events of one thread, through position `last`. */
+/** Part of a conversation: the events of one thread through position `last`. */
 export interface LineagePart {
   readonly row: ThreadRow
   readonly last: number
 }
 
-/** The threads that a conversation is made of, oldest first; those without events in it left out. */
+/** Returns the threads that make up a conversation, oldest first, omitting those that contribute no events. */
 export const partsOf = (rows: ThreadTable, own: ThreadRow): readonly LineagePart[] => {
   const parts: LineagePart[] = []
   let end = own.last

@@ -16,18 +16,21 @@ import type { ThreadRow } from './thread.ts'
 import { titledWith } from './titles.ts'
 import { type Trait, traits, traitsIn } from './traits.ts'
 
-/** `activity` or `updated`: those first whose last event has the latest time; `begun` or `newest`: begun last in this store; `tokens`: the most; `id`: by id. */
+/**
+ * `activity` or `updated`: latest last event first; `begun` or `newest`: last begun in this store first; `tokens`: most tokens first;
+ * `id`: by id.
+ */
 export type ListOrder = 'activity' | 'begun' | 'tokens' | 'id' | 'updated' | 'newest'
 
-/** Which conversations, in what order. */
+/** Conditions and order of a list of conversations. */
 export interface ConversationFilter {
-  /** A part of the id or of the title, or a text that was said in it. */
+  /** Text in the id, in the title, or in anything said in the conversation. */
   readonly q?: string | undefined
-  /** All of these have happened in it. */
+  /** Traits of which the conversation must have all. */
   readonly has?: readonly Trait[] | undefined
-  /** Whoever wrote an event: the kind of an actor, or its id. */
+  /** Actor of any of its events, given as kind or id. */
   readonly actor?: string | undefined
-  /** A model that answered, or was configured. */
+  /** Model that answered or was configured. */
   readonly model?: string | undefined
   readonly beginning?: string | undefined
   readonly order: ListOrder
@@ -35,16 +38,16 @@ export interface ConversationFilter {
   readonly cursor: string | undefined
 }
 
-/** A conversation at a glance. */
+/** Summary of a conversation. */
 export interface ListedThread {
   readonly id: string
-  /** What the model sees now, estimated. */
+  /** Estimated tokens of what the model sees now. */
   readonly tokens: number
-  /** Tokens at up to 32 positions, evenly spaced, the last one included. */
+  /** Tokens at up to 32 evenly spaced positions, including the last one. */
   readonly curve: readonly number[]
-  /** Replies that have a receipt, inherited ones included. */
+  /** Number of replies with a receipt, including inherited ones. */
   readonly calls: number
-  /** Messages ever appended, inherited and rewound ones included. */
+  /** Number of messages ever appended, including inherited and rewound ones. */
   readonly messages: number
   readonly has: readonly Trait[]
 }
@@ -52,9 +55,9 @@ export interface ListedThread {
 export interface ThreadList {
   readonly items: readonly ListedThread[]
   readonly next?: string
-  /** The number of conversations; undefined while the index does not know all of them. */
+  /** Number of conversations; undefined while the index does not know all of them. */
   readonly total?: number
-  /** The number that the filter lets pass; undefined as `total`, and where counting would take reading what was said. */
+  /** Number of conversations that match the filter; undefined if `total` is, or if counting would require reading texts. */
   readonly matching?: number
 }
 
@@ -66,12 +69,12 @@ const orders: Readonly<Record<ListOrder, readonly [key: string, direction: 'ASC'
   tokens: ['tokens', 'DESC'],
   id: ['id', 'ASC'],
 }
-/** How long one answer looks for a text, in milliseconds. */
+/** Milliseconds that one answer spends looking for a text. */
 const patience = 1_000
-/** Rows that are looked at together, where texts decide. */
+/** Number of rows examined together if their texts decide. */
 const atOnce = 100
 
-/** Rows in their order, and where they were left if there are more. */
+/** Rows in order, and the place to continue if there are more. */
 interface RowsPage {
   readonly rows: readonly ThreadRow[]
   readonly next: string | undefined
@@ -139,7 +142,7 @@ export async function* listed(
   }))
 }
 
-/** What a list says of a conversation that is no fork, has no notes and can be read. */
+/** Overview of a conversation that is not a fork, has no notes and can be read. */
 interface KnownOverview {
   readonly id: string
   readonly title: string
@@ -150,7 +153,7 @@ interface KnownOverview {
 
 /** Conversations with their overviews. */
 export interface OverviewsPage {
-  /** Of any other conversation there is the id alone. */
+  /** Overviews; for any other conversation, only its id. */
   readonly items: readonly (KnownOverview | Pick<KnownOverview, 'id'>)[]
   readonly next?: string
 }
@@ -165,7 +168,7 @@ export async function* overviewed(
   return { items, ...(next !== undefined && { next }) }
 }
 
-/** Overviews of those conversations that the index knows, in no order. */
+/** Returns the overviews of those conversations that the index knows, in no particular order. */
 export const overviewsOf = (feed: Feed, ids: readonly string[]): OverviewsPage['items'] =>
   feed.read((_, { db }) =>
     overviewsIn(
@@ -193,7 +196,7 @@ const notedIn = (db: DatabaseSync, rows: readonly ThreadRow[]): ReadonlySet<stri
       .map(({ conversation }) => String(conversation)),
   )
 
-/** The place after a row. */
+/** The place after a row, from which a list continues. */
 interface After {
   readonly value: string | number
   readonly n: string | number
@@ -214,7 +217,7 @@ const valueOf = (row: ThreadRow, order: ListOrder): string | number => {
   }
 }
 
-/** Threads that may have a text: those whose titles have it, and the stretches in which it may have been said, by thread. */
+/** Threads that may contain a text: those whose titles contain it, and, by thread, the ranges in which it may have been said. */
 interface MayHave {
   readonly titled: ReadonlySet<number>
   readonly said: ReadonlyMap<number, readonly Candidate[]>
@@ -233,7 +236,7 @@ const textsOf = async (feed: Feed, q: string): Promise<MayHave> => {
   return { titled: feed.read((_, { db }) => titledWith(db, wanted)), said }
 }
 
-/** So many conversations are named in a query; among more, those that may have a text are soon met. */
+/** Maximum number of conversations named in a query; if more may contain the text, some of them are soon met in any case. */
 const mostNamed = 1_000
 
 async function* isWanted(
@@ -248,7 +251,7 @@ async function* isWanted(
   return false
 }
 
-/** What a filter asks for in SQL, but for the texts. */
+/** Returns the SQL conditions of a filter, except for texts. */
 const conditionsOf = ({ has = [], actor, model, beginning }: ConversationFilter): readonly Condition[] => {
   const bits = has.reduce((all, trait) => all | traits[trait], 0)
   return [
@@ -270,7 +273,7 @@ const selected = (db: DatabaseSync, what: string, conditions: readonly Condition
 const countOf = (db: DatabaseSync, filter: ConversationFilter): number =>
   Number(selected(db, 'count(*) AS count', conditionsOf(filter))[0]?.['count'])
 
-/** The first and the last move that is kept. */
+/** Returns the first and the last recorded move. */
 const movesIn = (db: DatabaseSync): { readonly first: number; readonly last: number } => {
   const { first, last } = db
     .prepare(
@@ -288,11 +291,14 @@ const forgotten = invalidInput(
 interface Wanted {
   readonly after: After | undefined
   readonly limit: number
-  /** The last move when the list was begun. */
+  /** Number of the last move when the list was begun. */
   readonly since: number
 }
 
-/** The rows as they were ordered when the list was begun: who pages through it meets each conversation once, wherever it moves meanwhile. */
+/**
+ * Returns the rows in the order that they had when the list was begun: paging through it meets each conversation once, even if it moves
+ * meanwhile.
+ */
 const rowsSince = (
   db: DatabaseSync,
   filter: ConversationFilter,

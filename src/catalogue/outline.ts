@@ -5,16 +5,16 @@ import type { Chunk, ThreadTable } from './rows.ts'
 import { placeIn, type ThreadRow } from './thread.ts'
 import type { HiddenTally } from './tally.ts'
 
-/** What takes a conversation piece by piece, from the first position that is asked for on. */
+/** Consumes a conversation piece by piece, from the first requested position on. */
 export interface PieceTaker<P, A> {
-  /** Reads the events from one position through another. */
+  /** Reads the events from `first` through `last`. */
   readonly read: (db: DatabaseSync, rows: ThreadTable, thread: ThreadRow, first: number, last: number) => P
   readonly take: (piece: P) => void
-  /** What the pieces so far come to. */
+  /** Returns the result of the pieces so far. */
   readonly taken: () => A
 }
 
-/** Chunks of one thread, and which of their positions are meant. */
+/** Chunks of one thread, and the range of positions to take from them. */
 interface Stretch {
   readonly first: number
   readonly last: number
@@ -31,7 +31,7 @@ const stretchesOf = (rows: ThreadTable, thread: ThreadRow, from: number, to: num
     ]
   })
 
-/** The columns of a conversation from a position on. */
+/** Collects the columns of a conversation from a position on. */
 export const outlining = (
   from: number,
 ): PieceTaker<readonly (Stretch & { readonly marks: readonly Mark[] })[], OutlineColumns> => {
@@ -83,7 +83,7 @@ export const outlining = (
   }
 }
 
-/** A row of `marks`; the fields that an event of its kind has. */
+/** A row of `marks`, with the fields of its kind of event. */
 interface Mark extends Omit<MarkerOutline, 'kind' | 'method'> {
   readonly kind: EventKind
   readonly target: number
@@ -113,7 +113,7 @@ const markerOf = ({ kind, method, ...mark }: Mark): readonly MarkerOutline[] => 
   return [{ position, kind: named, first, last, hidden, before, after, ...(method !== null && { method }) }]
 }
 
-/** So many events in so many buckets, from the first one on. */
+/** Distributes `count` events, from the first one on, over at most `wanted` buckets. */
 export const filling = (count: number, wanted: number): PieceTaker<readonly Stretch[], BucketColumns> => {
   const buckets = Math.min(wanted, count)
   const first = Array.from({ length: buckets }, (_, bucket) => Math.ceil((bucket * count) / buckets))
@@ -141,7 +141,7 @@ export const filling = (count: number, wanted: number): PieceTaker<readonly Stre
   }
 }
 
-/** What a marker hides at all levels; undefined if there is no marker that hides anything at this position. */
+/** Returns what a marker hides at all levels; undefined if no marker at this position hides anything. */
 export const tallyAt = (
   db: DatabaseSync,
   rows: ThreadTable,
@@ -155,10 +155,10 @@ export const tallyAt = (
   return typeof tally === 'string' ? (JSON.parse(tally) as HiddenTally) : undefined
 }
 
-/** Samples of a curve. */
+/** Maximum number of samples of a curve. */
 const samples = 32
 
-/** Tokens at some positions, evenly spaced, the last one included. */
+/** Returns the tokens at evenly spaced positions, including the last one. */
 export const curveOf = (rows: ThreadTable, thread: ThreadRow): readonly number[] => {
   const count = Math.min(samples, thread.last + 1)
   const parts = partsOf(rows, thread)

@@ -16,9 +16,9 @@ import { crc32 } from 'node:zlib'
 // alone; SQLite has sums of its own for what is still in the WAL.
 
 const pageSize = 4_096
-/** Pages of the WAL after which they are moved into the file: some ten milliseconds. */
+/** Number of pages in the WAL above which they are moved into the file: some ten milliseconds. */
 const mostInWal = 500
-/** Pages that are looked at in one step: about a millisecond. */
+/** Number of pages compared in one step: about a millisecond. */
 const atOnce = 256
 
 const sumsOf = (path: string): string => `${path}-sums`
@@ -26,19 +26,23 @@ const walOf = (path: string): string => `${path}-wal`
 
 /** Compares the pages of a file with their sums. */
 export interface PageSums {
-  /** Whether somebody has written to the file who keeps no sums, since all of it was compared. */
+  /** Reports whether the file was written to by a process that keeps no sums, since it was last compared as a whole. */
   readonly isTouched: () => boolean
-  /** Compares all pages, a step at a time: `false` is the last step, if one is damaged. */
+  /** Compares all pages, step by step: if one is damaged, `false` is the last step. */
   readonly all: () => Generator<boolean, void>
-  /** Compares the next pages, from the beginning again after the last ones: false if one is damaged. */
+  /** Compares the next pages, starting over after the last ones: false if one is damaged. */
   readonly isNextWhole: () => boolean
-  /** Moves what is in the WAL into the file, if it is much or all of it is to be moved, and keeps the sums. */
+  /** Moves the WAL into the file, if it is large or `isAll` is true, and updates the sums. */
   readonly settle: (isAll: boolean) => void
-  /** To be called once the connection is closed. */
+  /** Releases the file; call it once the connection is closed. */
   readonly close: () => void
 }
 
-/** @param db an open connection to the file at the path */
+/**
+ * Returns the sums of a file's pages.
+ *
+ * @param db an open connection to the file at `path`
+ */
 export const pageSums = (path: string, db: DatabaseSync): PageSums => {
   const file = held(path)
   let next = 0
@@ -73,7 +77,7 @@ export const pageSums = (path: string, db: DatabaseSync): PageSums => {
   }
 }
 
-/** When the file and its sums were written last. */
+/** Last write times and sizes of the file and its sums. */
 interface Stamps {
   readonly file: string
   readonly sums: string
@@ -87,7 +91,7 @@ const stampsOf = (path: string): Stamps => {
   return { file: at(path), sums: at(sumsOf(path)) }
 }
 
-/** Open files: closing one that SQLite has open in this process would drop its locks. */
+/** Open files: closing one that SQLite has open in this process would drop SQLite's locks. */
 const holders = new Map<string, { readonly descriptor: number; count: number }>()
 
 const held = (path: string): { readonly descriptor: number; readonly release: () => void } => {
@@ -104,7 +108,7 @@ const held = (path: string): { readonly descriptor: number; readonly release: ()
   return { descriptor: holder.descriptor, release }
 }
 
-/** Moves the WAL into the file while nobody can write to it. Where somebody reads an older state, that is left for later. */
+/** Moves the WAL into the file while nobody can write to it. If somebody is reading an older state, that is left for later. */
 const move = (path: string, db: DatabaseSync): void => {
   let lock: DatabaseSync | undefined
   try {
@@ -124,7 +128,10 @@ const move = (path: string, db: DatabaseSync): void => {
   }
 }
 
-/** The pages in the WAL by their numbers, in the order in which they were written. @param most so many of its frames count; default: those with its salt */
+/**
+ * Returns the pages in the WAL by number, in the order in which they were written. @param most number of frames to consider; default:
+ * those with its salt
+ */
 const pagesInWal = (path: string, most = Infinity): readonly (readonly [page: number, Buffer])[] => {
   const pages: (readonly [number, Buffer])[] = []
   const wal = bytesOf(walOf(path))
@@ -137,7 +144,7 @@ const pagesInWal = (path: string, most = Infinity): readonly (readonly [page: nu
   return pages
 }
 
-/** Undefined if there is no file of sums, or it is damaged itself. */
+/** Reads the sums; undefined if their file is missing or damaged itself. */
 const readSums = (path: string): Uint32Array | undefined => {
   const bytes = bytesOf(sumsOf(path))
   const last = bytes.length - 4
@@ -154,7 +161,7 @@ const bytesOf = (path: string): Buffer => {
   }
 }
 
-/** Under another name first: a process that is killed leaves the old ones. */
+/** Writes the sums under another name first: if the process is killed, the old ones remain. */
 const writeSums = (path: string, sums: readonly number[]): void => {
   const bytes = Buffer.from(Uint32Array.from([...sums, 0]).buffer)
   bytes.writeUInt32LE(crc32(bytes.subarray(0, -4)), bytes.length - 4)
@@ -163,14 +170,14 @@ const writeSums = (path: string, sums: readonly number[]): void => {
   renameSync(temporary, sumsOf(path))
 }
 
-/** What a look at some pages of a file found. */
+/** Result of comparing some pages of a file. */
 interface Compared {
   readonly isWhole: boolean
-  /** The page to continue with, counted from 0; 0 after the last one. */
+  /** Number of the page to continue with, from 0; 0 after the last one. */
   readonly next: number
 }
 
-/** A difference may be due to somebody who moves pages at this moment: it is looked for again. */
+/** Compares pages, twice if they differ: the difference may come from a process that is moving pages at this moment. */
 const compare = (file: number, path: string, first: number): Compared => {
   const compared = compareOnce(file, path, first)
   return compared.isWhole ? compared : compareOnce(file, path, first)
@@ -199,7 +206,7 @@ const compareOnce = (file: number, path: string, first: number): Compared => {
 
 const damaged: Compared = { isWhole: false, next: 0 }
 
-/** Tells whether a file is whole, for who only looks. */
+/** Reports whether a file is intact, for a reader that does not write to it. */
 export const isWhole = (path: string): boolean => {
   const file = held(path)
   try {

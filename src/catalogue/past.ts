@@ -7,22 +7,22 @@ import { addKind, addMessages, addTally, noSum, type TokenSum, type SummedColumn
 import { placeIn, type ThreadBuffer, type ThreadRow } from './thread.ts'
 import type { ContextPast } from './weave.ts'
 
-/** Columns as they are read, of what is written and of what is not yet. */
+/** Columns as they are read, from stored and not yet stored chunks. */
 interface ReadColumns extends SummedColumns {
   readonly tokens: ArrayLike<number>
   readonly isCallAt: (index: number) => boolean
 }
 
-/** What is known of a conversation before its next event. It reads as much as is asked for. */
+/** The conversation before its next event, read only as far as requested. */
 export interface ReadPast extends ContextPast {
-  /** The replies with a receipt and the messages through a position. */
+  /** Counts the replies with a receipt and the messages through a position. */
   readonly countsThrough: (position: number) => Pick<ThreadRow, 'calls' | 'messages'>
 }
 
 export const pastOf = (rows: ThreadTable, thread: ThreadBuffer): ReadPast => {
   const read = new Map<string, ReadColumns | undefined>()
 
-  /** The thread that has a position, and the last position that is of it. */
+  /** Yields the threads from the one that has a position back to the first, each with its last position in the conversation. */
   function* threadsFrom(
     position: number,
   ): Generator<{ readonly row: ThreadRow; readonly last: number }, void> {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { join, resolve } from 'node:path'
 
 /**
- * Where the catalogue of a store is kept: beside an SQLite file, or in a folder that was named. Undefined: nowhere, so it is in memory.
+ * Returns the place of a store's catalogue: beside an SQLite file, or in a named folder. Undefined if it is in memory.
  *
  * @param url of the store, without parameters
  */

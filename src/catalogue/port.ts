@@ -10,53 +10,54 @@ import type { ConversationFilter, ListOrder, ThreadList } from './list.ts'
 
 // What can be asked of a catalogue, and what it answers.
 
-/** How far the answer's conversation is indexed. */
+/** Extent to which the answer's conversation is indexed. */
 export interface UpTo {
-  /** The conversation's last position. */
+  /** Last position of the conversation. */
   readonly last: number
-  /** The last position that the answer knows of: less than `last` while the index catches up, or if it cannot. */
+  /** Last position that the answer takes into account: less than `last` while the index catches up, or if it cannot. */
   readonly indexed: number
-  /** What keeps the index from continuing, if something does. */
+  /** Reason why indexing has stopped, if it has. */
   readonly problem?: string
 }
 
 export interface OutlineOptions {
-  /** First position, that one included. Default 0. */
+  /** First position, inclusive. Default 0. */
   readonly from?: number | undefined
-  /** Last position, that one included. Default: the last one. */
+  /** Last position, inclusive. Default: the last one of the conversation. */
   readonly to?: number | undefined
 }
 export interface OverviewOptions {
-  /** The most buckets. Default 1,200. */
+  /** Maximum number of buckets. Default 1,200. */
   readonly buckets?: number | undefined
 }
-/** An outline, and where the next one begins if it was longer than one answer. */
+/** An outline, and the position at which the next one begins if it was too long for one answer. */
 export interface OutlinePage extends OutlineColumns, UpTo {
   readonly next?: number
 }
 export interface BucketsPage extends BucketColumns, UpTo {}
 export interface BranchesPage extends BranchSummary, UpTo {}
 /**
- * What is looked up, in an index beside the store: it is kept up to date from the store's events, and built again if it is lost. An
- * answer waits until everything that was there is indexed, at most two seconds; then it says how far it knows.
+ * Queries to an index beside the store, which is kept up to date from the store's events and rebuilt if lost. An answer waits until
+ * everything in the store at the time is indexed, for at most two seconds; if that is not enough, it says how far it is indexed.
  */
 export interface Catalogue<W extends ResultStyle> {
   /**
-   * The events of a conversation without their content, at most 100,000 at a time. Errors: `OutOfRange`, `ConversationNotFound`.
+   * Returns the events of a conversation without their content, at most 100,000 at a time. Errors: `OutOfRange`,
+   * `ConversationNotFound`.
    *
    * @example
    * const { kinds, tokens } = await store.catalogue.outline('task-42')
    */
   readonly outline: (id: string, options?: OutlineOptions) => MethodResult<W, ReadError, OutlinePage>
   /**
-   * A conversation of any length in as many parts as a picture of it has room for. Errors: `ConversationNotFound`.
+   * Summarizes a conversation of any length in as many buckets as a picture of it has room for. Errors: `ConversationNotFound`.
    *
    * @example
    * const { first, min, max } = await store.catalogue.overview('task-42', { buckets: 800 })
    */
   readonly overview: (id: string, options?: OverviewOptions) => MethodResult<W, ReadError, BucketsPage>
   /**
-   * What a marker hides at all levels; undefined if there is no marker at this position that hides anything, or it is not indexed yet.
+   * Returns what a marker hides at all levels; undefined if no marker at this position hides anything, or it is not indexed yet.
    * Errors: `OutOfRange`, `ConversationNotFound`.
    *
    * @example
@@ -64,8 +65,8 @@ export interface Catalogue<W extends ResultStyle> {
    */
   readonly hidden: (id: string, marker: number) => MethodResult<W, ReadError, HiddenByMarker | undefined>
   /**
-   * What each of several markers hides at all levels, in the order given; those that hide nothing, or are not indexed yet, are left out.
-   * Errors: `OutOfRange`, `ConversationNotFound`.
+   * Returns what each of several markers hides at all levels, in the order given, omitting those that hide nothing or are not indexed
+   * yet. Errors: `OutOfRange`, `ConversationNotFound`.
    *
    * @example
    * const hidden = await store.catalogue.hiddenBy('task-42', [2, 5])
@@ -75,9 +76,9 @@ export interface Catalogue<W extends ResultStyle> {
     markers: readonly number[],
   ) => MethodResult<W, ReadError, readonly HiddenByMarker[]>
   /**
-   * What rewinds have taken off the path of a conversation by a position (default: the last one), and its forks up to there: the newest 100 of
-   * each. Waits a quarter of a second for the index at most, as it comes along with other answers. Errors: `OutOfRange`,
-   * `ConversationNotFound`.
+   * Returns the ranges that rewinds took off the path of a conversation up to a position (default: the last one), and its forks up to
+   * there: the newest 100 of each. Waits for the index for at most a quarter of a second, as it usually accompanies other answers.
+   * Errors: `OutOfRange`, `ConversationNotFound`.
    *
    * @example
    * const { abandoned, forks } = await store.catalogue.branches('task-42')
@@ -87,9 +88,9 @@ export interface Catalogue<W extends ResultStyle> {
     options?: { readonly at?: number | undefined },
   ) => MethodResult<W, ReadError, BranchesPage>
   /**
-   * The messages, summaries and system prompts that have a text of 3 to 500 characters, as it is but for upper and lower case: what was
-   * said, also in thoughts, tool calls and results, with the names and ids of calls; abandoned branches included. And the conversations
-   * whose title has it. An answer takes about a second at the longest; `next` says where to continue. Errors: `InvalidInput`,
+   * Finds the messages, summaries and system prompts that contain a text of 3 to 500 characters, ignoring only case: all that was said,
+   * including thoughts, tool calls and results, the names and ids of calls, and abandoned branches. Also finds the conversations whose
+   * title contains it. An answer takes about a second at most; `next` says where to continue. Errors: `InvalidInput`,
    * `ConversationNotFound`.
    *
    * @example
@@ -98,24 +99,25 @@ export interface Catalogue<W extends ResultStyle> {
    */
   readonly search: (text: string, options?: SearchOptions) => MethodResult<W, ReadError, SearchPage>
   /**
-   * The conversations that something is true of, in one of several orders, a page at a time. By activity, the pages have each of them where
-   * it was when the first page was asked for, once, whatever is written meanwhile. Errors: `InvalidInput`.
+   * Finds the conversations that match a filter, in one of several orders, page by page. By activity, the pages list each of them once,
+   * in the order at the time of the first page, regardless of later writes. Errors: `InvalidInput`.
    *
    * @example
    * const { items, total, matching } = await store.catalogue.find({ has: ['condensed'], order: 'tokens' })
    */
   readonly find: (options?: FindFilter) => MethodResult<W, ReadError, FindPage>
   /**
-   * The calls of a model in a conversation, a page at a time, in the order of their answers; replies without a receipt have no number.
-   * Reads the page, however far it is from the beginning, and what is not indexed yet: for that it waits a quarter of a second at most. Errors: `ConversationNotFound`.
+   * Returns the model calls of a conversation, page by page, in the order of their answers; replies without a receipt have no number.
+   * Reads only the page, however far it is from the beginning, and what is not indexed yet: it waits for the index for at most a
+   * quarter of a second. Errors: `ConversationNotFound`.
    *
    * @example
    * const { items, next } = await store.catalogue.calls('task-42', { from: 90_000, limit: 10 })
    */
   readonly calls: (id: string, options?: CallsOptions) => MethodResult<W, ReadError, CallsPage>
   /**
-   * What became of messages and markers by a position, as the full history there says it, however far they are from it; undefined if the
-   * conversation is not indexed through `at` yet. Errors: `InvalidInput`, `OutOfRange`, `ConversationNotFound`.
+   * Returns the state of messages and markers at a position, as the full history there has it, however far they are from it; undefined
+   * if the conversation is not indexed through `at` yet. Errors: `InvalidInput`, `OutOfRange`, `ConversationNotFound`.
    *
    * @example
    * const fates = await store.catalogue.fates('task-42', { at: 6, of: [0, 1] })
@@ -126,67 +128,67 @@ export interface Catalogue<W extends ResultStyle> {
   ) => MethodResult<W, ReadError, readonly EntryFate[] | undefined>
 }
 
-/** What became of the message or marker at a position. */
+/** State of the message or marker at a position. */
 export interface EntryFate extends EntryState {
   readonly position: number
 }
 
-/** Which messages and markers are asked about. */
+/** Options of `fates`. */
 export interface FatesOptions {
-  /** The position to look from. */
+  /** Position at which their state is determined. */
   readonly at: number
-  /** Their positions: what is no entry of the full history there is left out. */
+  /** Positions of the messages and markers; those that are not entries of the full history there are omitted. */
   readonly of: readonly number[]
 }
 
-/** Which calls to list. */
+/** Options of `calls`. */
 export interface CallsOptions {
   /** Only answers from this position on. Default 0. */
   readonly from?: number | undefined
   /** Only calls with a receipt, from this number on. */
   readonly number?: number | undefined
-  /** The most calls of one answer, 1 to 1,000. Default 1,000. */
+  /** Maximum number of calls in one answer, 1 to 1,000. Default 1,000. */
   readonly limit?: number | undefined
 }
 
-/** Where to look. */
+/** Scope of a search. */
 export interface SearchOptions {
-  /** The conversation to search, with what it inherited. Default: all, each event in the conversation that it was said in. */
+  /** Conversation to search, including what it inherited. Default: all, with each event in the conversation in which it was said. */
   readonly conversation?: string | undefined
-  /** The most hits of one answer, 1 to 1,000. Default 20. */
+  /** Maximum number of hits in one answer, 1 to 1,000. Default 20. */
   readonly limit?: number | undefined
-  /** `next` of the page before. */
+  /** Value of `next` from the previous page. */
   readonly cursor?: string | undefined
 }
-/** What was found. */
+/** Result of a search. */
 export interface SearchPage extends MessageHits {
-  /** Whether everything was indexed that was there when it was asked. */
+  /** True if everything in the store at the time of the request was indexed. */
   readonly isComplete: boolean
-  /** Of the conversation that was searched. */
+  /** Last position of the searched conversation, and the last indexed one. */
   readonly last?: number
   readonly indexed?: number
 }
 
-/** Which conversations to list. */
+/** Conditions and order of the conversations to list. */
 export interface FindFilter extends Omit<ConversationFilter, 'limit' | 'order' | 'cursor'> {
-  /** `activity` (default): those first whose last event has the latest time; `begun`: begun last in this store; `tokens`: the most; `id`: by id. */
+  /** `activity` (default): latest last event first; `begun`: last begun in this store first; `tokens`: most tokens first; `id`: by id. */
   readonly order?: ListOrder | undefined
-  /** `next` of the page before. */
+  /** Value of `next` from the previous page. */
   readonly cursor?: string | undefined
-  /** The most of one answer, 1 to 1,000. Default 50. */
+  /** Maximum number in one answer, 1 to 1,000. Default 50. */
   readonly limit?: number | undefined
 }
 /**
- * Conversations that were found, with what the index knows of each. Of an answer that is not complete, any may be missing, and there is no
- * `total`: the index continues by itself, so ask again until it is.
+ * Conversations found, with what the index knows of each. An incomplete answer may lack any of them, and has no `total`: indexing
+ * continues in the background, so repeat the request until the answer is complete.
  */
 export interface FindPage extends ThreadList {
-  /** Whether everything was indexed that was there when it was asked. */
+  /** True if everything in the store at the time of the request was indexed. */
   readonly isComplete: boolean
-  /** Through which place of the store the answer knows its events, if any: `readAll({ after: indexed })` gives the others. */
+  /** Place in the store through which its events are indexed, if any are: `readAll({ after: indexed })` returns the others. */
   readonly indexed?: Checkpoint
-  /** The last place of the store, `indexed` in a complete answer; undefined if the store did not say in time. */
+  /** Last place of the store, equal to `indexed` in a complete answer; undefined if the store did not report it in time. */
   readonly last?: Checkpoint
-  /** What keeps the index from continuing, if something does. */
+  /** Reason why indexing has stopped, if it has. */
   readonly problem?: string
 }

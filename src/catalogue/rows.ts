@@ -26,7 +26,7 @@ export interface Chunk {
   readonly tools: () => ToolsAt
 }
 
-/** A mark as it is in its table. */
+/** A mark as stored in its table. */
 export interface KeptMark extends ContextMark {
   readonly own: number
   readonly hides: HiddenTally | undefined
@@ -34,31 +34,35 @@ export interface KeptMark extends ContextMark {
 
 export type ThreadCounts = Pick<ThreadRow, 'calls' | 'messages'>
 
-/** The tables of conversations. */
+/** Access to the tables of conversations. */
 export interface ThreadTable {
   readonly byId: (id: string) => ThreadRow | undefined
   readonly byNumber: (n: number) => ThreadRow | undefined
   readonly add: (begun: Begun) => ThreadRow
-  /** The chunks from one number through another, in order. */
+  /** Returns the chunks from number `first` through `last`, in order. */
   readonly chunks: (row: ThreadRow, first?: number, last?: number) => readonly Chunk[]
-  /** The sums of the chunks from one number through another. */
+  /** Returns the sums of the chunks in a range of numbers, both ends inclusive. */
   readonly sums: (
     n: number,
     first: number,
     last: number,
   ) => readonly (HiddenTally & Pick<TokenSum, 'tokens'>)[]
-  /** How many of the replies before a chunk have a receipt, and how many messages there are. */
+  /** Counts the replies with a receipt, and the messages, before a chunk. */
   readonly counts: (n: number, before: number) => ThreadCounts
-  /** Its last own mark through a position. */
+  /** Returns the thread's own last mark through a position. */
   readonly markThrough: (n: number, position: number) => KeptMark | undefined
-  /** What is shown after a mark that has it. */
+  /** Returns what is shown after a mark that has contents. */
   readonly shown: (n: number, position: number) => ShownSegments
-  /** The traits of what happened before a position. */
+  /** Returns the traits of events before a position. */
   readonly traits: (n: number, before: number) => number
-  /** @param turn of a mark */
+  /**
+   * Records an event in the tables.
+   *
+   * @param turn the change, if the event is a mark
+   */
   readonly note: (n: number, found: ClassifiedEvent, turn: MarkChange | undefined) => void
   readonly write: (thread: ThreadBuffer) => void
-  /** Writes the chunks alone. */
+  /** Writes only the chunks. */
   readonly writeChunks: (thread: ThreadBuffer) => void
 }
 
@@ -214,7 +218,7 @@ const saidBy = ({ type, data }: ConversationEvent) => ({
   method: type === 'Condensed' ? data.method : null,
 })
 
-/** What an event's writer may be looked for by. */
+/** Returns the names by which an event's writer can be searched for. */
 const actorsOf = ({ metadata: { actor } }: ConversationEvent): readonly string[] =>
   actor.id === undefined ? [actor.kind] : [actor.kind, actor.id]
 

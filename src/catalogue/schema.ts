@@ -1,21 +1,20 @@
-/** So many moves are kept, some two megabytes; a list that was begun before them has to be begun again. */
+/** Number of moves kept, some two megabytes; a list begun before the oldest of them must be restarted. */
 export const keptMoves = 100_000
 
-/** Of the tables, and of what is in them: a file of another one is built again. */
+/** Version of the tables and their contents: a file of any other version is rebuilt. */
 export const formatVersion = 11
 
 /**
- * `threads` are conversations, `n` in the order in which they were begun; `from` is the position of the first own event, after which a
- * fork's parent counts no more. Positions are those of the conversation. `last` is how far it is indexed, `updated` and `time` when that was recorded, `title` the first words
- * of the user in its own first events; `has` are the bits of `traits`.
+ * SQL schema of the index.
  *
+ * `threads` are conversations, with `n` in the order in which they were begun; `from` is the position of the first own event, from which on a fork no longer follows its parent. Positions are those of the conversation. `last` is the last indexed position, `updated` and `time` are when it was recorded, `title` is the user's first words among its own first events; `has` are the bits of `traits`.
  * `chunks` are columns of own events (columns.ts), each with the number of its replies that have a receipt and the sum of its messages
- * (tally.ts). `marks` are what changes more than the end of what is shown (weave.ts), and `contents` what is shown after some of them. Of a
- * summary they tell which answer of a model it is, and how many calls that took. `docs` are stretches of own
- * events with their words; their texts are nowhere: what is found is read in the store. `titles` are the title notes of conversations, and
- * `noted` are those that have any notes.
+ * (tally.ts). `marks` are events that change more than the end of what is shown (weave.ts), and `contents` what is shown after some of them.
+ * For a summary they record which model answer it is and how many calls that took. `docs` are ranges of own
+ * events with their words; their texts are not stored: hits are read from the store. `titles` are the title notes of conversations, and
+ * `noted` are the conversations that have any notes.
  *
- * `moves` are the last changes of `updated`, with what it was: a list that is being paged has each conversation where it was when that began.
+ * `moves` are the last changes of `updated`, with the previous value: a list being paged has each conversation where it was when the list began.
  */
 export const schema = `
   CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;

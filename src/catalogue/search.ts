@@ -21,25 +21,25 @@ import { isSearchable, longestQuery, shortestQuery } from './texts.ts'
 import type { ThreadRow } from './thread.ts'
 import { type VisibilityLookup, viewOf } from './views.ts'
 
-/** What is looked for, and where. */
+/** Text and scope of a search. */
 export interface SearchQuery {
   readonly text: string
-  /** The conversation, as far as it is looked at; undefined: all. */
+  /** Conversation to search, through its last position considered; undefined for all conversations. */
   readonly conversation: ThreadRow | undefined
   readonly limit: number
   readonly cursor: string | undefined
 }
 
-/** How long one answer looks on, in milliseconds, if it has found less than it was asked for. */
+/** Milliseconds that one answer keeps searching while it has found fewer hits than requested. */
 const patience = 1_000
 
-/** Why this cannot be looked for. */
+/** Returns the error if a value cannot be searched for. */
 export const unsearchable = (text: unknown): InvalidInput | undefined =>
   typeof text === 'string' && isSearchable(text)
     ? undefined
     : invalidInput('text', `must have ${shortestQuery} to ${longestQuery} characters`)
 
-/** Looks for a text as it is, but for upper and lower case. */
+/** Searches for a text verbatim, ignoring only case. */
 export async function* searched(
   store: EventStore,
   feed: Feed,
@@ -83,12 +83,12 @@ export async function* searched(
   return answer()
 }
 
-/** A thread as it is looked at: by itself, or as a part of the conversation that is searched. */
+/** A thread being searched: by itself, or as part of the searched conversation. */
 interface Looked {
-  /** The conversation that a hit is reported in. */
+  /** Conversation in which a hit is reported. */
   readonly conversation: string
   readonly thread: ThreadRow
-  /** The last position that belongs to it. */
+  /** Last position of the thread that belongs to that conversation. */
   readonly last: number
   readonly view: () => Promise<VisibilityLookup>
 }
@@ -111,7 +111,7 @@ const viewsOf = (feed: Feed, conversation: ThreadRow | undefined) => {
   }
 }
 
-/** The events of a candidate that belong to what is searched, up to one that cannot be read. */
+/** Yields the events of a candidate that are in the scope of the search, up to one that cannot be read. */
 async function* eventsOf(
   store: EventStore,
   { thread: { id, from }, last: end }: Pick<Looked, 'thread' | 'last'>,
@@ -131,7 +131,7 @@ async function* eventsOf(
   return { events }
 }
 
-/** Whether a text is in a stretch of a thread. */
+/** Reports whether a text occurs in a range of a thread. */
 export async function* textIn(
   store: EventStore,
   thread: ThreadRow,

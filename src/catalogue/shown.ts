@@ -3,12 +3,12 @@ import type { Covers, Segment } from '../events/events.ts'
 // What is shown, as a table of contents: markers, and runs of positions between which nothing but messages comes. Of a run, messages alone
 // are shown. A conversation of any length is one run as long as nothing was hidden or rewound.
 
-/** A table of contents that is changed in place; nothing else may hold it. */
+/** A table of contents that is modified in place; it must not be shared. */
 export type ShownSegments = Segment[]
 
 export const isMarker = (segment: Segment): segment is { readonly marker: number } => 'marker' in segment
 
-/** Shows the messages from one position through another, after all others. */
+/** Shows the messages from `first` through `last`, after all others. */
 export const show = (shown: ShownSegments, first: number, last: number): void => {
   if (first > last) return
   const end = shown.at(-1)
@@ -16,14 +16,14 @@ export const show = (shown: ShownSegments, first: number, last: number): void =>
   else shown.push({ first, last })
 }
 
-/** A slice, and where it is. */
+/** A slice and its place. */
 export interface ShownSlice {
   readonly slice: ShownSegments
-  /** Shows other segments in its place. */
+  /** Replaces the slice by other segments. */
   readonly replace: (by: readonly Segment[]) => void
 }
 
-/** Undefined if the slice is not shown. */
+/** Cuts out a slice; undefined if the slice is not shown. */
 export const cut = (shown: ShownSegments, { first, last }: Covers): ShownSlice | undefined => {
   const [from, to] = [indexOf(shown, first), indexOf(shown, last)]
   const [begin, end] = [shown[from], shown[to]]
@@ -52,7 +52,7 @@ const indexOf = (shown: ShownSegments, position: number): number =>
     isMarker(segment) ? segment.marker === position : segment.first <= position && position <= segment.last,
   )
 
-/** As text: `[first, last]` for a run, a position for a marker. */
+/** Encodes segments as text: `[first, last]` for a run, a position for a marker. */
 export const encodeShown = (shown: ShownSegments): string =>
   JSON.stringify(shown.map((one) => (isMarker(one) ? one.marker : [one.first, one.last])))
 

@@ -8,19 +8,19 @@ import type { EntryVisibility } from '../projections/lookups.ts'
 export interface HistoryChange {
   readonly position: number
   readonly kind: EventKind
-  /** Where a rewind goes to, and the marker that a restore takes back. */
+  /** Target of a rewind, or the marker that a restore undoes. */
   readonly target: number
-  /** The first and the last message that a marker hides at all levels; absent if it hides nothing. */
+  /** First and last message that a marker hides at all levels; absent if it hides nothing. */
   readonly span?: Covers
 }
 
 /** An event as it was indexed. */
 export interface IndexedChange extends Omit<HistoryChange, 'span'> {
-  /** What a marker covers, if it hides anything. */
+  /** Slice that a marker covers, if it hides anything. */
   readonly covers?: Covers | undefined
 }
 
-/** Makes turnings of the marks of a conversation, which are given one by one, ascending. */
+/** Converts the marks of a conversation, passed one at a time in ascending order, into changes with spans. */
 export const turner = (): ((mark: IndexedChange) => HistoryChange) => {
   const spans = new Map<number, Covers>()
   return ({ covers, ...turning }) => {
@@ -32,7 +32,7 @@ export const turner = (): ((mark: IndexedChange) => HistoryChange) => {
   }
 }
 
-/** The state of an entry as seen from a position. @param turnings those of the conversation, ascending */
+/** Returns the state of an entry as seen from a position. @param turnings changes of the conversation, in ascending order */
 export const stateAt = (turnings: readonly HistoryChange[], entry: number, at: number): EntryVisibility => {
   const begin = countThrough(turnings, entry)
   const later = turnings.slice(begin, countThrough(turnings, at))
@@ -49,7 +49,7 @@ export const stateAt = (turnings: readonly HistoryChange[], entry: number, at: n
   return by === undefined ? { state: 'shown' } : { state: 'hidden', by }
 }
 
-/** How many turnings there are through a position. */
+/** Counts the turnings through a position. */
 const countThrough = (turnings: readonly HistoryChange[], position: number): number => {
   let low = 0
   for (let high = turnings.length; low < high;) {
@@ -60,7 +60,10 @@ const countThrough = (turnings: readonly HistoryChange[], position: number): num
   return low
 }
 
-/** What hides an entry at the end of a path. @param path the turnings on it after the entry */
+/**
+ * Returns the position of the event that hides an entry at the end of a path; undefined if none does. @param path the turnings on it
+ * after the entry
+ */
 const hiddenBy = (
   path: readonly HistoryChange[],
   entry: Omit<HistoryChange, 'target'>,
@@ -70,7 +73,7 @@ const hiddenBy = (
   const isMarker = kind === 'C' || kind === 'T'
   // A marker that hides nothing was never shown.
   if (isMarker && !entry.span) return position
-  /** The markers that it is in, the innermost first: only the last one is shown, and can be taken back. */
+  /** Markers that hide the entry, innermost first: only the last one is shown and can be restored. */
   const inside: number[] = []
   for (const turning of path) {
     const { first = Infinity, last = -1 } = turning.span ?? {}
@@ -82,10 +85,10 @@ const hiddenBy = (
   return inside[0]
 }
 
-/** The last rewind that left the path of an entry. @param later the turnings after it */
+/** Returns the last rewind that abandoned the path of an entry. @param later the turnings after it */
 const leftBy = (later: readonly HistoryChange[], entry: number): number => {
   const rewinds = later.filter(({ kind }) => kind === 'W')
-  /** Whether the entry is on the path after each. */
+  /** True for each rewind after which the entry is on the path. */
   const isOn: boolean[] = []
   let by = entry
   for (const [index, { position, target }] of rewinds.entries()) {

@@ -1,14 +1,14 @@
 import type { EventKind } from '../projections/columns.ts'
 import { isMessage } from './facts.ts'
 
-/** How many messages there are among what a marker hides at all levels, of which kinds all of it is, and which tools it calls. */
+/** Contents that a marker hides at all levels: the number of messages, the kinds of everything hidden, and the tools called. */
 export interface HiddenTally {
   readonly messages: number
   readonly kinds: Readonly<Partial<Record<EventKind, number>>>
   readonly tools: Readonly<Record<string, number>>
 }
 
-/** A tally of what is shown, to be added to, with its tokens. */
+/** A running tally of what is shown, with its tokens. */
 export interface TokenSum {
   tokens: number
   messages: number
@@ -33,14 +33,14 @@ export const addKind = (sum: TokenSum, kind: EventKind, count = 1): void => {
   sum.kinds[kind] = (sum.kinds[kind] ?? 0) + count
 }
 
-/** The columns that a sum is made of. */
+/** Columns from which a sum is computed. */
 export interface SummedColumns {
   readonly kindAt: (index: number) => EventKind
   readonly own: ArrayLike<number>
   readonly tools: () => ReadonlyMap<number, readonly string[]>
 }
 
-/** Adds the messages among some events: what else there is is not shown. */
+/** Adds the messages among some events: other events are not shown. */
 export const addMessages = (
   sum: TokenSum,
   { kindAt, own, tools }: SummedColumns,

@@ -1,4 +1,4 @@
-/** How long what is looked for may be, in characters. */
+/** Minimum and maximum length of a query, in characters. */
 export const shortestQuery = 3
 export const longestQuery = 500
 export const isSearchable = (text: string): boolean => {
@@ -6,13 +6,13 @@ export const isSearchable = (text: string): boolean => {
   return length >= shortestQuery && length <= longestQuery
 }
 
-/** What SQLite takes for the end of a text is a space to the index. */
+/** Replaces NUL by a space: SQLite takes it for the end of a text. */
 export const indexable = (folded: string): string => folded.replaceAll('\0', ' ')
 
-/** The most trigrams of a query that the index is asked for: what has them all is looked at anyway. */
+/** Maximum number of trigrams of a query looked up in the index: texts that have them all are read in any case. */
 const mostTrigrams = 64
 
-/** As FTS5 is asked for texts that have all trigrams of a folded text. */
+/** Returns the FTS5 query for texts that contain all trigrams of a folded text. */
 export const matchOf = (folded: string): string => {
   const characters = Array.from(indexable(folded))
   const all = new Set(characters.slice(2).map((_, index) => characters.slice(index, index + 3).join('')))

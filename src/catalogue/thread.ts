@@ -11,48 +11,48 @@ export interface ThreadRow {
   readonly parent: number | null
   /** Position of its first own event. */
   readonly from: number
-  /** Last position that is indexed; `from - 1` if there is none. */
+  /** Last indexed position; `from - 1` if nothing is indexed. */
   readonly last: number
   readonly updated: number
-  /** The same as its event has it; empty if there is none. */
+  /** The same time as recorded in the event; empty if nothing is indexed. */
   readonly time: string
-  /** The first words of the user, if its own first events have any. */
+  /** First words of the user among its own first events, if there are any. */
   readonly title: string
   readonly tokens: number
-  /** Replies with a receipt, inherited ones included. */
+  /** Number of replies with a receipt, including inherited ones. */
   readonly calls: number
-  /** Messages ever appended, inherited ones included. */
+  /** Number of messages ever appended, including inherited ones. */
   readonly messages: number
   readonly has: number
-  /** Why no more of it is indexed. */
+  /** Reason why indexing of the conversation has stopped; null if it has not. */
   readonly problem: string | null
 }
 
-/** A conversation to be continued. */
+/** A conversation with changes not written yet. */
 export interface ThreadBuffer {
   row: ThreadRow
-  /** Its chunks that were changed and not written yet, by number. */
+  /** Changed chunks that are not written yet, by number. */
   readonly chunks: Map<number, Columns>
 }
 
-/** An event, what it was found to be, and the bytes of its data. */
+/** An event, its classification, and the size of its data in bytes. */
 export interface ClassifiedEvent {
   readonly event: ConversationEvent
   readonly facts: Facts
   readonly size: number
 }
 
-/** The chunk that has a position, and the index there. */
+/** Returns the chunk that has a position, and the index in it. */
 export const placeIn = ({ from }: Pick<ThreadRow, 'from'>, position: number) => ({
   number: Math.floor((position - from) / chunkLength),
   index: (position - from) % chunkLength,
 })
 
 /**
- * Takes the next event.
+ * Adds the next event.
  *
- * @param tokens of the context after it
- * @param open the chunk with this number as it was written, if it is not among those in memory
+ * @param tokens tokens of the context after it
+ * @param open returns the chunk with this number as stored, if it is not in memory
  */
 export const take = (
   thread: ThreadBuffer,
@@ -87,6 +87,6 @@ export const take = (
   }
 }
 
-/** Whether an event is a reply that has a receipt. */
+/** Reports whether an event is a reply with a receipt. */
 const isCall = (event: ConversationEvent): boolean =>
   event.type === 'MessageAppended' && event.data.origin?.context !== undefined

@@ -6,17 +6,21 @@ import { type ClassifiedEvent, take, type ThreadBuffer, type ThreadRow } from '.
 import { traits } from './traits.ts'
 import { turnOf } from './weave.ts'
 
-/** The conversations of a file. What a transaction changes of them is in memory until it is written, and nothing else. */
+/** The conversations of a file. Memory holds only what a transaction changes, until it is written. */
 export interface Threads {
   readonly find: (id: string) => ThreadBuffer | undefined
-  /** @param from the position of its first event */
+  /**
+   * Begins a conversation.
+   *
+   * @param from the position of its first event
+   */
   readonly begin: (id: string, parent: ThreadBuffer | undefined, from: number) => ThreadBuffer
-  /** Takes the next event of a conversation. What it changes is written by `write`. */
+  /** Adds the next event of a conversation. The changes are stored by `write`. */
   readonly take: (thread: ThreadBuffer, found: ClassifiedEvent) => void
-  /** No more of the conversation is indexed. */
+  /** Stops indexing the conversation, because of a problem. */
   readonly damage: (thread: ThreadBuffer, problem: string) => void
   readonly write: () => void
-  /** Forgets what was changed: the transaction was undone. */
+  /** Drops the changes of a rolled-back transaction. */
   readonly forget: () => void
 }
 
@@ -34,7 +38,7 @@ export const threadsOf = (rows: ThreadTable): Threads => {
     changed.clear()
   }
 
-  /** What a fork has of the conversations before it. */
+  /** Returns what a fork inherits from the conversations that it was forked from. */
   const inherited = (parent: ThreadBuffer, from: number) => {
     writeChanged()
     let has: number = traits.forked

@@ -6,7 +6,7 @@ import type { TitleHit } from '../projections/lookups.ts'
 import type { RecordedEvent } from '../store/port.ts'
 import type { LineagePart } from './lineage.ts'
 
-/** Takes the notes of conversations, of which titles alone are kept. One that cannot be read is left out, as in links. */
+/** Records the notes of conversations, but only the text of titles. A note that cannot be read is skipped, as in links. */
 export const titlesIn = (db: DatabaseSync) => {
   const add = db.prepare(
     'INSERT INTO titles (conversation, revision, at, time, text, folded) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING',
@@ -24,20 +24,20 @@ export const titlesIn = (db: DatabaseSync) => {
   }
 }
 
-/** The last title of each conversation that has a folded text. There are few and they are short: each is looked at. */
+/** The last title of each conversation, if it contains a folded text. Titles are few and short, so each is examined. */
 const current = `titles AS own CROSS JOIN threads ON threads.id = own.conversation
   WHERE instr(folded, ?) > 0 AND NOT EXISTS (
     SELECT 1 FROM titles WHERE conversation = own.conversation AND revision > own.revision
   )`
 
-/** Conversations whose own title has a folded text, the one noted last first. */
+/** Returns conversations whose own title contains a folded text, most recently titled first. */
 export const titlesWith = (db: DatabaseSync, wanted: string, most: number): readonly TitleHit[] =>
   db
     .prepare(`SELECT conversation, own.time AS time, text FROM ${current} ORDER BY own.number DESC LIMIT ?`)
     .all(wanted, most)
     .flatMap((row) => hitOf(row, wanted))
 
-/** The numbers of the threads whose own title has a folded text. */
+/** Returns the numbers of the threads whose own title contains a folded text. */
 export const titledWith = (db: DatabaseSync, wanted: string): ReadonlySet<number> =>
   new Set(
     db
@@ -46,7 +46,7 @@ export const titledWith = (db: DatabaseSync, wanted: string): ReadonlySet<number
       .map(({ n }) => Number(n)),
   )
 
-/** The title of one conversation, if it has a folded text: its own, or the one that it had where it was forked. */
+/** Returns the title of one conversation if it contains a folded text: its own title, or the one that it had at the fork. */
 export const titleWith = (
   db: DatabaseSync,
   parts: readonly LineagePart[],

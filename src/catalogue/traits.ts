@@ -1,6 +1,6 @@
 import type { EventKind } from '../projections/columns.ts'
 
-/** What may have happened in a conversation, a bit each. */
+/** Traits of a conversation, one bit each. */
 export const traits = { condensed: 1, truncated: 2, rewound: 4, restored: 8, forked: 16 } as const
 
 const ofKinds: Readonly<Partial<Record<EventKind, number>>> = {
@@ -10,7 +10,7 @@ const ofKinds: Readonly<Partial<Record<EventKind, number>>> = {
   R: traits.restored,
 }
 
-/** What an event of this kind says of its conversation. */
+/** Returns the trait that an event of this kind gives its conversation. */
 export const traitOf = (kind: EventKind): number => ofKinds[kind] ?? 0
 
 export type Trait = keyof typeof traits

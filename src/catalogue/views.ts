@@ -10,17 +10,21 @@ import type { Chunk, ThreadTable } from './rows.ts'
 import { type IndexedChange, stateAt, turner, type HistoryChange } from './states.ts'
 import { placeIn, type ThreadRow } from './thread.ts'
 
-/** A conversation, to be looked at from several positions. */
+/** A conversation whose state can be looked up at several positions. */
 export interface VisibilityLookup {
   readonly statesOf: (entry: number) => Pick<MessageHit, 'now' | 'then'>
   readonly stateAt: (entry: number, at: number) => EntryVisibility
   readonly kindAt: (position: number) => EventKind
 }
 
-/** Marks that are read in one step. */
+/** Number of marks read in one step. */
 const atOnce = 1_000
 
-/** @param row as far as is to be looked at */
+/**
+ * Returns the lookup of a conversation.
+ *
+ * @param row the conversation through the last position to consider
+ */
 export const viewOf = async (feed: Pick<Feed, 'read'>, row: ThreadRow): Promise<VisibilityLookup> => {
   const parts = feed.read(({ rows }) => partsOf(rows, row))
   const turnings: HistoryChange[] = []
@@ -33,7 +37,7 @@ export const viewOf = async (feed: Pick<Feed, 'read'>, row: ThreadRow): Promise<
       page = marks.length
       await breath()
     }
-  /** Whoever asks of many positions asks of those beside each other. */
+  /** Chunks read so far: lookups of many positions are mostly of adjacent ones. */
   const read = new Map<string, Chunk>()
   const stateIn: VisibilityLookup['stateAt'] = (entry, at) => stateAt(turnings, entry, at)
   return {
@@ -75,7 +79,7 @@ const marksIn = (
       covers: hides ? { first: Number(first), last: Number(last) } : undefined,
     }))
 
-/** The first reply of the model after a position. */
+/** Returns the first model reply after a position. */
 const replyAfter = (
   rows: ThreadTable,
   parts: readonly LineagePart[],
@@ -99,7 +103,7 @@ const statuses: Readonly<Partial<Record<EventKind, EntryStatus>>> = {
   R: 'restored',
 }
 
-/** What became of an entry by a position, as the full history there says it; undefined for what is not an entry. */
+/** Returns the state of an entry at a position, as the full history there has it; undefined if it is not an entry. */
 export const fateIn = (
   { stateAt: at, kindAt }: VisibilityLookup,
   entry: number,

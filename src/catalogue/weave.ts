@@ -13,38 +13,38 @@ export interface ContextMark {
   readonly position: number
   readonly kind: EventKind
   readonly target: number
-  /** What a marker covers, if it hides anything. */
+  /** Slice that a marker covers, if it hides anything. */
   readonly covers: Covers | undefined
-  /** Tokens of the system prompt and tools after it. */
+  /** Estimated tokens of the system prompt and tools after it. */
   readonly prompt: number
-  /** How many marks are to be read back to one that has what is shown: 0 if it does itself. */
+  /** Number of marks to read back to reach one that has contents: 0 if this one has. */
   readonly since: number
 }
 
-/** What is known of a conversation before an event. */
+/** The conversation before an event, as the index knows it. */
 export interface ContextPast {
-  /** The last mark through a position. */
+  /** Returns the last mark through a position. */
   readonly markThrough: (position: number) => ContextMark | undefined
   readonly mark: (position: number) => ContextMark | undefined
-  /** What is shown after a mark that has it. */
+  /** Returns what is shown after a mark that has contents. */
   readonly shownAfter: (mark: ContextMark) => ShownSegments
   readonly isMessage: (position: number) => boolean
-  /** Tokens of the context after a position. */
+  /** Returns the tokens of the context after a position. */
   readonly tokensAt: (position: number) => number
   readonly sumOf: (segments: readonly Segment[]) => TokenSum
 }
 
-/** What a mark changes. */
+/** Changes made by a mark. */
 export interface MarkChange extends Pick<ContextMark, 'prompt' | 'since'> {
   /** Tokens of the context after it. */
   readonly tokens: number
-  /** What is shown after it, if it has that. */
+  /** Contents shown after it, if the mark has them. */
   readonly shown?: ShownSegments
-  /** What a marker hides, if it hides anything. */
+  /** Contents that a marker hides, if it hides anything. */
   readonly hides?: HiddenTally
 }
 
-/** Takes a mark, as total as `evolve`: what is not shown cannot be hidden. @param tokens of the context before it */
+/** Applies a mark; total like `evolve`: what is not shown cannot be hidden. @param tokens tokens of the context before it */
 export const turnOf = (past: ContextPast, tokens: number, facts: Facts): MarkChange => {
   const { kind, own } = facts
   const from = before(facts)
@@ -56,7 +56,7 @@ export const turnOf = (past: ContextPast, tokens: number, facts: Facts): MarkCha
   return turn ?? passed(past, same, facts)
 }
 
-/** The position whose contents a mark changes. */
+/** Returns the position whose contents a mark changes. */
 const before = ({ position, kind, target = -1 }: Pick<Facts, 'position' | 'kind' | 'target'>): number => {
   if (kind !== 'W') return position - 1
   return target < position ? target : -1
@@ -93,7 +93,7 @@ const restore = (
   return { ...same, tokens, since: 0, shown }
 }
 
-/** A mark that changes no segment: its contents are looked for now and then, lest too many come in a row. */
+/** Handles a mark that changes no segment: now and then it is given contents, to limit the number of marks without contents in a row. */
 const passed = (past: ContextPast, turn: MarkChange, facts: Facts): MarkChange => {
   const { since } = turn
   if (since < fewest || (since & (since - 1)) > 0) return turn
@@ -101,13 +101,13 @@ const passed = (past: ContextPast, turn: MarkChange, facts: Facts): MarkChange =
   if (facts.kind !== 'W') show(shown, facts.position, facts.position)
   return withContents(turn, shown)
 }
-/** Marks that may come in a row, whatever they show. */
+/** Minimum number of marks in a row without contents, however little is shown. */
 const fewest = 64
 
 const withContents = (turn: MarkChange, shown: ShownSegments): MarkChange =>
   turn.since >= Math.min(shown.length, fewest + shown.length / fewest) ? { ...turn, since: 0, shown } : turn
 
-/** A position that is no message may be in a run, but is not shown. */
+/** Cuts a slice whose ends are shown: a position that is not a message may be within a run but is not shown. */
 const cutIn = (past: ContextPast, shown: ShownSegments, covers: Covers) => {
   const parts = cut(shown, covers)
   const [first, last] = [parts?.slice[0], parts?.slice.at(-1)]
@@ -117,7 +117,7 @@ const cutIn = (past: ContextPast, shown: ShownSegments, covers: Covers) => {
   return isEndShown(first, covers.first) && isEndShown(last, covers.last) ? parts : undefined
 }
 
-/** What is shown right after a position: back to what is known, and then forward from there. */
+/** Returns what is shown right after a position: reads back to known contents, then forward from there. */
 const shownAt = (past: ContextPast, position: number): ShownSegments => {
   const steps: { readonly mark: ContextMark | undefined; readonly last: number }[] = []
   let shown: ShownSegments = []
@@ -135,7 +135,7 @@ const shownAt = (past: ContextPast, position: number): ShownSegments => {
   return shown
 }
 
-/** Takes a mark that does not have its contents: no restore is one, unless it brings nothing back. */
+/** Applies a mark that has no contents. Restores have contents, except one that brings nothing back. */
 const evolve = (shown: ShownSegments, { position, kind, covers }: ContextMark): void => {
   if (covers) cut(shown, covers)?.replace([{ marker: position }])
   // Nothing is shown of it, and so what is before it and after it remains one run.

@@ -2,7 +2,7 @@ import type { DatabaseSync } from 'node:sqlite'
 import { fold } from '../projections/found.ts'
 import { indexable } from './texts.ts'
 
-/** Words of a stretch of a conversation, until they are written. */
+/** Words of a range of a conversation that are not written yet. */
 interface Pending {
   readonly thread: number
   readonly first: number
@@ -11,19 +11,19 @@ interface Pending {
   length: number
 }
 
-/** Writes the words of events. */
+/** Writes the words of events to the index. */
 export interface Words {
-  /** The texts of a conversation's events, in their order. */
+  /** Adds the texts of a conversation's events, in order. */
   readonly add: (thread: number, position: number, texts: readonly string[]) => void
   /** Writes what was added. */
   readonly write: () => void
-  /** Forgets what was added: its transaction was undone. */
+  /** Drops additions of a rolled-back transaction. */
   readonly forget: () => void
 }
 
 /**
- * Characters of a document of the index: events of a conversation that come together are one document, which takes half as much room as
- * one for each, since a trigram is noted once for each document.
+ * Length of an index document in characters. Consecutive events of a conversation share a document, which takes half the space of one
+ * for each event, since a trigram is recorded once per document.
  */
 const documentLength = 8_192
 

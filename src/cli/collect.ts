@@ -1,15 +1,15 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** Bytes by which the heap may grow before a collection, if what is live is less. */
+/** Minimum growth of the heap before a collection, in bytes. */
 const leastGrowth = 48 * 1024 * 1024
-/** How often to look, in milliseconds. */
+/** Interval between checks of the heap, in milliseconds. */
 const interval = 25
 
 /**
- * Keeps the heap within twice the size of the live objects until the work is done. Left alone, the engine lets it grow to several
- * times that: too much for a file larger than the machine's memory. A collection takes time in proportion to what is live, so a heap
- * that may grow by a fixed amount only would be collected ever longer, as often.
+ * Keeps the heap within twice the size of the live objects until the work is done. By itself, the engine lets it grow to several times
+ * that, which is too much for a file larger than the machine's memory. The allowed growth is proportional, as a collection takes time
+ * in proportion to the live objects: with a fixed allowance, collections would be as frequent but take longer and longer.
  */
 export const collecting = async <A>(work: () => Promise<A>): Promise<A> => {
   setFlagsFromString('--expose-gc')

@@ -5,18 +5,18 @@ import type { Output } from './output.ts'
 import type { StoreAccess, Shell } from './shell.ts'
 import { eventParts } from './views/timeline.ts'
 
-/** The given position, else the last one: answers name the position they are about. */
+/** Returns the given position, else the last one, as answers name the position they are about. */
 export const positionAt = async (chat: Conversation, at: number | undefined): Promise<number> =>
   at ?? (await chat.position())
 
-/** Every event of the conversation, in memory. */
+/** Reads every event of the conversation into memory. */
 export const logOf = async (chat: Conversation): Promise<readonly ConversationEvent[]> => {
   const log: ConversationEvent[] = []
   for await (const event of chat.events()) log.push(event)
   return log
 }
 
-/** An action that writes to a conversation, then prints the events that it wrote as the timeline shows them. */
+/** Makes an action that writes to a conversation, then prints the new events as the timeline shows them. */
 export const change = <O>(
   { action }: Shell,
   write: (chat: Conversation, options: O, host: Host) => Promise<WriteResult>,
@@ -37,10 +37,10 @@ const writeWritten = async (out: Output, chat: Conversation, written: WriteResul
   for await (const event of events) await out.parts(eventParts(event))
 }
 
-/** Whether the event need not be read to be shown. */
+/** True if the event can be shown without reading it. */
 const isKnown = (event: WrittenEvent): event is WrittenEvent & Event => event.data !== undefined
 
-/** What was written, without the content. */
+/** Removes the content from a write result. */
 const asPlaced = ({ events, ...written }: WriteResult): WriteResult => ({
   ...written,
   events: events.map(({ position, id, type }) => ({ position, id, type })),

@@ -1,21 +1,21 @@
-/** An error as the command line reports it: the library's and its own. */
+/** An error as the command line reports it, from the library or from the command line itself. */
 export interface CliError {
   readonly _tag: string
   readonly message: string
   readonly [field: string]: unknown
 }
 
-/** Wrong usage: exit code 2. */
+/** Makes an error for wrong usage: exit code 2. */
 export const usage = (message: string): CliError => ({ _tag: 'Usage', message })
 
-/** Several conversation ids have this prefix. */
+/** Makes an error for a prefix that several conversation ids share. */
 export const ambiguousId = (beginning: string, conversations: readonly string[]): CliError => ({
   _tag: 'AmbiguousId',
   message: `several conversation ids begin with ${beginning}: ${conversations.slice(0, 5).join(', ')}${conversations.length > 5 ? ' …' : ''}. Type more of the id`,
   conversations,
 })
 
-/** Anything that was thrown, in the form in which it is reported. An error without a tag is a bug. */
+/** Converts anything thrown into an error to report. An error without a tag is a bug. */
 export const failureOf = (thrown: unknown): CliError => {
   const error = typeof thrown === 'object' && thrown !== null ? thrown : { message: String(thrown) }
   const message = 'message' in error ? String(error.message) : 'unknown error'
@@ -29,7 +29,10 @@ export const failureOf = (thrown: unknown): CliError => {
   return { _tag, message: inOurWords(_tag, message, data['store']), ...data }
 }
 
-/** An option's name in the library and on the command line. The last occurrence in a message is the advice; names given by users come before. */
+/**
+ * By error tag, the library's words for an option and those of the command line. Only the last occurrence in a message is replaced: it
+ * is the advice, and names given by users come before it.
+ */
 const ourWords: { readonly [tag: string]: readonly [library: string, ours: string] } = {
   InvalidInput: ['withhold: ', '--redact: '],
   FileExists: ['overwrite it with force', 'overwrite it with --force'],

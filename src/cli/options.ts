@@ -23,35 +23,35 @@ const wholeFrom =
     return number
   }
 
-/** A position. */
+/** Parses a position. */
 export const position = wholeFrom(0)
-/** A position, or -1: before the first event. */
+/** Parses a position, or -1: before the first event. */
 export const positionOrStart = wholeFrom(-1)
-/** How many, at least one. */
+/** Parses an integer ≥ 1. */
 export const several = wholeFrom(1)
 const count = wholeFrom(0)
-/** A call of a model. */
+/** Parses the name of a model call. */
 export const callName = (text: string): CallName => {
   const name = callNameIn(text)
   if (name === undefined)
     throw new InvalidArgumentError('It must be the number of a call, or p and the position of a reply: p17.')
   return name
 }
-/** What a worker may be called: its id, with a UUID, names a stream. */
+/** Rule for a worker's name. The worker's id, which is the name and a UUID, names a stream. */
 export const nameRule = 'has 1 to 163 characters of A–Z a–z 0–9 . _ : -'
 export const workerName = (text: string): string => {
   if (!/^[A-Za-z0-9._:-]{1,163}$/.test(text)) throw new InvalidArgumentError(`It ${nameRule}.`)
   return text
 }
-/** How long, in hours. */
+/** Parses a duration in hours. */
 export const hours = count
-/** Of a server; 0: any that is free. */
+/** Parses the port of a server; 0: any free port. */
 export const port = (text: string): number => {
   const number = count(text)
   if (number > 65_535) throw new InvalidArgumentError('It must be 65535 or less.')
   return number
 }
-/** The URL of a server. */
+/** Parses the URL of a server. */
 export const serverUrl = (text: string): string => {
   if (!URL.canParse(text) || !/^https?:$/.test(new URL(text).protocol))
     throw new InvalidArgumentError('It must be the URL of a server, such as http://127.0.0.1:4141.')
@@ -72,7 +72,7 @@ const slice = (text: string): Covers => {
   return { first: Number(first), last: Number(last) }
 }
 
-/** A regular expression. */
+/** Parses a regular expression. */
 export const pattern = (text: string): RegExp => {
   try {
     return new RegExp(text, 'u')
@@ -81,7 +81,7 @@ export const pattern = (text: string): RegExp => {
   }
 }
 
-/** A value as JSON. */
+/** Parses JSON. */
 export const jsonText = (text: string): unknown => {
   try {
     return parsedJson(text)
@@ -102,7 +102,7 @@ export const withEnvelope = (command: Command): Command =>
     .option('--command-id <id>', 'make the command idempotent: repeated with this id, it writes nothing')
     .option('--actor <kind[:id]>', 'who is acting (default: user)', actor)
 
-/** An option that conflicts with others, which are named in camel case: `keepLast`. */
+/** Makes an option that conflicts with others, named in camel case: `keepLast`. */
 export const exclusive = (
   flags: string,
   description: string,
@@ -150,7 +150,10 @@ export const checkId = (id: string): void => {
   if (E.isLeft(checked)) throw toError(checked.left)
 }
 
-/** A text given on the command line, in a file, or on standard input (`-`, or neither). The last two are stripped of a trailing newline. */
+/**
+ * Returns a text given on the command line, in a file, or on standard input (`-`, or if neither is given). A trailing newline is
+ * stripped from the last two.
+ */
 export const givenText = async (
   { text, file }: { readonly text?: string | undefined; readonly file?: string | undefined },
   what: string,
@@ -168,7 +171,7 @@ const readText = async (file: string | undefined, what: string, { stdin, stderr 
   return read.replace(/\r?\n$/, '')
 }
 
-/** The text of a file, as UTF-8. */
+/** Reads a file as UTF-8. */
 export const fileText = async (file: string): Promise<string> => {
   try {
     return await readFile(file, 'utf8')
@@ -177,11 +180,11 @@ export const fileText = async (file: string): Promise<string> => {
   }
 }
 
-/** The prices in a JSON file, as the library takes them, which checks them. */
+/** Reads prices from a JSON file. The library checks them. */
 export const pricesIn = async (file: string | undefined): Promise<Prices | undefined> =>
   file === undefined ? undefined : ((await jsonFile(file)) as Prices)
 
-/** The value in a JSON file. */
+/** Reads and parses a JSON file. */
 export const jsonFile = async (file: string): Promise<unknown> => {
   const text = await fileText(file)
   try {

@@ -5,23 +5,23 @@ import { jsonPieces } from '../transfer/formats/json-pieces.ts'
 import { visibleJson } from '../transfer/formats/visible.ts'
 import { paintLine, type TextSpan } from './text.ts'
 
-/** Where a command prints. */
+/** The output of a command. */
 export interface Output {
-  /** A terminal gets colours, tables, headings, and content cut to its width. */
+  /** True for a terminal, which gets colours, tables, headings, and content cut to its width. */
   readonly isTerminal: boolean
-  /** Columns of the terminal; Infinity for a pipe or a file, and where nobody knows them. */
+  /** Columns of the terminal; Infinity for a pipe or a file, or if unknown. */
   readonly columns: number
-  /** Writes a whole line, from which somebody may copy; an empty one without parts. */
+  /** Writes a line without cutting it, as users may copy from it. Without parts, writes an empty line. */
   readonly line: (...parts: readonly TextSpan[]) => Promise<void>
-  /** Writes a line of content, of any number of parts, cut to the width of a terminal. */
+  /** Writes a line of content, cut to the width of a terminal, from an array of any length. */
   readonly parts: (parts: readonly TextSpan[]) => Promise<void>
-  /** Writes a line that only a terminal gets: headings, hints. */
+  /** Writes a line on terminals only: headings, hints. */
   readonly aside: (...parts: readonly TextSpan[]) => Promise<void>
   /** Writes a value as JSON, on several lines if `isPretty` (by default, on a terminal). */
   readonly json: (value: unknown, isPretty?: boolean) => Promise<void>
-  /** Writes a text as it is. Waits for a slow reader. */
+  /** Writes a text unchanged. Waits for a slow reader. */
   readonly text: (text: string) => Promise<void>
-  /** Aborts when the reader has closed the pipe (`| head -1`). */
+  /** Aborts when the reader closes the pipe (`| head -1`). */
   readonly unread: AbortSignal
 }
 
@@ -35,10 +35,10 @@ export type Screen = Writable & {
 }
 
 /**
- * The output on a stream. What nobody reads any more goes nowhere.
+ * Returns the output on a stream. Once the reader has closed it, writes are dropped.
  *
- * @param isAll there is nothing to do but to write: once nobody reads it, the next write throws the reason of `unread`
- * @param env its `COLUMNS` is the width of the terminal, whatever that says
+ * @param isAll true if the command does nothing but write: once the reader has closed the stream, the next write throws the reason of `unread`
+ * @param env its `COLUMNS` overrides the width reported by the terminal
  */
 export const outputOn = (
   stream: Screen,
@@ -90,7 +90,10 @@ export const outputOn = (
 
 const isClosedPipe = (error: NodeJS.ErrnoException): boolean => error.code === 'EPIPE'
 
-/** Exits with code 1 when writing fails. Whether anybody reads does not matter: work is finished, and a verdict stays what it is. */
+/**
+ * Exits with code 1 when writing fails, unless the reader has closed the pipe: then the work is finished, and the exit code stays as it
+ * is.
+ */
 export const endIfUnwritable = (stream: Writable): void => {
   stream.on('error', (error) => {
     if (isClosedPipe(error)) return

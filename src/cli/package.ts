@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 
-/** A file of the package. The sources of the command line and its build are both two folders below the package's own. */
+/** Returns the URL of a file of the package. Both the sources and the build of the command line are two folders below the package root. */
 export const packageFile = (path: string): URL => new URL(`../../${path}`, import.meta.url)
 
 const manifest: unknown = JSON.parse(readFileSync(packageFile('package.json'), 'utf8'))
 
-/** The version of this palimpsest. */
+/** Version of this palimpsest. */
 export const version =
   typeof manifest === 'object' && manifest !== null && 'version' in manifest
     ? String(manifest.version)

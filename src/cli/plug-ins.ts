@@ -10,10 +10,10 @@ export const loadPlugIns = async (files: readonly string[]): Promise<void> => {
   for (const file of files) await loadModule(file, plugInFailed)
 }
 
-/** What is thrown for a file that cannot be loaded. */
+/** Makes the error thrown for a file that cannot be loaded. */
 type LoadFailed = (file: string, why: string, place?: string) => CliError
 
-/** Loads a module by path. Throws what `failed` makes of the reason. */
+/** Loads a module by path. Throws the error that `failed` returns for the reason. */
 export const loadModule = async (file: string, failed: LoadFailed): Promise<unknown> => {
   const path = resolve(file)
   if (!existsSync(path)) throw toError(failed(file, 'there is no such file: check the path'))
@@ -26,7 +26,7 @@ export const loadModule = async (file: string, failed: LoadFailed): Promise<unkn
   }
 }
 
-/** What to do about files that Node cannot load as they are. */
+/** Returns advice on files that Node cannot load as they are. */
 const adviceOn = (error: unknown, file: string): string => {
   const message = error instanceof Error ? error.message : ''
   if (/import statement outside a module|Unexpected token 'export'/.test(message))
@@ -47,10 +47,10 @@ const messageOf = (error: unknown): string => {
   return typeof error === 'object' && error !== null ? failureOf(error).message : String(error)
 }
 
-/** The library's own modules. */
+/** Folder of the library's own modules. */
 const own = fileURLToPath(new URL('../', import.meta.url))
 
-/** Where an error comes from, as `path:line` or `path:line:column`: in the module itself if it is there too. */
+/** Returns where an error comes from, as `path:line` or `path:line:column`; a place in the module itself is preferred. */
 const placeOf = (error: unknown, path: string): string | undefined => {
   if (!(error instanceof Error)) return undefined
   const places = placesIn(error.stack ?? '').filter((place) => !place.startsWith(own))
@@ -58,11 +58,11 @@ const placeOf = (error: unknown, path: string): string | undefined => {
   return shortened(place ?? (error instanceof SyntaxError ? tornPlace(path) : undefined))
 }
 
-/** Node tells where a module cannot be parsed only as it dies of it. */
+/** Returns the place of a syntax error, from `node --check`: Node reports it only when it exits because of it. */
 const tornPlace = (path: string): string | undefined =>
   placesIn(spawnSync(process.execPath, ['--check', path], { encoding: 'utf8' }).stderr).at(0)
 
-/** The places in files that a stack names: that of what cannot be parsed is on its first line, before the message. */
+/** Extracts the places in files from a stack trace. The place of a syntax error is on its first line, before the message. */
 const placesIn = (stack: string): readonly string[] => {
   const [, first] = /^((?:file:)?[^\s:].*:\d+)\n/.exec(stack) ?? []
   const frames = [
@@ -76,7 +76,7 @@ const pathOf = (place: string): string => {
   return url === '' ? place : fileURLToPath(url) + line
 }
 
-/** As it would be typed. */
+/** Makes a path relative to the current folder if it is inside it. */
 const shortened = (place: string | undefined): string | undefined => {
   const short = place === undefined ? undefined : relative(process.cwd(), place)
   return short === undefined || short.startsWith('..') || isAbsolute(short) ? place : short

@@ -26,7 +26,7 @@ Exit codes: 0 success, 1 refused or not found, 2 wrong usage.`
  * Runs the command line.
  *
  * @param argv the arguments after the program's name
- * @param host its input, output and environment
+ * @param host the program's input, output and environment
  * @returns the exit code: 0 success; 1 refused, not found or invalid; 2 wrong usage
  */
 export const run = async (argv: readonly string[], host: Host): Promise<number> => {
@@ -47,7 +47,7 @@ export const run = async (argv: readonly string[], host: Host): Promise<number> 
   }
 }
 
-/** Removes secrets from a text that repeats what was typed. */
+/** Removes secrets from a text that repeats the user's input. */
 type Hide = (text: string) => string
 
 interface Telling {
@@ -98,10 +98,10 @@ const programOf = ({ isJson, hide, host, fail }: Telling & Pick<CommandContext, 
   return program
 }
 
-/** Each value of an option that may be repeated. */
+/** Collects the values of an option that may be repeated. */
 const listed = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
 
-/** The width of help; commander's own default is another. */
+/** Returns the width of help; commander's default differs. */
 const columnsOf = ({ isTTY = false, columns = 80 }: Screen): number => (isTTY ? columns : 80)
 
 const report = ({ stack, ...failure }: CliError, { isJson, hide, host: { stderr } }: Telling): number => {

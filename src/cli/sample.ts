@@ -3,10 +3,10 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { Model, Store } from '../index.ts'
 import { packageFile } from './package.ts'
 
-/** The conversations of the sample with receipts: the first is the one to open. */
+/** Conversations of the sample with receipts; the first is the one to open. */
 export const sampleIds = ['hours-invoice', 'hours-invoice-other-way', 'hours-invoice.explore'] as const
 
-/** Loads the sample with receipts, if it is not there yet: its last call waits for somebody to approve it. */
+/** Loads the sample with receipts if it is missing. Its last call waits for approval. */
 export const loadSample = async (store: Store): Promise<void> => {
   const file = 'receipts.jsonl'
   await store.importSession({ file, bytes: createReadStream(packageFile(`examples/sessions/${file}`)) })

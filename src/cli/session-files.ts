@@ -6,14 +6,14 @@ import { ownFormats } from '../transfer/formats/registry.ts'
 /** A file to import. */
 export interface SessionPath {
   readonly file: string
-  /** Found in a folder: it may be no session. */
+  /** True for a file found in a folder, which may not be a session. */
   readonly isFound: boolean
 }
 
-/** Tells a folder. For a path that cannot be looked at, the answer is no: whoever reads it says why. */
+/** True for a folder. False for a path that cannot be examined: the error comes when it is read. */
 export const isFolder = (file: string): boolean => file !== '-' && kindOf(file)?.isDirectory() === true
 
-/** Looks at a path; undefined if that fails. */
+/** Returns the stats of a path; undefined if that fails. */
 export const kindOf = (file: string): Stats | undefined => {
   try {
     return statSync(file)
@@ -23,9 +23,9 @@ export const kindOf = (file: string): Stats | undefined => {
 }
 
 /**
- * The files named, and in place of a folder all JSON files in it and in its folders, by name: sessions are followed by their subagents.
- * If formats are registered, whose files may have any name, it is all files. Hidden ones are left out, and no link is followed. A folder
- * without any stays in the list, and so does one that cannot be read.
+ * Lists the files to import: the given files, with each folder replaced by all JSON files in it and its subfolders, sorted by name, so
+ * that sessions are followed by their subagents. If custom formats are registered, all files are listed, as theirs may have any name.
+ * Hidden files are skipped, and links are not followed. A folder without files, or one that cannot be read, stays in the list.
  */
 export const sessionPaths = (files: readonly string[]): readonly SessionPath[] =>
   files.flatMap((file): readonly SessionPath[] => {
@@ -33,7 +33,7 @@ export const sessionPaths = (files: readonly string[]): readonly SessionPath[] =
     return found.length > 0 ? found : [{ file, isFound: false }]
   })
 
-/** Says why nothing is imported from a path that stands for a folder; undefined for a file. */
+/** Returns the reason why nothing can be imported from a folder; undefined for a file. */
 export const folderProblem = (path: string): FileUnreadable | undefined => {
   if (!isFolder(path)) return undefined
   const entries = entriesOf(path)

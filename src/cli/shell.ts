@@ -6,7 +6,7 @@ import { ambiguousId, failureOf, usage } from './errors.ts'
 import { type Host, indexFolder, patiently } from './host.ts'
 import { type Output, outputOn } from './output.ts'
 
-/** The options that every command has. */
+/** Options of every command. */
 export interface GlobalOptions {
   readonly store: string
   readonly json?: boolean
@@ -14,37 +14,37 @@ export interface GlobalOptions {
   readonly import?: readonly string[]
 }
 
-/** What a command's work is given. */
+/** Everything a command's work receives. */
 export interface CommandSession extends CommandContext {
   readonly store: Store
 }
 
-/** As a session, of a command that opens stores itself. */
+/** A session without a store, for a command that opens stores itself. */
 export interface CommandContext {
   readonly out: Output
   readonly isJson: boolean
   readonly host: Host
-  /** Makes the exit code 1, or 2 unless it is 1: then nothing was found out. */
+  /** Sets the exit code to 1, or to 2 (nothing could be determined) unless it is already 1. */
   readonly fail: (code?: 1 | 2) => void
 }
 
-/** Whether the store must exist, or is created when something is written. */
+/** Access to a store: it must exist, or it is created on the first write. */
 export type StoreAccess = 'existing' | 'created'
 
 /**
- * Makes commands' actions: each opens the store, does the work, closes the store. An access that is computed throws what is wrong with
- * the arguments, so that what is refused creates no store.
+ * Makes the actions of commands: each opens the store, does the work, and closes the store. An access given as a function throws on
+ * invalid arguments, so that a refused command creates no store.
  */
 export interface Shell {
-  /** What an action runs in, when it runs. */
+  /** Returns the context of an action, when it runs. */
   readonly surroundings: () => CommandContext
   readonly action: <A extends readonly unknown[]>(
     access: StoreAccess | ((...args: A) => StoreAccess),
     work: (session: CommandSession, ...args: A) => Promise<void>,
   ) => (...args: A) => Promise<void>
   /**
-   * An action that only reads a conversation, which may be given by an unambiguous prefix of its id. It ends once nobody reads what it
-   * writes: what makes the exit code 1 comes before.
+   * Makes an action that only reads a conversation, which may be given by an unambiguous prefix of its id. It ends once the reader
+   * closes the output; work that sets the exit code must come before that.
    */
   readonly look: <O>(
     work: (session: CommandSession, id: string, options: O) => Promise<void>,
@@ -98,7 +98,7 @@ const opened = async (host: Host, url: string, access: StoreAccess): Promise<Sto
   }
 }
 
-/** An error as wrong usage if it is about a store's URL. */
+/** Converts an error about a store's URL into a usage error. */
 export const asUsage = (error: unknown): unknown => {
   const { _tag, message } = failureOf(error)
   return _tag === 'InvalidInput' || _tag === 'UnknownScheme'
@@ -117,14 +117,14 @@ const beginningWith = async (store: Store, beginning: string): Promise<readonly 
   return ids.toSorted()
 }
 
-/** The one conversation among these, apart from its subagents (`id:agent`); undefined if there are several. */
+/** Returns the only conversation among these, not counting its subagents (`id:agent`); undefined if there are several. */
 const mainOf = (ids: readonly string[]): string | undefined =>
   ids.find((id) => ids.every((other) => other === id || other.startsWith(`${id}:`)))
 
-/** How the program is called: through npx in a checkout or a project, else by its name. */
+/** Returns the program's name as the user calls it: through npx in a checkout or a project, else `palimpsest`. */
 export const commandName = ({ env }: Host): string =>
   env['npm_command'] !== undefined || import.meta.url.endsWith('.ts') ? 'npx palimpsest' : 'palimpsest'
 
-/** A word for a shell, quoted if necessary. */
+/** Quotes a word for a shell if necessary. */
 export const shellWord = (text: string): string =>
   /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`

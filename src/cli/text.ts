@@ -3,9 +3,9 @@ import { visible } from '../transfer/formats/visible.ts'
 
 type Colors = ReturnType<typeof pc.createColors>
 
-/** A stretch of a line, and how it is painted on a terminal. What somebody copies is `whole`: it is never cut. */
+/** Part of a line, and its paint on a terminal. A part that users copy is `whole`: it is never cut. */
 export type TextSpan = readonly [text: string, paint?: Paint, isWhole?: 'whole']
-/** What a stretch of a line is, by which its colour is chosen. */
+/** Meaning of a part of a line, which determines its colour. */
 export type Paint =
   | 'position'
   | 'user'
@@ -32,11 +32,11 @@ const paints = {
 const wide =
   /\p{Emoji_Presentation}|\p{Script=Han}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Hangul}|[\u3000-\u303f\uff01-\uff60\uffe0-\uffe6]/u
 let segmenter: Intl.Segmenter | undefined
-/** The characters of a text as people count them. The segmenter is slow to make, and most texts are cut nowhere. */
+/** Splits a text into user-perceived characters. The segmenter is created on first use: it is slow to make, and most texts are not cut. */
 const segmentsOf = (text: string): Intl.Segments =>
   (segmenter ??= new Intl.Segmenter('en', { granularity: 'grapheme' })).segment(text)
 
-/** The columns that a text takes on a terminal: two for East Asian characters and emoji, none for combining marks. */
+/** Returns the number of columns that a text takes on a terminal: two for East Asian characters and emoji, none for combining marks. */
 export const widthOf = (text: string): number => {
   if (/^[ -~]*$/.test(text)) return text.length
   let width = 0
@@ -44,11 +44,11 @@ export const widthOf = (text: string): number => {
   return width
 }
 
-/** The text filled with spaces to a number of columns. */
+/** Pads a text with spaces to a number of columns. */
 export const padded = (text: string, columns: number): string =>
   text + ' '.repeat(Math.max(0, columns - widthOf(text)))
 
-/** The text cut to a number of columns, with an ellipsis where it was longer. */
+/** Cuts a text to a number of columns, with an ellipsis if it was longer. */
 export const cut = (text: string, columns: number): string => {
   if (columns === Infinity) return text
   // Room for long clusters; what is longer still is cut anyway.
@@ -64,7 +64,10 @@ export const cut = (text: string, columns: number): string => {
   return columns > 0 ? `${kept.replace(/[\s…]+$/, '')}…` : ''
 }
 
-/** A text wrapped at its spaces into lines of at most so many columns. A longer word, as a path, is a line of its own: somebody may copy it. */
+/**
+ * Wraps a text at its spaces into lines of at most `columns` columns. A longer word, such as a path, gets a line of its own, uncut, as
+ * users may copy it.
+ */
 export const linesOf = (text: string, columns: number): readonly string[] => {
   const lines: string[] = []
   for (const word of visible(text).split(' ')) {
@@ -76,7 +79,10 @@ export const linesOf = (text: string, columns: number): readonly string[] => {
   return lines
 }
 
-/** The parts as one line of at most `columns`, if what is whole leaves room for the rest, made visible and painted. */
+/**
+ * Makes parts visible, paints them, and joins them into one line of at most `columns`, provided that the whole parts leave room for the
+ * rest.
+ */
 export const paintLine = (parts: readonly TextSpan[], columns: number, colors: Colors): string => {
   const texts = parts.map(([text]) => visible(text))
   const isWhole = (index: number): boolean => parts[index]?.[2] === 'whole'
@@ -94,17 +100,17 @@ export const paintLine = (parts: readonly TextSpan[], columns: number, colors: C
   return line.trimEnd()
 }
 
-/** `1 message`, `2 messages`, `12,000 messages`. */
+/** Formats a count with its noun: `1 message`, `2 messages`, `12,000 messages`. */
 export const plural = (count: number, noun: string, nouns = `${noun}s`): string =>
   `${count < 1_000 ? count : count.toLocaleString('en')} ${count === 1 ? noun : nouns}`
 
-/** Estimated tokens, to two digits or so: `~850 tokens`, `~9.4k tokens`. */
+/** Formats a number of tokens, shortened if it is large: `850 tokens`, `9.4k tokens`. */
 export const tokensText = (count: number): string => `${thousands(count)} tokens`
-/** A count in thousands where it is large: `850`, `9.4k`, `120k`. */
+/** Formats a count, in thousands if it is large: `850`, `9.4k`, `120k`. */
 export const thousands = (count: number): string =>
   count < 1_000 ? String(count) : `${(count / 1_000).toFixed(count < 100_000 ? 1 : 0)}k`
 
-/** Ascending positions, consecutive ones as ranges: `0..9, 15..21`. */
+/** Formats ascending positions, consecutive ones as ranges: `0..9, 15..21`. */
 export const rangesText = (positions: readonly number[]): string => {
   const ranges: [first: number, last: number][] = []
   for (const position of positions) {
@@ -115,7 +121,7 @@ export const rangesText = (positions: readonly number[]): string => {
   return ranges.map(([first, last]) => (first === last ? String(first) : `${first}..${last}`)).join(', ')
 }
 
-/** How long ago that was, in its largest unit: `12 s`, `3 min`, `5 h`, `2 d`. Clocks that differ make no negative age. */
+/** Formats the time elapsed since then, in its largest unit: `12 s`, `3 min`, `5 h`, `2 d`. At least 0, even if clocks differ. */
 export const ageText = (time: string): string => {
   const seconds = Math.max(0, Math.floor((Date.now() - Date.parse(time)) / 1_000))
   if (seconds < 60) return `${seconds} s`

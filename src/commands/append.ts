@@ -7,7 +7,8 @@ import type { Command, NewMessage } from './command.ts'
 import { withoutSecretParameters } from './configure.ts'
 
 /**
- * One event per message, in order, and one per edit. Nothing is judged: what happened is recorded, and render makes a request from it.
+ * Returns one event per message, in order, and one per edit. Nothing is rejected: the log records what happened, and render makes a
+ * request from it.
  *
  * @param last the position before the first of them
  */
@@ -21,11 +22,11 @@ export const append = ({ messages }: Pick<Command<'append'>, 'messages'>, last: 
   return events
 }
 
-/** Whether the model is shown something in place of one of the messages. */
+/** Reports whether the model is shown something else in place of one of the messages. */
 export const hasEdits = (messages: readonly NewMessage[]): boolean =>
   messages.some(({ shown }) => shown !== undefined)
 
-/** Whether these are surely messages without edits: nearly all are, and this is faster than their schema. */
+/** Reports whether these are certainly messages without edits: nearly all are, and this check is faster than their schema. */
 export const areAccepted = (messages: unknown): messages is readonly NewMessage[] =>
   Array.isArray(messages) && messages.length > 0 && messages.every(isAccepted)
 
@@ -54,7 +55,7 @@ const editOf = (
   return { type: 'Condensed', data }
 }
 
-/** A rewind to position `to`, then what is recorded `again`, then the messages: the conversation continues from there. */
+/** Returns a rewind to position `to`, the events of `again`, then the messages: the conversation continues from there. */
 export const appendAfterRewind = (
   { messages, again = [] }: Pick<Command<'append'>, 'messages' | 'again'>,
   to: number,
@@ -65,11 +66,11 @@ export const appendAfterRewind = (
   ...append({ messages }, last + 1 + again.length),
 ]
 
-/** What was configured may be older than the rule that no secret is recorded. */
+/** Removes secrets from a configuration, which may be older than the rule that secrets are not recorded. */
 const recorded = (event: Event): Event =>
   event.type === 'Configured' ? { ...event, data: withoutSecretParameters(event.data) } : event
 
-/** The messages on a branch that leaves the path after position `at`, and the rewind back to position `last`. */
+/** Returns the messages on a branch that leaves the path after position `at`, and the rewind back to position `last`. */
 export const appendOnBranch = (
   messages: Command<'append'>['messages'],
   at: number,
@@ -85,6 +86,6 @@ const dataOf = (message: NewMessage): Event<'MessageAppended'>['data'] => ({
   content: blocksOf(message.content),
 })
 
-/** A string is short for one text block. */
+/** Returns the blocks of a content; a string is short for one text block. */
 export const blocksOf = (content: NewMessage['content']): readonly Block[] =>
   typeof content === 'string' ? [textBlock(content)] : content

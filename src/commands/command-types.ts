@@ -4,41 +4,41 @@ import type { NewContent, NewMessage } from '../events/new-message.ts'
 // The commands on a conversation, as types. They have names for the same reason as the data of events; that they say what the schemas in
 // command.ts check is itself checked by the compiler (test/types/schemas.ts).
 
-/** What fences a command off from what others write meanwhile. */
+/** Guards against events written since a command was computed. */
 interface Fenced {
-  /** Refuse (`StaleContext`) unless the conversation's last event is still the one at this position. */
+  /** Refuse the command (`StaleContext`) unless the conversation's last event is still the one at this position. */
   readonly after?: number | undefined
-  /** `markers`: with `after`, do not refuse because of markers and restores that came since. */
+  /** `markers`: with `after`, tolerate markers and restores recorded since. */
   readonly tolerate?: 'markers' | undefined
 }
 
-/** Which slice of the effective history to hide: by `covers`, or by how much should stay. */
+/** The slice of the effective history to hide: given by `covers`, or by how much should stay. */
 export interface Selection {
-  /** The fraction of the items after the kept first messages, rounded down; 0 < fraction ≤ 1. */
+  /** Fraction of the items after the kept first messages, rounded down; 0 < fraction ≤ 1. */
   readonly fraction?: number | undefined
-  /** How many messages at the beginning stay. Default 1: the task. A beginning that is hidden already holds none. */
+  /** Number of messages to keep at the beginning. Default 1: the task. A beginning that is already hidden keeps none. */
   readonly keepFirst?: number | undefined
-  /** How many messages at the end stay. Default 3; with `fraction` or `keepTokens` 1. */
+  /** Number of messages to keep at the end. Default 3; 1 with `fraction` or `keepTokens`. */
   readonly keepLast?: number | undefined
   /** Keep the newest items, up to about this many tokens. */
   readonly keepTokens?: number | undefined
-  /** Exactly this slice, by the positions of two shown items, both included; taken as it is or refused. */
+  /** Exactly this slice, given by the positions of two shown items, both inclusive; it is used as given or refused. */
   readonly covers?: Covers | undefined
 }
 
 export interface AppendCommand extends Fenced {
   readonly type: 'append'
-  /** At least one. */
+  /** Messages to append: at least one. */
   readonly messages: readonly NewMessage[]
-  /** Record them on an abandoned branch that starts after this position: the conversation stays what it is. */
+  /** Record the messages on an abandoned branch that starts after this position: the conversation itself is unchanged. */
   readonly branchAt?: number | undefined
   /** Rewind to this position first: the conversation continues from there. Not with `branchAt`. */
   readonly rewindTo?: number | undefined
-  /** With `rewindTo`: markers, restores and configurations since that position that are to stay, recorded again before the messages. */
+  /** With `rewindTo`: markers, restores and configurations since that position to keep; they are recorded again before the messages. */
   readonly again?: readonly Event<'Configured' | 'Condensed' | 'Truncated' | 'Restored'>[] | undefined
 }
 
-/** What is left out stays as it is; null removes it. */
+/** A change of the configuration. Omitted fields stay unchanged; null removes a field. */
 export interface ConfigureCommand extends Fenced {
   readonly type: 'configure'
   readonly system?: Configuration['system'] | null
@@ -52,16 +52,16 @@ interface SummaryMessage {
   readonly role: Role
   readonly content: NewContent
 }
-/** Text or blocks (of one user message), or whole messages. */
+/** Text or blocks (of one user message), or complete messages. */
 export type Summary = NewContent | readonly SummaryMessage[]
 
 export interface CondenseCommand extends Fenced, Selection {
   readonly type: 'condense'
   readonly summary: Summary
-  /** Who wrote the summary. Default `manual`. */
+  /** Writer of the summary. Default `manual`. */
   readonly method?: EventData['Condensed']['method'] | undefined
   readonly origin?: Origin | undefined
-  /** Why a turn wrote it, if a turn did. */
+  /** Reason for which a turn wrote it, if a turn did. */
   readonly policy?: Policy | undefined
 }
 
@@ -73,18 +73,18 @@ export interface TruncateCommand extends Fenced, Selection {
 
 export interface RestoreCommand extends Fenced {
   readonly type: 'restore'
-  /** The position of a marker that is shown. */
+  /** Position of a marker that is shown. */
   readonly marker: number
 }
 
-/** Exactly one of `to`, `before` and `turns`. */
+/** A rewind, with exactly one of `to`, `before` and `turns`. */
 export interface RewindCommand extends Fenced {
   readonly type: 'rewind'
-  /** To right after this position, on whatever branch; `START` (-1) empties the conversation. */
+  /** Rewind to right after this position, on any branch; `START` (-1) empties the conversation. */
   readonly to?: number | undefined
-  /** To right before this message. */
+  /** Rewind to right before this message. */
   readonly before?: number | undefined
-  /** To right before the n-th last turn of the user: a user message that is more than tool results. */
+  /** Rewind to right before the n-th last turn of the user: a user message that is more than tool results. */
   readonly turns?: number | undefined
   readonly reason?: string | undefined
 }
@@ -96,9 +96,9 @@ export interface UndoCommand extends Fenced {
 
 export interface ForkCommand {
   readonly type: 'fork'
-  /** The id of the conversation to create. */
+  /** Id of the conversation to create. */
   readonly id: string
-  /** The position whose history the fork begins with; the last one by default. */
+  /** Position with whose history the fork begins. Default: the last one. */
   readonly at?: number | undefined
 }
 

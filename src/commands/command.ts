@@ -46,7 +46,7 @@ const carriedSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('Restored'), data: dataSchemas.Restored }),
 ])
 
-/** A slice is named, or found by how much should stay. */
+/** Reports whether the slice is given either explicitly or by how much should stay, not both. */
 const isOneSlice = ({ covers, fraction, keepFirst, keepLast, keepTokens }: Selection): boolean =>
   covers === undefined || [fraction, keepFirst, keepLast, keepTokens].every((given) => given === undefined)
 const oneSlice = {

@@ -5,8 +5,8 @@ import type { Command } from './command.ts'
 import type { ShownState } from './state.ts'
 
 /**
- * The configuration in force with the fields given: whole, so that a reader needs one event, with references in place of secrets.
- * Nothing, if nothing changes.
+ * Returns the configuration in force with the given fields changed: complete, so that a reader needs only one event, with references in
+ * place of secrets. Returns no event if nothing changes.
  */
 export const configure = (command: Command<'configure'>, { effective }: ShownState): readonly Event[] => {
   const { system, tools, model, parameters } = command
@@ -21,7 +21,7 @@ export const configure = (command: Command<'configure'>, { effective }: ShownSta
   return JSON.stringify(data) === JSON.stringify(now) ? [] : [{ type: 'Configured', data }]
 }
 
-/** What is kept of the configuration before may be older than this rule. */
+/** Replaces secrets by references: parameters kept from an earlier configuration may be older than this rule. */
 export const withoutSecretParameters = (configuration: Configuration): Configuration =>
   configuration.parameters
     ? { ...configuration, parameters: withoutSecrets(configuration.parameters) }

@@ -2,7 +2,7 @@ import type { Effective } from '../projections/effective.ts'
 import { pairing } from '../projections/pairs.ts'
 import { atOnce, sliceLength, type SliceGenerator } from '../projections/slices.ts'
 
-/** A tool call with the indices of the items that hold it and its result; `Infinity` for a result that has not come. */
+/** A tool call with the indices of the items that hold it and its result; `Infinity` for a result that has not arrived. */
 interface Call {
   readonly id: string
   readonly use: number
@@ -10,10 +10,10 @@ interface Call {
   readonly isLate: boolean
 }
 
-/** The tool calls in the items of a history, paired with their results as a request pairs them. */
+/** Returns the tool calls in the items of a history, paired with their results as a request pairs them. */
 export const callsOf = (effective: Effective): readonly Call[] => atOnce(callsIn(effective))
 
-/** `callsOf`, in slices. */
+/** Does the same as `callsOf`, in slices. */
 export function* callsIn(effective: Effective): SliceGenerator<readonly Call[]> {
   const indices = new Map<number, number>()
   for (const [index, { position }] of effective.items.entries()) {
@@ -30,10 +30,10 @@ export function* callsIn(effective: Effective): SliceGenerator<readonly Call[]> 
 }
 
 /**
- * The calls that a cut before the item at `index` would part from their results. A result that came late stands by itself, but is not
- * shown without its call.
+ * Returns the ids of the calls that a cut before the item at `index` would part from their results. A result that came late stands by
+ * itself, but is not shown without its call.
  *
- * @param from the first item that would be hidden; default: this one
+ * @param from index of the first item that would be hidden; default: `index`
  */
 export const partedBy = (calls: readonly Call[], index: number, from = index): readonly string[] =>
   calls

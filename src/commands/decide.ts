@@ -18,7 +18,7 @@ type Decision<T extends ConversationCommand['type'] = ConversationCommand['type'
   readonly Event[]
 >
 
-/** What a command on a conversation leads to: the events to append, possibly none, or why it is refused. */
+/** Decides a command on a conversation: returns the events to append, possibly none, or the rejection. */
 export const decide = (command: ConversationCommand, state: CommandState): Decision =>
   isMove(command) ? decideMove(command, state) : atOnce(decidingShown(command, state))
 
@@ -26,7 +26,7 @@ type Move = Command<'rewind' | 'undo'>
 export const isMove = (command: ConversationCommand): command is Move =>
   command.type === 'rewind' || command.type === 'undo'
 
-/** As `decide`, for a command that moves to another position: what is shown does not matter. */
+/** Decides a command that moves to another position, as `decide` does: what is shown does not matter. */
 export const decideMove = (command: Move, standing: MoveState): Decision<Move['type']> =>
   pipe(
     fenced(command, standing),
@@ -36,7 +36,7 @@ export const decideMove = (command: Move, standing: MoveState): Decision<Move['t
     ),
   )
 
-/** As `decide`, for every other command, in slices. */
+/** Decides any other command, as `decide` does, in slices. */
 export function* decidingShown(
   command: Exclude<ConversationCommand, Move>,
   shown: ShownState,
@@ -66,7 +66,7 @@ function* change(command: Change, shown: ShownState): SliceGenerator<Decision<Ch
 const existing = ({ conversation, last }: AppendState): E.Either<CommandRejection<'configure'>, void> =>
   last < 0 ? E.left(conversationNotFound(conversation)) : E.right(undefined)
 
-/** As `decide`, for an append without edits, which needs only where the conversation ends. Without a pipe, which every append would pay for. */
+/** Decides an append without edits, as `decide` does; it needs only the end of the conversation. No `pipe` here: this is the hot path. */
 export const decideAppend = (command: Command<'append'>, tail: AppendState): Decision<'append'> => {
   const stale = fenced(command, tail)
   if (E.isLeft(stale)) return stale

@@ -3,18 +3,18 @@ import type { Event } from '../events/events.ts'
 import type { Command } from './command.ts'
 import { conversationExists, conversationNotFound, outOfRange, type CommandRejection } from './rejections.ts'
 
-/** All that a fork needs. */
+/** State that a fork needs. */
 export interface ForkState {
-  /** The parent, and its last position. */
+  /** The parent and its last position. */
   readonly conversation: string
   readonly last: number
   /** Hash of the parent's event at the position of the fork. */
   readonly hash: string | undefined
-  /** Whether the conversation to create exists already. */
+  /** True if the conversation to create already exists. */
   readonly exists: boolean
 }
 
-/** The first event of a conversation whose history begins as the parent's was. Nothing is copied. */
+/** Returns the first event of a conversation whose history begins as the parent's was. Nothing is copied. */
 export const fork = (
   { id, at }: Command<'fork'>,
   { conversation, last, hash, exists }: ForkState,

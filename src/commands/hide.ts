@@ -13,7 +13,7 @@ import { blocksOf } from './append.ts'
 import { choosingItems, tokensOf } from './slice.ts'
 import type { ShownState } from './state.ts'
 
-/** Shows a slice of the effective history as a summary from now on. In slices. */
+/** Replaces a slice of the effective history by a summary, from now on. In slices. */
 export function* condense(
   command: Command<'condense'>,
   state: ShownState,
@@ -27,7 +27,7 @@ export function* condense(
   return E.right([withView({ type: 'Condensed', data }, state)])
 }
 
-/** Shows a slice of the effective history no longer. In slices. */
+/** Removes a slice from the effective history, from now on. In slices. */
 export function* truncate(
   command: Command<'truncate'>,
   state: ShownState,
@@ -40,7 +40,7 @@ export function* truncate(
   return E.right([withView({ type: 'Truncated', data }, state)])
 }
 
-/** Text or blocks are one user message; messages are themselves. */
+/** Returns a summary as messages: text or blocks become one user message. */
 const summaryOf = (summary: Summary): readonly Message[] => {
   if (typeof summary === 'string') return [{ role: 'user', content: blocksOf(summary) }]
   const messages = summary.flatMap((part) =>
@@ -55,11 +55,11 @@ const isSaid = (part: Said | Block): part is Said => 'role' in part
 
 type Facts = Pick<EventData['Truncated'], 'covers' | 'messagesHidden' | 'tokens' | 'container'>
 
-/** What a marker says about the items that it hides (one or more, as they are shown) and about what replaces them. */
+/** Returns a marker's data about the items that it hides (one or more, as they are shown) and about their replacement. */
 export const factsOf = (hidden: readonly Item[], summary: readonly Message[]): Facts =>
   atOnce(factsIn(hidden, summary))
 
-/** `factsOf`, in slices. */
+/** Does the same as `factsOf`, in slices. */
 function* factsIn(hidden: readonly Item[], summary: readonly Message[]): SliceGenerator<Facts> {
   let before = 0
   for (const item of hidden) {
@@ -82,12 +82,12 @@ function* factsIn(hidden: readonly Item[], summary: readonly Message[]): SliceGe
   }
 }
 
-/** What a view is made of: the end of the log, and the outline there. */
+/** State from which a view is made: the end of the log, and the outline there. */
 export type ViewBasis = Pick<ShownState, 'last' | 'sinceView' | 'named'> & {
   readonly effective: Pick<ShownState['effective'], 'outline'>
 }
 
-/** Events that are written at once, with a view in the last one if that is an edit that must have one. */
+/** Returns events that are written together, with a view in the last one if that is an edit that needs one. */
 export const withLastView = (events: readonly Event[], state: ViewBasis): readonly Event[] => {
   const edit = events.at(-1)
   const before = events.slice(0, -1)

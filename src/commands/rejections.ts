@@ -3,13 +3,13 @@ import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
 import { acts } from '../events/event-traits.ts'
 import type { Covers } from '../events/events.ts'
 
-/** What every command may be refused for; the conversation that is not there may be the one that it was forked from. */
+/** Rejections common to all commands; the conversation not found may be the one that it was forked from. */
 type Any = InvalidInput | EventTooLarge | ConversationNotFound
-/** A command with a fence. */
+/** Rejections of a command with a fence. */
 type Fenced = Any | StaleContext
 type Hiding = Fenced | NotShown | UnsafeCut | NothingToHide
 
-/** What a command of each type may be refused for. */
+/** Rejections of each type of command. */
 export interface CommandRejections {
   readonly append: Fenced | OutOfRange
   readonly configure: Fenced
@@ -20,7 +20,7 @@ export interface CommandRejections {
   readonly undo: Fenced | NothingToUndo
   readonly fork: Any | OutOfRange | ConversationExists
 }
-/** Why a command was refused. Nothing was written. */
+/** Reason why a command was refused. Nothing was written. */
 export type CommandRejection<T extends keyof CommandRejections = keyof CommandRejections> =
   CommandRejections[T]
 
@@ -48,7 +48,7 @@ export interface NotShown {
   readonly position: number
   readonly shown: readonly number[]
 }
-/** The slice given parts a tool call from its result, or touches a tool round that is still open. */
+/** The given slice parts a tool call from its result, or touches a tool round that is still open. */
 export interface UnsafeCut {
   readonly _tag: 'UnsafeCut'
   readonly message: string
@@ -57,7 +57,7 @@ export interface UnsafeCut {
   /** Ids of the calls that the slice would part from their results. */
   readonly calls: readonly string[]
 }
-/** Nothing is left to hide beside what has to be kept. */
+/** Nothing is left to hide besides what must be kept. */
 export interface NothingToHide {
   readonly _tag: 'NothingToHide'
   readonly message: string
@@ -81,7 +81,7 @@ export interface ConversationNotFound {
   readonly message: string
   readonly conversation: string
 }
-/** The conversation that a fork should create exists already. */
+/** The conversation that a fork should create already exists. */
 export interface ConversationExists {
   readonly _tag: 'ConversationExists'
   readonly message: string
@@ -99,7 +99,7 @@ export const staleContext = (conversation: string, after: number, last: number):
   last,
 })
 
-/** Whether a command was refused because something has happened since it was computed. */
+/** Reports whether a command was refused because something happened since it was computed. */
 export const isStale = (answer: E.Either<{ readonly _tag: string }, unknown>): boolean =>
   E.isLeft(answer) && answer.left._tag === 'StaleContext'
 

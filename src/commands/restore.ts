@@ -5,7 +5,7 @@ import { withView } from './hide.ts'
 import { notShown, type CommandRejection } from './rejections.ts'
 import type { ShownState } from './state.ts'
 
-/** Puts back what a marker hid, in its place. The marker must be shown: one that is itself hidden is restored from the outside in. */
+/** Puts back what a marker hid, in its place. The marker must be shown: nested markers are restored from the outside in. */
 export const restore = (
   { marker }: Command<'restore'>,
   state: ShownState,

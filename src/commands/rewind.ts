@@ -6,7 +6,7 @@ import type { Command } from './command.ts'
 import { nothingToRewind, nothingToUndo, outOfRange, type CommandRejection } from './rejections.ts'
 import type { MoveState } from './state.ts'
 
-/** Makes the conversation what it was at an earlier moment; any moment, those on abandoned branches included. */
+/** Rewinds the conversation to its state at any earlier moment, including one on an abandoned branch. */
 export const rewind = (
   command: Command<'rewind'>,
   state: MoveState,
@@ -27,7 +27,7 @@ export const rewind = (
     : E.right([rewound(head, reason)])
 }
 
-/** Takes back the last event, if it is a rewind, a marker or a restore. An undo is a rewind: undone, it is a redo. */
+/** Undoes the last event, if it is a rewind, a marker or a restore. An undo is a rewind, so undoing it is a redo. */
 export const undo = (
   { reason }: Command<'undo'>,
   state: MoveState,

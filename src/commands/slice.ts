@@ -13,13 +13,13 @@ import { callsIn, partedBy } from './cuts.ts'
 import { nothingToHide, notShown, type CommandRejection, unsafeCut } from './rejections.ts'
 import type { ShownState } from './state.ts'
 
-/** Items from index `from` up to, not including, index `to`. */
+/** Items from index `from` (inclusive) to index `to` (exclusive). */
 interface Slice {
   readonly from: number
   readonly to: number
 }
 
-/** The items to hide, in slices. An explicit slice is taken as it is or refused; every other selection settles on a safe one. */
+/** Chooses the items to hide, in slices. An explicit slice is used as given or refused; any other selection is adjusted to a safe one. */
 export function* choosingItems(
   { conversation, effective }: ShownState,
   selection: Selection,
@@ -62,7 +62,7 @@ function* explicitSlice(
   return isEdit ? E.right({ from, to }) : E.left(unsafeCut(conversation, covers, parted))
 }
 
-/** The history with messages in place of a slice: if the same calls still have the same results, that parts nothing. */
+/** Returns the history with messages in place of a slice: if the same calls still have the same results, the replacement parts nothing. */
 const edited = (effective: Effective, { from, to }: Slice, messages: readonly Message[]): Effective => {
   const { position = START, time = '' } = effective.items[from] ?? {}
   const tokens = { before: 0, after: 0 }
@@ -76,8 +76,8 @@ const edited = (effective: Effective, { from, to }: Slice, messages: readonly Me
 }
 
 /**
- * The calls outside of a slice that would lose their results if these messages stood for it. Where the user ended a turn and nobody does
- * instead, a call that was left without a result is open again, and gets that of a later call with the same id.
+ * Returns the calls outside a slice that would lose their results if these messages replaced it. If the slice ended a user's turn and
+ * the messages do not, a call without a result is open again, and gets the result of a later call with the same id.
  */
 function* partedInstead(
   effective: Effective,
@@ -96,14 +96,14 @@ function* partedInstead(
   })
 }
 
-/** Whether a message surely ends a turn, or, with a compaction, everything before it. */
+/** Reports whether a message certainly ends a turn or, with a compaction, everything before it. */
 const endsTurn = ({ role, content }: Message): boolean =>
   content.some(
     (block) =>
       isCompaction(block) || (role !== 'assistant' && isBlock(block, 'text') && block.text.trim() !== ''),
   )
 
-/** The slice that a selection asks for, moved to safe cuts: if possible, a little more is hidden rather than less. */
+/** Returns the slice that a selection describes, moved to safe cuts: if possible, a little more is hidden rather than less. */
 function* settle(effective: Effective, selection: Selection): SliceGenerator<Slice> {
   const { items } = effective
   const calls = yield* callsIn(effective)
@@ -129,13 +129,13 @@ function* wishedSlice(items: readonly Item[], selection: Selection): SliceGenera
   return { from, to: Math.min(share, beforeLast(items, keepLast), yield* beforeTokens(items, keepTokens)) }
 }
 
-/** The index of the n-th last message; for 0 the end of the items. */
+/** Returns the index of the n-th last message; for 0 the end of the items. */
 const beforeLast = (items: readonly Item[], n: number): number => {
   const messages = items.flatMap((item, index) => (messageIn(item) ? [index] : []))
   return n === 0 ? items.length : (messages.at(-n) ?? 0)
 }
 
-/** The first index from which the items are at most `limit` tokens. */
+/** Returns the first index from which the items total at most `limit` tokens. */
 function* beforeTokens(items: readonly Item[], limit: number | undefined): SliceGenerator<number> {
   if (limit === undefined) return items.length
   let tokens = 0
@@ -147,6 +147,6 @@ function* beforeTokens(items: readonly Item[], limit: number | undefined): Slice
   return 0
 }
 
-/** Estimated tokens of what an item shows. */
+/** Estimates the tokens of what an item shows. */
 export const tokensOf = (item: Item): number =>
   tokensByBytes(messagesOf(item).flatMap(({ content }) => content))

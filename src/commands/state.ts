@@ -4,56 +4,56 @@ import { fold, type Slot, viewIn } from '../projections/outline.ts'
 import { lastOf, type Log, path, resolve } from '../projections/path.ts'
 import type { ConversationCommand } from './command.ts'
 
-/** Where a conversation ends: all that an append needs. */
+/** End of a conversation: the state that an append needs. */
 export interface AppendState {
   readonly conversation: string
-  /** The last position, whatever event it holds; `START` for an empty conversation. */
+  /** The last position, of any event; `START` for an empty conversation. */
   readonly last: number
-  /** The types of the events after the command's `after`, oldest first; empty without one. */
+  /** Types of the events after the command's `after`, oldest first; empty if `after` is not given. */
   readonly since: readonly EventType[]
 }
 
-/** Where a conversation is: all that a rewind or an undo needs. */
+/** Head of a conversation: the state that a rewind or an undo needs. */
 export interface MoveState extends AppendState {
-  /** The position that the conversation is at. */
+  /** Position of the head. */
   readonly head: number
-  /** The type of the last event. */
+  /** Type of the last event. */
   readonly lastType: EventType | undefined
-  /** What the command points at. */
+  /** Data that the command's position refers to. */
   readonly named: CommandTarget
 }
 
-/** What is shown: all that any other command needs. */
+/** Content shown: the state that any other command needs. */
 export interface ShownState extends AppendState {
   readonly effective: Effective
-  /** Events of the path after the last one that carries a view. */
+  /** Number of events on the path after the last one that carries a view. */
   readonly sinceView: number
-  /** What the command points at. */
+  /** Data that the command's position refers to. */
   readonly named: CommandTarget
 }
 
-/** All that any command needs. */
+/** State that any command needs. */
 export type CommandState = MoveState & ShownState
 
-/** What a command points at by a position. */
+/** Data that the position in a command refers to. */
 export interface CommandTarget {
-  /** rewind `before` and `turns`: the message to rewind before. */
+  /** Message to rewind before, for a rewind with `before` or `turns`. */
   readonly event?: ConversationEvent | undefined
-  /** rewind and undo: the head that the conversation would have. */
+  /** Resulting head of the conversation, for rewind and undo. */
   readonly head?: number
-  /** restore: what the marker replaced. */
+  /** Slots that the marker replaced, for restore. */
   readonly replaced?: readonly Slot[] | undefined
 }
 
-/** The message that begins a turn of the user: one that is more than tool results. */
+/** Reports whether a message begins a turn of the user: it is more than tool results. */
 export const isTurn = ({ role, content }: Message): boolean =>
   role === 'user' && !(content.length > 0 && content.every(({ type }) => type === 'tool_result'))
 
-/** Whether an event is such a message. */
+/** Reports whether an event begins a turn of the user. */
 export const beginsTurn = (event: ConversationEvent): boolean =>
   event.type === 'MessageAppended' && contentOf(event).some(isTurn)
 
-/** The state that a command is decided on, from a whole log: the model for what the command handler gathers piece by piece. */
+/** Returns the state on which a command is decided, from a whole log: the model for what the command handler gathers piece by piece. */
 export const stateOf = (conversation: string, log: Log, command: ConversationCommand): CommandState => {
   const last = lastOf(log)
   const positions = path(log)

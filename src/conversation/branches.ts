@@ -4,7 +4,7 @@ import type { ConversationEvent, Span } from '../events/events.ts'
 import { type OutlineDraft, evolve, type Slot } from '../projections/outline.ts'
 import type { StoreError } from '../store/errors.ts'
 
-/** What an event changed in the outline before it. */
+/** The change that an event made to the outline before it. */
 type Step =
   | { readonly type: 'nothing' }
   | { readonly type: 'hide'; readonly slots: Packed }
@@ -12,50 +12,53 @@ type Step =
       readonly type: 'restore'
       readonly marker: number
       readonly slots: Packed
-      /** The last spans before it, and the one that it joined them to. */
+      /** The last spans before it, and the span into which it joined them. */
       readonly joined: readonly Span[]
       readonly span: Span
     }
   | { readonly type: 'configure'; readonly before: Configured; readonly after: Configured }
-/** The positions of slots, the complement (`~`) where it is a marker's: all that markers hide is kept, and objects would take four times the memory. */
+/**
+ * Positions of slots, those of markers as their complement (`~`): everything that markers hide is kept, and objects would take four
+ * times the memory.
+ */
 type Packed = readonly number[]
 type Configured = Partial<Pick<OutlineDraft, (typeof configuredKeys)[number]>>
 const configuredKeys = ['configured', 'configuration', 'promptSince', 'toolsFrom', 'formerTools'] as const
 
 /** An outline with one more event. */
 interface Taken {
-  /** Changes with the next event. */
+  /** Changes with the next event taken. */
   readonly draft: OutlineDraft
-  /** What a marker hid or a restore brought back; undefined if there was nothing. */
+  /** The slots that a marker hid or a restore brought back; undefined if there are none. */
   readonly slots: readonly Slot[] | undefined
 }
 
-/** The outlines of a conversation at each of its own events, whichever branch it is on. */
+/** The outlines of a conversation at each of its own events, on any branch. */
 export interface BranchOutlines {
   /** The next event, if it is a message, a rewind or without effect. Constant time. */
   readonly pass: (event: ConversationEvent) => void
-  /** The next event, if it is any other. Time: the distance along the branches from the last event that was taken. */
+  /** Takes the next event if it is of any other type. Time: the distance along the branches from the event taken last. */
   readonly take: (event: ConversationEvent) => Steps<StoreError, Taken>
 }
 
 interface Before {
-  /** Position of the first event to come. */
+  /** Position of the first event to be taken. */
   readonly offset: number
-  /** The outline at a position before that one; nothing else may hold it. */
+  /** Loads the outline at a position before `offset`; the caller must be its only owner. */
   readonly outlineAt: (position: number) => Steps<StoreError, OutlineDraft>
-  /** What a marker there replaced. */
+  /** Loads the slots that a marker before `offset` replaced. */
   readonly replacedBy: (marker: number) => Steps<StoreError, readonly Slot[] | undefined>
 }
 
 /**
- * One outline that is moved along the branches, forwards and back, by what each event changed. So nothing is read again, however often
- * a conversation is rewound, except where a branch begins before its first own event.
+ * Returns one outline that is moved along the branches, forwards and back, by the change each event made. Nothing is read twice,
+ * however often a conversation is rewound, unless a branch begins before the conversation's first own event.
  */
 export const branches = ({ offset, outlineAt, replacedBy }: Before): BranchOutlines => {
   const steps = new Map<number, Step>()
   const rewinds = new Map<number, number>()
   let draft: OutlineDraft = { slots: [], restored: [] }
-  /** The position that `draft` is the outline of. */
+  /** Position of the outline in `draft`. */
   let head: number | undefined
 
   const resolved = (position: number): number => rewinds.get(position) ?? position

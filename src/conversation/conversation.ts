@@ -26,20 +26,20 @@ import { type OwnReading, reading } from './reading/reads.ts'
 import { type InternalWriter, split, type ConversationWriter, writing } from './writing/writing.ts'
 
 /**
- * One conversation of a store. It need not be there yet: the first append creates it.
+ * One conversation of a store. It need not exist yet: the first append creates it.
  *
- * Positions are 0-based; -1 is before the first event. Every method fails with `InvalidInput` for an argument that it does not take, an
- * unknown option included, and with a `StoreError` where the store cannot do its part; the other errors are named with each. Writers also
- * fail with `StaleContext` where `after` is given and is not the last position, and with `EventTooLarge`. After an error nothing was
- * written. A writer that is repeated under the same `commandId` writes nothing and answers as the first time.
+ * Positions are 0-based; -1 is before the first event. Every method fails with `InvalidInput` for an invalid argument, including an
+ * unknown option, and with a `StoreError` if the store fails; other errors are listed with each method. Writers also fail with
+ * `StaleContext` if `after` is given and is not the last position, and with `EventTooLarge`. After an error nothing has been written.
+ * Repeating a write under the same `commandId` writes nothing and returns the first result.
  */
 export interface ConversationOf<W extends ResultStyle, Forked>
   extends ConversationWriter<W>, CommandPreviewer<W>, ConversationReader<W>, EventFollower, NoteKeeper<W> {
   /** 1 to 200 characters of `A–Z a–z 0–9 . _ : -`; not `.` or `..`. */
   readonly id: string
   /**
-   * A new conversation that begins with this one's history up to `at` (default: all of it). Copies nothing. Errors: `ConversationExists`,
-   * `OutOfRange`, `ConversationNotFound`.
+   * Creates a conversation that begins with this one's history up to `at` (default: all of it). Copies nothing. Errors:
+   * `ConversationExists`, `OutOfRange`, `ConversationNotFound`.
    *
    * @example
    * const second = await chat.fork('task-42-second-try', { at: 3 })
@@ -51,27 +51,27 @@ export interface ConversationOf<W extends ResultStyle, Forked>
   ) => MethodResult<W, ForkError, Forked>
 }
 
-/** A conversation with TaskEithers. */
+/** A conversation whose methods return TaskEithers. */
 export interface Conversation
   extends ConversationOf<'task', Conversation>, Pick<OwnReading, 'begun'>, InternalWriter {
   /** The part of it that programs see. */
   readonly methods: ConversationOf<'task', Conversation>
-  /** What its turns record beside it. */
+  /** The log of its turns, kept beside it. */
   readonly turnLog: TurnLog
-  /** What the user says while the model is busy, until it is in the conversation. */
+  /** Messages that the user sends while the model is busy, until they are in the conversation. */
   readonly inbox: Inbox
   readonly changes: Changes
-  /** The events after a position that there is, in order, as of now. */
+  /** Reads the current events after an existing position, in order. */
   readonly later: (position: number) => Steps<ReadError, readonly ConversationEvent[]>
-  /** The position of an event of its own stream; undefined while this handle has not read its lineage. */
+  /** Returns the position of an event of its own stream; undefined until this handle has read its lineage. */
   readonly positionOf: (revision: number) => number | undefined
-  /** Somebody knows that it is there, and no fork: its lineage need not be read. */
+  /** Tells the handle that the conversation exists and is not a fork, so its lineage need not be read. */
   readonly isNoFork: () => void
-  /** Who gives turns through this handle. */
+  /** The party that gives turns through this handle. */
   readonly party: TurnClaimant
 }
 
-/** What is kept beside conversations. */
+/** The streams kept beside conversations. */
 export interface SideStreams {
   readonly notes: NoteStore
   readonly turnLog: (conversation: string) => TurnLog
@@ -80,7 +80,7 @@ export interface SideStreams {
   readonly party: TurnClaimant
 }
 
-/** The handle of one conversation. An invalid id is an `InvalidInput` of each of its methods. */
+/** Returns a handle of one conversation. If the id is invalid, each of its methods fails with `InvalidInput`. */
 export const conversation = (
   store: EventStore,
   handler: Handler,

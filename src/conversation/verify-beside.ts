@@ -16,12 +16,12 @@ import { endOf, extentOf } from '../store/whole/whole-writes.ts'
 type Kind = 'note' | 'turn' | 'inbox'
 
 interface Found {
-  /** How many notes are as they were written. */
+  /** Number of notes that are as they were written. */
   readonly notes?: number
   readonly discrepancy?: { readonly position: number; readonly kind: Kind; readonly message: string }
 }
 
-/** A stream beside a conversation, what its events are called, and what reads them. */
+/** A stream beside a conversation, the kind of its events, and their decoder. */
 interface Beside {
   readonly kind: Kind
   readonly stream: string
@@ -52,8 +52,8 @@ export const streamsBeside = (conversation: string): readonly string[] =>
   besideOf(conversation).map(({ stream }) => stream)
 
 /**
- * Reads the streams beside a conversation from their first events on and recomputes every `prev`: the notes, what its turns did, what
- * was said meanwhile. Answers `{}` if there are no notes.
+ * Reads the streams beside a conversation from their first events and recomputes every `prev`: in its notes, its turns and its inbox.
+ * Returns `{}` if there are no notes.
  */
 export async function* verifyBeside(store: EventStore, conversation: string): Steps<StoreError, Found> {
   const all = besideOf(conversation)
@@ -73,9 +73,9 @@ export async function* verifyBeside(store: EventStore, conversation: string): St
 }
 
 interface Chain {
-  /** How many are as they were written. */
+  /** Number of events that are as they were written. */
   readonly events: number
-  /** What is wrong with the next one. */
+  /** The problem with the event after them. */
   readonly problem?: string
 }
 

@@ -28,33 +28,33 @@ import { recordedAt } from './reading/reader.ts'
 import { endOf, extentOf } from '../store/whole/whole-writes.ts'
 import { streamsBeside, verifyBeside } from './verify-beside.ts'
 
-/** The first thing in a conversation that is not as it was written. */
+/** The first event of a conversation that is not as it was written. */
 export interface LogDiscrepancy {
   readonly position: number
   /**
-   * `undecodable`: not an event; `chain`: not followed by what was written after it; `view`: a table of contents that is not the
+   * `undecodable`: not an event; `chain`: not followed by what was written after it; `view`: a table of contents that differs from the
    * history; `marker`: hides or restores what was not shown; `content`: large content of the event is missing or damaged; `end`: the
-   * last events are changed or missing; `note`, `turn`, `inbox`: a note or link beside the conversation, what its turns did, or what was
-   * said meanwhile, is not as it was written, `position` being its index there.
+   * last events are changed or missing; `note`, `turn`, `inbox`: a note or link beside the conversation, a record of its turns, or a
+   * message queued meanwhile is not as it was written, `position` being its index in that stream.
    */
   readonly kind: 'undecodable' | 'chain' | 'view' | 'marker' | 'content' | 'end' | 'note' | 'turn' | 'inbox'
   readonly message: string
 }
 export interface VerificationReport {
   readonly conversation: string
-  /** Events of the conversation's own stream that are as they were written. */
+  /** Number of events in the conversation's own stream that are as they were written. */
   readonly events: number
-  /** Notes and links beside the conversation that are as they were written; absent if there are none. */
+  /** Number of notes and links beside the conversation that are as they were written; absent if there are none. */
   readonly notes?: number
   readonly discrepancy?: LogDiscrepancy
 }
 
 /**
- * Reads a conversation's own stream from its first event on and recomputes every `prev` and every `view`; then its notes. A fork's parents are
- * conversations of their own; of them only the event that it was forked at is checked.
+ * Reads a conversation's own stream from its first event and recomputes every `prev` and every `view`, then verifies its notes. A
+ * fork's parents are conversations of their own; only the event that it was forked at is checked in them.
  *
  * Memory: one page of events, the outline of the effective history, and what each marker hides. Every event is read once, however often
- * the conversation was rewound; those of a fork's parents as far as a marker's slice goes back to them, once for all forks.
+ * the conversation was rewound; events of a fork's parents are read as far back as a marker's slice reaches, once for all forks.
  */
 export async function* verify(all: EventStore, conversation: string): Steps<ReadError, VerificationReport> {
   const stream = streamOf(conversation)
@@ -125,7 +125,7 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
     },
   })
 
-  /** Where a fork begins: its parent's event must be the one that it names. */
+  /** Checks the beginning of a fork: its parent's event must be the one that it names. */
   async function* begin({ data, position }: ConversationEvent<'Forked'>): Found {
     const { conversation, position: at, hash } = data.from
     const event = parent && (yield* ok(recordedAt(store, [parent], at)))

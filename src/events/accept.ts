@@ -106,7 +106,7 @@ const isMarker = (data: Fields): boolean =>
 
 const methods = new Set<unknown>(['model', 'provider', 'client', 'manual'])
 
-/** Whether this is surely the data of an event of this type. */
+/** Reports whether this is certainly the data of an event of this type. */
 export const acceptsData = (type: string, data: unknown): boolean => {
   if (!isFields(data) || data['sealed'] !== undefined) return false
   switch (type) {
@@ -139,7 +139,7 @@ export const acceptsData = (type: string, data: unknown): boolean => {
   }
 }
 
-/** Whether this is surely an event's metadata. */
+/** Reports whether this is certainly an event's metadata. */
 export const acceptsMetadata = (value: unknown): boolean =>
   isFields(value) &&
   Number.isSafeInteger(value['schema']) &&

@@ -3,7 +3,7 @@ import type { Fields } from './json.ts'
 // The content blocks of the Anthropic Messages API, as types. What one may write is closed, so that the compiler catches a misspelt
 // type or field; what is read may have more fields than these, as it is kept verbatim.
 
-/** What every block may have. */
+/** Fields that any block may have. */
 interface Cacheable {
   readonly cache_control?: unknown
 }
@@ -12,7 +12,7 @@ export interface TextBlockInput extends Cacheable {
   readonly text: string
   readonly citations?: unknown
 }
-/** Where the content of an image or a document comes from: `base64`, `url`, `file`, `text`, `content`. */
+/** Source of the content of an image or a document: `base64`, `url`, `file`, `text`, `content`. */
 export interface BlockSource {
   readonly type: string
   readonly media_type?: string | undefined
@@ -35,7 +35,7 @@ export interface DocumentBlockInput extends Cacheable {
 export interface ThinkingBlockInput {
   readonly type: 'thinking'
   readonly thinking: string
-  /** Recorders of other models' sessions have none to store. */
+  /** Signature of a thinking block; sessions recorded with other models have none. */
   readonly signature?: string | undefined
 }
 export interface RedactedThinkingBlockInput {
@@ -46,7 +46,7 @@ export interface ToolUseBlockInput extends Cacheable {
   readonly type: 'tool_use'
   readonly id: string
   readonly name: string
-  /** An object; a model's broken call is stored as it was, and render wraps it. */
+  /** An object. A model's malformed call is stored as it was; render wraps it. */
   readonly input: unknown
   readonly caller?: unknown
 }
@@ -58,12 +58,12 @@ export interface ToolResultBlockInput extends Cacheable {
 }
 export interface CompactionBlockInput extends Cacheable {
   readonly type: 'compaction'
-  /** Null, or nothing, if the compaction failed. */
+  /** Content of the compaction; null or absent if it failed. */
   readonly content?: unknown
   readonly encrypted_content?: unknown
 }
 
-/** The types of the API's other blocks: their fields are not checked. */
+/** Types of the API's other blocks, whose fields are not checked. */
 export type UncheckedBlockType =
   | 'advisor_tool_result'
   | 'bash_code_execution_tool_result'
@@ -101,14 +101,14 @@ export interface UncheckedBlockInput extends Cacheable {
   readonly citations?: unknown
 }
 
-/** A block of whose type nothing is known here, such as one from elsewhere: what a session, a model or a tool gave. */
+/** A block of unknown type, for example from a session, a model or a tool. */
 export interface AnyBlock extends Fields {
   readonly type: string
 }
 
 /**
- * Any type but those above. To the compiler it is a text that none of those matches, so that `block.type === 'text'` leaves text blocks
- * only, in every TypeScript from 5.4 on: a branded string would not be ruled out. What is stored begins with no such prefix.
+ * Any other type. To the compiler it is a string that none of the types above matches, so that `block.type === 'text'` narrows to text
+ * blocks in every TypeScript from 5.4 on; a branded string would not be ruled out. Stored types do not have this prefix.
  */
 export type UnknownBlockType = `unknown:${string}`
 
@@ -118,7 +118,7 @@ export interface UnknownBlock extends Fields {
 }
 
 /**
- * A block to be written: one of the API's, or what `unknownBlock` gives. A list that is not written in the call itself needs this type:
+ * A block to write: one of the API's, or the result of `unknownBlock`. A list that is not written within the call needs this type:
  * `const content: BlockInput[] = [{ type: 'text', text: 'Look.' }]`.
  */
 export type BlockInput =
@@ -139,14 +139,14 @@ export interface DocumentBlock extends DocumentBlockInput, Fields {}
 export interface ThinkingBlock extends ThinkingBlockInput, Fields {}
 export interface RedactedThinkingBlock extends RedactedThinkingBlockInput, Fields {}
 export interface ToolUseBlock extends ToolUseBlockInput, Fields {}
-/** The blocks inside of a result were stored as they were given: that their fields are those of their types was not checked. */
+/** A tool result. Its inner blocks are stored as given, without checking that their fields fit their types. */
 export interface ToolResultBlock extends ToolResultBlockInput, Fields {
   readonly content?: string | readonly Block[] | undefined
 }
 export interface CompactionBlock extends CompactionBlockInput, Fields {}
 export interface UncheckedBlock extends UncheckedBlockInput, Fields {}
 
-/** The blocks whose fields were checked when they were stored, by type. */
+/** Blocks whose fields were checked when they were stored, by type. */
 export interface KnownBlocks {
   readonly text: TextBlock
   readonly image: ImageBlock
@@ -159,7 +159,7 @@ export interface KnownBlocks {
 }
 
 /**
- * A content block as it was stored, verbatim: one of the API's, or one that this version does not know. `block.type === 'text'` leaves
- * a `TextBlock`; fields that a type does not name are `unknown`.
+ * A content block as it was stored, verbatim: one of the API's, or one that this version does not know. `block.type === 'text'` narrows
+ * to `TextBlock`; fields that a type does not name are `unknown`.
  */
 export type Block = KnownBlocks[keyof KnownBlocks] | UncheckedBlock | UnknownBlock

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 
-/** What a call is asked for by: its number, from 1, or for a reply without a receipt `p` and its position: `p17`. */
+/** Name of a call: its number, from 1, or for a reply without a receipt `p` and its position: `p17`. */
 export type CallName = number | `p${number}`
 
 const rule = 'is the number of a call, from 1, or p and the position of a reply, such as p17'
 
 export const callNameSchema = z.union([z.int().min(1), z.string().regex(/^p\d{1,15}$/)], { error: rule })
 
-/** A name as it stands in a path or on a command line; undefined if it is another text. */
+/** Parses a call name from a path or a command line; undefined if the text is not one. */
 export const callNameIn = (text: string): CallName | undefined => {
   const [, p, digits] = /^(p?)(\d{1,15})$/.exec(text) ?? []
   const number = Number(digits)

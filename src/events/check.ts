@@ -11,7 +11,7 @@ import { unknownField } from './nearest.ts'
 export const check = <S extends z.ZodType>(schema: S, value: unknown): E.Either<InvalidInput, z.infer<S>> =>
   E.map(() => value as z.infer<S>)(parsed(schema, value))
 
-/** As `check`, but returns what the schema makes of the value. */
+/** Checks like `check`, but returns the schema's output for the value. */
 export const parsed = <S extends z.ZodType>(
   schema: S,
   value: unknown,
@@ -27,11 +27,11 @@ export const parsed = <S extends z.ZodType>(
 interface Issue {
   readonly path: readonly PropertyKey[]
   readonly message: string
-  /** Fields that there are not. */
+  /** Unknown fields. */
   readonly keys?: readonly string[]
 }
 
-/** An unknown field is named by its path; what was meant, the schema of the object knows. */
+/** Names an unknown field by its path, and suggests the field meant, which the object's schema knows. */
 const named = ({ path, message, keys }: Issue, schema: z.ZodType): Issue => {
   const [key] = keys ?? []
   if (key === undefined) return { path, message }
@@ -49,14 +49,14 @@ const fieldsIn = (schema: z.ZodType | undefined): readonly string[] | undefined 
   return object instanceof z.ZodObject ? Object.keys(object.shape) : undefined
 }
 
-/** The schema of a field or an element; undefined where that depends on the value. */
+/** Returns the schema of a field or an element; undefined if it depends on the value. */
 const inside = (schema: z.ZodType | undefined, key: PropertyKey): z.ZodType | undefined => {
   const outer = bare(schema)
   if (outer instanceof z.ZodObject) return outer.shape[String(key)] as z.ZodType | undefined
   return outer instanceof z.ZodArray ? (outer.element as z.ZodType) : undefined
 }
 
-/** Of the branches of a union, what is wrong in the one that fits best: the one that fails deepest inside. */
+/** Returns the errors of the union branch that matches best, that is, fails deepest. */
 const deepest = (issue: z.core.$ZodIssue): Issue => {
   if (issue.code !== 'invalid_union') return issue
   const inner = issue.errors.flatMap(([first]) => (first ? [deepest(first)] : []))
@@ -65,9 +65,9 @@ const deepest = (issue: z.core.$ZodIssue): Issue => {
 }
 
 /**
- * As `check`, of a value that must also be JSON; what is returned shares nothing with what was given.
+ * Checks like `check` a value that must also be JSON; the result shares nothing with the input.
  *
- * @param own more fields of it, which nobody else holds: they are not copied
+ * @param own further fields of it that nobody else holds: they are not copied
  */
 export const checkJson = <S extends z.ZodType>(
   schema: S,

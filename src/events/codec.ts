@@ -17,7 +17,7 @@ import { ownMetadata, ownTime } from './own-metadata.ts'
 import { piecesOf } from './pieces.ts'
 import { currentSchema, upcast } from './upcast.ts'
 
-/** An event as a store holds it: the JSON texts are what was written, to the byte. */
+/** An event as a store holds it: the JSON texts are exactly the bytes that were written. */
 export interface StoredEvent {
   readonly id: string
   readonly type: string
@@ -25,12 +25,12 @@ export interface StoredEvent {
   readonly metadata: string
 }
 
-/** Characters that are hashed at once: to hash a text takes a copy of it. */
+/** Number of characters hashed at once: hashing a text copies it. */
 const hashedAtOnce = 1024 * 1024
 
 /**
- * The hash that chains events: SHA-256 (hex) of id, type, data and metadata as stored, a newline between each two.
- * None of the four can hold a raw newline, so two different events never have the same text.
+ * Returns the hash that chains events: SHA-256 (hex) of id, type, data and metadata as stored, joined by newlines. None of the four can
+ * contain a raw newline, so two different events never have the same text.
  */
 export const hashOf = ({ id, type, data, metadata }: StoredEvent): string => {
   if (data.length <= hashedAtOnce) return hash('sha256', `${id}\n${type}\n${data}\n${metadata}`)
@@ -40,8 +40,8 @@ export const hashOf = ({ id, type, data, metadata }: StoredEvent): string => {
 }
 
 /**
- * The stored form of an event. What is written can be read: data or metadata that `decode` would refuse is `InvalidInput`.
- * Errors: `InvalidInput`, `EventTooLarge`.
+ * Encodes an event for storage. Everything written can be read: data or metadata that `decode` would refuse is `InvalidInput`. Errors:
+ * `InvalidInput`, `EventTooLarge`.
  */
 export const encode = (
   event: Event,
@@ -50,7 +50,7 @@ export const encode = (
 ): E.Either<InvalidInput | EventTooLarge, StoredEvent> =>
   encodeAs(dataSchemas[event.type], event, id, metadata)
 
-/** As `encode`, of an event of any type: its data are of this schema. */
+/** Encodes, like `encode`, an event of any type, with data of the given schema. */
 export const encodeAs = (
   dataSchema: z.ZodType,
   event: { readonly type: string; readonly data: unknown },
@@ -84,7 +84,7 @@ export const encodeAs = (
     : E.right({ id, type: event.type, data, metadata: JSON.stringify(metadata) })
 }
 
-/** The most characters that the strings of an event have together: to write it takes a second or two, in which nothing else runs. */
+/** Maximum total length of an event's strings, in characters: writing that takes a second or two, in which nothing else runs. */
 export const mostText = 64 * 1024 * 1024
 
 const tooMuchText = (length: number): EventTooLarge =>
@@ -94,7 +94,7 @@ const tooMuchText = (length: number): EventTooLarge =>
     mostText,
   )
 
-/** How many characters the strings of a value have, each object counted once; once it is more than `most`, it may count no further. */
+/** Counts the characters in the strings of a value, each object once; it may stop once the count exceeds `most`. */
 const textIn = (value: unknown, most: number): number => {
   let length = 0
   const seen = new Set<object>()
@@ -110,7 +110,7 @@ const textIn = (value: unknown, most: number): number => {
   return length
 }
 
-/** JSON, or undefined where it would be longer than a string can be. */
+/** Returns the JSON of a value; undefined if it would be longer than a string can be. */
 const stringify = (value: unknown): string | undefined => {
   try {
     return JSON.stringify(value)
@@ -127,10 +127,10 @@ const unwritable = eventTooLarge(
   longest,
 )
 
-/** Whether this palimpsest knows the event type. */
+/** Reports whether this palimpsest knows the event type. */
 export const isEventType = (type: string): type is EventType => Object.hasOwn(dataSchemas, type)
 
-/** Where a stored event is. */
+/** Location of a stored event. */
 export interface EventLocation {
   readonly stream: string
   readonly revision: number
@@ -138,12 +138,12 @@ export interface EventLocation {
 }
 
 /**
- * Reads a stored event: parses, upcasts, checks. Nothing is guessed: a text that is not JSON, an unknown event type, a
- * newer schema or wrong data is `DecodeFailed`.
+ * Reads a stored event: parses, upcasts and checks it. Nothing is guessed: a text that is not JSON, an unknown event type, a newer
+ * schema or invalid data is `DecodeFailed`.
  */
 export const decode: Decoder = (stored, place) => decodeWith(ownMetadata, stored, place)
 
-/** As `decode`, and as strict, for long reads that need no more of the metadata than schema and time: the rest may be empty. */
+/** Reads a stored event as strictly as `decode`, for long reads that need only schema and time from the metadata: the rest may be empty. */
 export const decodeTimed: Decoder = (stored, place) => decodeWith(ownTime, stored, place)
 
 export type Decoder = (stored: StoredEvent, place: EventLocation) => E.Either<DecodeFailed, ConversationEvent>
@@ -165,14 +165,14 @@ const decodeWith = (
   return E.right({ position, id: stored.id, type, data, metadata } as ConversationEvent)
 }
 
-/** A stored event as it was read; its data fit the schema of its type. */
+/** A stored event as read, with data that fit the schema of its type. */
 interface Decoded<T> {
   readonly type: T
   readonly data: unknown
   readonly metadata: Metadata
 }
 
-/** As `decode`, of events of these types. */
+/** Returns a decoder like `decode` for events of these types. */
 export const decodeAs = <T extends string>(
   schemas: Readonly<Record<T, z.ZodType>>,
   stored: StoredEvent,
@@ -182,7 +182,10 @@ export const decodeAs = <T extends string>(
   return typeof decoded === 'string' ? undecodable(stored, place, decoded) : E.right(decoded)
 }
 
-/** What a stored event says; a string says why it cannot be read. Every event passes here: no objects on the way. */
+/**
+ * Reads a stored event; a string as the result says why it cannot be read. Every event passes through here, so no intermediate objects
+ * are created.
+ */
 const read = <T extends string>(
   schemas: Readonly<Record<T, z.ZodType>>,
   stored: StoredEvent,
@@ -212,7 +215,10 @@ const read = <T extends string>(
 
 const message: EventType = 'MessageAppended'
 
-/** Nearly all events are messages: that their types are one string saves a look-up and a comparison wherever a type is asked for. */
+/**
+ * Returns the type of an event. Nearly all events are messages, so one shared string saves a look-up and a comparison in every later
+ * check of the type.
+ */
 const typeOf = ({ type }: StoredEvent): string => (type === message ? message : type)
 
 const undecodable = (

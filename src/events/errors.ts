@@ -1,4 +1,4 @@
-/** The value given is not what it must be; `path` says where in it. Nothing was written. */
+/** The given value is invalid; `path` says where in it. Nothing was written. */
 export interface InvalidInput {
   readonly _tag: 'InvalidInput'
   readonly message: string
@@ -6,13 +6,13 @@ export interface InvalidInput {
 }
 
 /**
- * What would be stored is larger than an event (16 MiB of JSON, without content stored outside it) or an append of this store may be, or
- * an event's JSON is longer than a string can be. Nothing was written.
+ * The data to store exceed the limit of an event (16 MiB of JSON, without content stored outside it) or of an append in this store, or
+ * an event's JSON exceeds the maximum length of a string. Nothing was written.
  */
 export interface EventTooLarge {
   readonly _tag: 'EventTooLarge'
   readonly message: string
-  /** Infinity where it could not be measured. */
+  /** Size in bytes; Infinity if it could not be measured. */
   readonly bytes: number
   readonly limit: number
 }
@@ -31,7 +31,11 @@ export const invalidInput = (path: string, problem: string): InvalidInput => ({
   path,
 })
 
-/** @param what what is too large for what, as a sentence without its end */
+/**
+ * Creates an `EventTooLarge` error.
+ *
+ * @param what what is too large for what, as a sentence without its full stop
+ */
 export const eventTooLarge = (what: string, bytes: number, limit: number): EventTooLarge => ({
   _tag: 'EventTooLarge',
   message: `${what}. Split the message, or store the large part elsewhere and refer to it`,

@@ -6,73 +6,73 @@ import type { Fields } from './json.ts'
 
 export type Role = 'user' | 'assistant' | 'system'
 
-/** What was said. */
+/** A message: its role and content. */
 export interface Message {
   readonly role: Role
-  /** Verbatim, in order; may be empty. */
+  /** Content blocks, verbatim and in order; may be empty. */
   readonly content: readonly Block[]
 }
 
-/** What a reply was the answer to: enough to make the request again from the log, and to prove that it is the same. */
+/** Record of the request that a reply answers: enough to rebuild the request from the log, and to prove that it is the same. */
 export interface Receipt {
-  /** The conversation's last position when the request was made of its history. */
+  /** Last position of the conversation when the request was made from its history. */
   readonly position: number
-  /** SHA-256 (hex) of the canonical JSON (RFC 8785) of system, tools and messages as they were sent. */
+  /** SHA-256 (hex) of the canonical JSON (RFC 8785) of system, tools and messages as sent. */
   readonly digest: string
-  /** How the request was made of the history. */
+  /** Options with which the request was made from the history. */
   readonly options: Fields
 }
 
-/** A condense that was tried right before a call and failed. */
+/** A failed attempt to condense right before a call. */
 export interface CondenseFailure {
-  /** Its error (`_tag`). */
+  /** Tag of its error (`_tag`). */
   readonly error: string
-  /** The window of the context, in tokens. */
+  /** Size of the context window, in tokens. */
   readonly window: number
 }
 
-/** About how many tokens a call came to. */
+/** Estimated tokens of a call. */
 export interface EstimatedUsage {
   readonly input: number
   readonly output: number
 }
 
-/** Where a message came from: the model's own account of the call, and what the model was sent. */
+/** Origin of a message: the model's own account of the call, and the record of what the model was sent. */
 export interface Origin {
   readonly model?: string | undefined
   readonly stopReason?: string | null | undefined
   readonly usage?: Fields | undefined
-  /** Of the tokens that `usage` does not tell of, as the endpoint reported none. */
+  /** Estimate of the tokens missing from `usage`, as the endpoint reported none. */
   readonly estimated?: EstimatedUsage | undefined
   readonly requestId?: string | undefined
   readonly context?: Receipt | undefined
-  /** The other fields of the message in which the API answered (`id`, `container`, `stop_sequence`, …), those that are null left out. */
+  /** The other fields of the API's response message (`id`, `container`, `stop_sequence`, …), omitting null ones. */
   readonly message?: unknown
-  /** The failed calls before this one: the error of each, and what the API counted for it. */
+  /** Failed calls before this one: the error of each, and the tokens that the API counted for it. */
   readonly failed?: unknown
   readonly condenseFailed?: CondenseFailure | undefined
   /**
-   * Its writer records which of its calls were started, in the stream of the conversation's turns that begins with the event of this id
-   * (ADR 21). Without it, or in another stream, nobody knows of a call without a result whether it was started.
+   * Id of the event that begins the stream of the conversation's turns in which its writer records which of its calls were started (ADR
+   * 21). Without it, or in another stream, it is unknown whether a call without a result was started.
    */
   readonly starts?: string | undefined
 }
 
-/** A slice of the effective history, by the positions of its first and last item, both included. */
+/** A slice of the effective history, given by the positions of its first and last item, both inclusive. */
 export interface Covers {
   readonly first: number
   readonly last: number
 }
 
-/** The positions between two others, both excluded. */
+/** The positions between two others, both exclusive. */
 export interface Span {
   readonly after: number
   readonly before: number
 }
 
 /**
- * A part of the effective history: `{first, last}` stands for the messages that the path has from one position through the other,
- * `{marker}` for a summary or truncation.
+ * A part of the effective history: `{first, last}` stands for the messages on the path from one position through the other, `{marker}`
+ * for a summary or truncation.
  */
 export type Segment = Covers | { readonly marker: number }
 
@@ -81,71 +81,71 @@ export interface View {
   readonly items: readonly Segment[]
   /** Position of the `Configured` event in force. */
   readonly configured?: number | undefined
-  /** Position of the first `Configured` since which system, tools and model are the same. */
+  /** Position of the first `Configured` since which system, tools and model are unchanged. */
   readonly promptSince?: number | undefined
-  /** Where that one has no tools: position of the last `Configured` before it that had some, `START` if there is none. */
+  /** Position of the last `Configured` with tools, if the one in force has none; `START` if there is none. */
   readonly toolsFrom?: number | undefined
-  /** Spans in which every message was said while something was hidden that is shown again. */
+  /** Spans of messages that were all said while something was hidden that is shown again. */
   readonly restored?: readonly Span[] | undefined
 }
 
-/** What the API counted of what had only been estimated. */
+/** Tokens that the API counted for content that had only been estimated. */
 export interface EstimateCorrection {
   readonly model?: string | undefined
   readonly actual: number
   readonly estimated: number
 }
 
-/** Why a turn wrote a marker by itself. */
+/** Reason for which a turn wrote a marker by itself. */
 export interface Policy {
-  /** What was too large: the `context`, in tokens, or a tool `result`, in bytes. */
+  /** Kind of the excess: the `context`, in tokens, or a tool `result`, in bytes. */
   readonly of: 'context' | 'result'
   readonly used: number
   readonly allowed: number
-  /** Of the context: the conversation's last position when it was counted, and all that decided besides the history there. */
+  /** For the context: the conversation's last position when it was counted, and all settings that decided besides the history there. */
   readonly position?: number | undefined
   readonly settings?: Fields | undefined
   readonly options?: Fields | undefined
   /** Tokens said since the last attempt to condense, if there was one. */
   readonly said?: number | undefined
-  /** `_tag` of the error for which the context was truncated and not condensed. */
+  /** `_tag` of the error that caused the context to be truncated rather than condensed. */
   readonly failed?: string | undefined
-  /** What the API counted as it refused the context. */
+  /** Tokens that the API counted when it refused the context. */
   readonly learned?: EstimateCorrection | undefined
 }
 
-/** A container of the API's code execution, as the reply at `position` names it. */
+/** A container of the API's code execution, named by the reply at `position`. */
 export interface Container {
   readonly position: number
   readonly id: string
-  /** ISO 8601, if the API says so. */
+  /** Expiry time in ISO 8601, if the API gives one. */
   readonly expires_at?: string | undefined
 }
 
-/** Estimated tokens of a slice, and of what replaces it. */
+/** Estimated tokens of a slice and of its replacement. */
 export interface TokenChange {
   readonly before: number
   readonly after: number
 }
 
-/** Erasure will seal an event's content and keep its envelope: no event has this key yet. */
+/** Key reserved for erasure, which will seal an event's content and keep its envelope: no event has it yet. */
 interface Sealable {
   readonly sealed?: undefined
 }
 
 /** A message was said. */
 export interface MessageAppendedData extends Message, Sealable {
-  /** Default: the event's id is the message's. */
+  /** Id of the message. Default: the event's id. */
   readonly messageId?: string | undefined
   readonly origin?: Origin | undefined
 }
 
 interface MarkerData {
   readonly covers: Covers
-  /** How many messages the marker hides, those under the markers that it covers included. */
+  /** Number of messages that the marker hides, including those under markers that it covers. */
   readonly messagesHidden: number
   readonly tokens: TokenChange
-  /** The newest container of code execution that it hides. */
+  /** The newest code execution container that it hides. */
   readonly container?: Container | undefined
   readonly policy?: Policy | undefined
   readonly view?: View | undefined
@@ -153,9 +153,9 @@ interface MarkerData {
 
 /** A slice of the effective history is now shown as this summary. */
 export interface CondensedData extends MarkerData, Sealable {
-  /** One message or more. */
+  /** Messages of the summary: at least one. */
   readonly summary: readonly Message[]
-  /** Who wrote it. */
+  /** Writer of the summary. */
   readonly method: 'model' | 'provider' | 'client' | 'manual'
   readonly origin?: Origin | undefined
 }
@@ -165,7 +165,7 @@ export interface TruncatedData extends MarkerData {
   readonly reason?: string | undefined
 }
 
-/** What the visible marker at that position hid is shown again in its place; later messages stay. */
+/** The content that the visible marker at that position hid is shown again in its place; later messages stay. */
 export interface RestoredData {
   readonly marker: number
   readonly view?: View | undefined
@@ -177,17 +177,17 @@ export interface RewoundData {
   readonly reason?: string | undefined
 }
 
-/** What a request holds besides messages, from here on. Whole: a field left out is not set. */
+/** The parts of a request besides messages, from here on. It is complete: an omitted field is not set. */
 export interface Configuration extends Sealable {
   readonly system?: string | readonly Block[] | undefined
-  /** As the API takes them. */
+  /** Tools in the API's form. */
   readonly tools?: readonly Fields[] | undefined
   readonly model?: string | undefined
   /** Other fields of a request's body. */
   readonly parameters?: Fields | undefined
 }
 
-/** The place in another conversation at which a fork begins. */
+/** The position in another conversation at which a fork begins. */
 export interface ForkedFrom {
   readonly conversation: string
   readonly position: number
@@ -212,38 +212,38 @@ export interface EventData {
 }
 export type EventType = keyof EventData
 
-/** Who did something. */
+/** The person or program that did something. */
 export interface Actor {
-  /** A kind of the caller's own: `user`, `agent`, `import`, … */
+  /** Caller-defined kind: `user`, `agent`, `import`, … */
   readonly kind: string
-  /** Which one. */
+  /** Id within its kind. */
   readonly id?: string | undefined
 }
 
-/** How an answer is asked for: for whom, and how soon. */
+/** Terms of a requested answer: its tenant and its priority. */
 export interface AnswerTerms {
-  /** Tenants share the workers fairly. */
+  /** Tenant to which the answer is attributed. Tenants share the workers fairly. */
   readonly tenant?: string | undefined
-  /** 0 (the default) is answered before 1, 1 before 2, up to 9. */
+  /** Priority: 0 (the default) is answered before 1, 1 before 2, up to 9. */
   readonly priority?: number | undefined
 }
-/** `true`: with nothing said about it. */
+/** A request for an answer; `true` for one without terms. */
 export type AnswerFlag = true | AnswerTerms
 
 /** The metadata of every event. */
 export interface Metadata extends Sealable {
-  /** Schema version that the data was written in; readers see the newest, through the upcasters. */
+  /** Schema version in which the data were written; readers see the newest, through the upcasters. */
   readonly schema: number
-  /** ISO 8601, UTC, milliseconds. */
+  /** Time in ISO 8601, UTC, with milliseconds. */
   readonly time: string
   readonly actor: Actor
   readonly commandId: string
   readonly $correlationId?: string | undefined
   readonly $causationId?: string | undefined
-  /** A turn that is running drops the reply that the model is giving, and answers what is there now. */
+  /** Makes a running turn drop the reply that the model is giving and answer what is there now. */
   readonly interrupts?: true | undefined
-  /** A worker is asked to answer what this event says. */
+  /** Requests an answer to this event from a worker. */
   readonly answer?: AnswerFlag | undefined
-  /** SHA-256 (hex) of the event before it in the stream; in a `Forked`, of the parent's event; null in a first event. */
+  /** SHA-256 (hex) of the preceding event in the stream; in a `Forked`, of the parent's event; null in a first event. */
   readonly prev: string | null
 }

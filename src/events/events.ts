@@ -32,7 +32,7 @@ export type {
 /** The position before a conversation's first event. */
 export const START = -1
 
-/** Read-only all the way down; blocks and unknown values are so as they are. */
+/** Makes a type read-only at all depths; blocks and unknown values already are. */
 export type DeepReadonly<T> = unknown extends T
   ? T
   : T extends Block | string | number | boolean | null | undefined
@@ -99,7 +99,7 @@ const markerShape = {
   view: viewSchema.optional(),
 }
 
-/** The schema of every event type's data. */
+/** Schemas of the data of every event type. */
 export const dataSchemas = {
   MessageAppended: messageSchema.extend({
     messageId: z.string().min(1).optional(),
@@ -128,10 +128,10 @@ export const dataSchemas = {
   }),
 }
 
-/** ISO 8601, UTC, milliseconds: what `Date.toISOString` writes. */
+/** ISO 8601, UTC, with milliseconds, as written by `Date.toISOString`. */
 export const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
-/** How an answer is asked for. */
+/** Fields of a request for an answer. */
 export const askingShape = {
   tenant: z.string().min(1).max(200).optional(),
   priority: z.int().min(0).max(9).optional(),
@@ -153,10 +153,10 @@ export const metadataSchema = z.object({
   sealed,
 })
 
-/** What happened, tagged on `type`; without when, by whom and where. */
+/** An event, tagged on `type`, without its time, actor and place. */
 export type Event<T extends EventType = EventType> = { readonly [K in T]: EventOf<K> }[T]
 
-/** What happened, of one type. */
+/** An event of one type. */
 export interface EventOf<T extends EventType> {
   readonly type: T
   readonly data: EventData[T]
@@ -176,8 +176,8 @@ export interface ConversationEventOf<T extends EventType> extends EventOf<T> {
 }
 
 /**
- * The messages that an event brings: one of a `MessageAppended`, the summary of a `Condensed`, none of the others.
- * All code reads content through this function, so that erasure has one place to happen in.
+ * Returns the messages in an event: one for a `MessageAppended`, the summary for a `Condensed`, otherwise none. All code reads content
+ * through this function, so that erasure has a single place to happen in.
  */
 export const contentOf = (event: Event): readonly Message[] => {
   if (hasNoEffect(event)) return []

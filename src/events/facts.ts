@@ -6,17 +6,17 @@ import type { DeepReadonly, Metadata } from './events.ts'
 
 // Facts are events in streams beside the conversations' own: notes, inboxes, what turns and workers do.
 
-/** The schema of the data of each type. */
+/** Schemas of the data of each type. */
 type Schemas = Readonly<Record<string, z.ZodType>>
 
 export type DataOf<S extends Schemas> = { readonly [T in keyof S]: DeepReadonly<z.infer<S[T]>> }
 
-/** A fact, tagged on `type`; without when, by whom and where. */
+/** A fact, tagged on `type`, without its time, actor and place. */
 export type FactOf<S extends Schemas, T extends keyof S> = {
   readonly [K in T]: { readonly type: K; readonly data: DataOf<S>[K] }
 }[T]
 
-/** Where a fact was recorded, when, and by whom. */
+/** Place, time and actor of a fact. */
 export interface FactEnvelope {
   /** 0-based index in its stream. */
   readonly revision: number
@@ -25,14 +25,14 @@ export interface FactEnvelope {
 }
 
 // Types by name, as declarations of the package that repeat them would import a file of fp-ts that is not there.
-/** As `encode` of the codec. */
+/** Encodes a fact as the codec's `encode` does. */
 export type EncodeFact<S extends Schemas> = (
   fact: FactOf<S, keyof S>,
   id: string,
   metadata: Omit<Metadata, 'schema'>,
 ) => E.Either<InvalidInput | EventTooLarge, StoredEvent>
 
-/** As `decode` of the codec. */
+/** Decodes a fact as the codec's `decode` does. */
 export type DecodeFact<S extends Schemas> = (
   stored: StoredEvent,
   place: { readonly stream: string; readonly revision: number },

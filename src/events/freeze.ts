@@ -1,6 +1,6 @@
 /**
- * Makes a value of JSON read-only, all the way down; returns the value. What is kept and given away must stay what it is: receipts and
- * rendered bytes rest on it. Ends where something is frozen already. No recursion: stored values may be nested deeply.
+ * Makes a JSON value read-only at all depths and returns it. Values that are both kept and given away must not change: receipts and
+ * rendered bytes depend on it. Stops at parts that are already frozen. No recursion: stored values may be deeply nested.
  */
 export const freeze = <A>(value: A): A => {
   const open: unknown[] = [value]

@@ -5,14 +5,14 @@ import { newMessage } from './new-message.ts'
 
 // What the user says while the model is busy, until it is moved into the conversation. In a stream of its own (ADR 24).
 
-/** The conversation's last position as the writer knew it. */
+/** Last position of the conversation known to the writer. */
 const at = z.int().min(START)
 
-/** The schema of the data of an inbox's events. */
+/** Schemas of the data of an inbox's events. */
 const inboxSchemas = {
-  /** Said while the model was busy. It is moved by an append under the command id of this event, so only once. */
+  /** A message was said while the model was busy. An append under the command id of this event moves it, so it is moved only once. */
   Queued: z.object({ messages: z.array(newMessage).min(1), at }),
-  /** All that was queued up to this revision is in the conversation. */
+  /** Everything queued up to this revision is in the conversation. */
   Taken: z.object({ through: z.int().min(0), at }),
 }
 

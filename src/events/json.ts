@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 
-/** A JSON object of which nothing is known but that. */
+/** A JSON object with unknown fields. */
 export interface Fields {
   readonly [field: string]: unknown
 }
@@ -11,13 +11,13 @@ export const isFields = (value: unknown): value is Fields =>
 /** Any value that JSON can hold. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
 
-/** Where in a value something is wrong, and what. `path` is written like code: `content[0].input.x`. */
+/** A problem in a value and where it is. `path` is written like code: `content[0].input.x`. */
 export interface ValidationIssue {
   readonly path: string
   readonly problem: string
 }
 
-/** Writes a path of keys and indices as one would in code. */
+/** Writes a path of keys and indices as it would be written in code. */
 export const pathText = (path: readonly PropertyKey[]): string =>
   path.reduce<string>(
     (text, key) =>
@@ -26,12 +26,12 @@ export const pathText = (path: readonly PropertyKey[]): string =>
   )
 
 const maxDepth = 1_000
-/** Levels of a JSON text: more than a line or a body around a value that can be stored has. */
+/** Maximum nesting depth of a JSON text: more than a line or a body around any storable value has. */
 export const mostLevels = 1_400
 
 /**
- * The value of a JSON text from outside. Throws a `SyntaxError` if it is not JSON, or nested more deeply than what can be stored: the
- * parser takes a million levels, but whatever walks through such a value, as `JSON.stringify` does, ends in a `RangeError`.
+ * Parses a JSON text from outside. Throws a `SyntaxError` if it is not JSON, or nested more deeply than can be stored: the parser
+ * accepts a million levels, but anything that walks through such a value, as `JSON.stringify` does, ends in a `RangeError`.
  */
 export const parsedJson = (text: string, levels: number = mostLevels): unknown => {
   const value: unknown = JSON.parse(text)
@@ -41,7 +41,7 @@ export const parsedJson = (text: string, levels: number = mostLevels): unknown =
   return value
 }
 
-/** The complaint about a text of too many levels. */
+/** Matches the error message for a text with too many levels. */
 export const tooDeep = /^nested deeper than/
 
 const isDeeper = (value: unknown, levels: number): boolean => {
@@ -52,7 +52,7 @@ const isDeeper = (value: unknown, levels: number): boolean => {
   return false
 }
 
-/** Thrown inside this file only, where a value holds what JSON cannot. */
+/** Thrown only inside this file, for a value that holds something that is not JSON. */
 class NotJson {
   readonly path: PropertyKey[] = []
   readonly problem: string
@@ -62,10 +62,10 @@ class NotJson {
 }
 
 /**
- * A copy of a value that is JSON: what `JSON.parse(JSON.stringify(value))` would be, without its silent losses. Non-finite
- * numbers, BigInt, functions, symbols, cycles, class instances (Map, Date, Buffer), holes in arrays, and whatever has a `toJSON`
- * of any kind are problems. Two things pass: a property whose value is `undefined` is left out, as everyone expects, and lone
- * surrogates stay in strings (JSON escapes them).
+ * Copies a value that is JSON: like `JSON.parse(JSON.stringify(value))`, but without its silent losses. Non-finite numbers, BigInt,
+ * functions, symbols, cycles, class instances (Map, Date, Buffer), holes in arrays, and anything with a `toJSON` of any kind are
+ * problems. Two things are accepted: a property whose value is `undefined` is omitted, as everyone expects, and lone surrogates stay in
+ * strings (JSON escapes them).
  *
  * Each property is read once, so a getter or a proxy can't show one value to a check and another to the disk: check and write
  * the copy.
@@ -99,7 +99,7 @@ const copy = (value: unknown, open: object[]): Json => {
 const nameOf = ({ constructor }: { readonly constructor?: unknown }): string =>
   typeof constructor === 'function' ? `a ${constructor.name}` : 'an object with a prototype of its own'
 
-/** `JSON.stringify` calls a `toJSON` wherever it finds one, hidden and inherited ones too. */
+/** Refuses an object with a `toJSON`, which `JSON.stringify` calls even if it is hidden or inherited. */
 const refuseToJson = ({ toJSON }: { readonly toJSON?: unknown }): void => {
   if (typeof toJSON === 'function')
     throw new NotJson('a value with a toJSON method is not plain JSON: give what the method returns')

@@ -1,7 +1,7 @@
-/** Longer names are nobody's slip. */
+/** Maximum length of a name taken for a misspelling. */
 const longest = 40
 
-/** What to say of a field that there is not: the known one that was meant, or all that there are. */
+/** Describes an unknown field: suggests the known one that was probably meant, or lists all known ones. */
 export const unknownField = (name: string, known: readonly string[]): string => {
   const meant = nearest(name, known)
   if (meant !== undefined) return `is unknown: did you mean ${meant}?`
@@ -10,7 +10,7 @@ export const unknownField = (name: string, known: readonly string[]): string => 
     : `is unknown: there are ${known.join(', ')}`
 }
 
-/** The known name that takes the fewest changes, if these are at most half of its letters; upper and lower case are the same. */
+/** Returns the known name that takes the fewest changes, if they affect at most half of its letters; case is ignored. */
 export const nearest = (name: string, known: readonly string[]): string | undefined => {
   if (name.length > longest) return undefined
   const [best] = known
@@ -21,7 +21,7 @@ export const nearest = (name: string, known: readonly string[]): string | undefi
   return best?.one
 }
 
-/** How many letters must be put in, left out or replaced to make one word of another (Levenshtein). */
+/** Counts the letters that must be inserted, deleted or replaced to turn one word into another (Levenshtein). */
 const changesBetween = (from: string, to: string): number => {
   let before = Array.from({ length: to.length + 1 }, (_, index) => index)
   for (const [row, letter] of Array.from(from).entries()) {

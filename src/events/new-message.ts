@@ -6,12 +6,12 @@ import { dataSchemas, messageSchema, originSchema, policySchema } from './events
 /** A message to be appended. */
 export interface NewMessage extends Omit<MessageAppendedData, 'content'> {
   readonly content: NewContent
-  /** What the model is shown in its place: an edit (`Condensed`), recorded in the same write. */
+  /** Content shown to the model in its place: an edit (`Condensed`), recorded in the same write. */
   readonly shown?: MessageSubstitute | undefined
 }
-/** A string is short for one text block. */
+/** Content of a message: blocks, or a string as short for one text block. */
 export type NewContent = string | readonly Block[]
-/** What the model is shown in place of a message. */
+/** Content shown to the model in place of a message. */
 export interface MessageSubstitute {
   readonly content: NewContent
   readonly policy?: Policy | undefined

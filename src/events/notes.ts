@@ -10,22 +10,22 @@ const text = z.string().min(1)
 const sealed = z.never({ error: 'the key "sealed" is reserved' }).optional()
 
 /**
- * The schema of the data of facts beside a conversation.
+ * Schemas of the data of facts beside a conversation.
  *
- * 1. `at` is the conversation's last position as its writer knew it: the fact was noted after the event there.
+ * 1. `at` is the conversation's last position known to the writer: the fact was noted after the event there.
  * 2. The notes of a conversation are one stream, chained by `prev` like the conversation's own; a first event has `prev` null.
  * 3. A link names its other end: a conversation, a text, or both.
  */
 export const noteSchemas = {
   /** Something worth keeping was noted that is not a message. */
   Noted: z.object({ kind: text, data: z.unknown().optional(), at, sealed }),
-  /** The conversation was linked to another, or to something that the store does not know. */
+  /** The conversation was linked to another, or to something outside the store. */
   Linked: z
     .object({
       relation: text,
       conversation: conversationIdSchema.optional(),
       ref: text.optional(),
-      /** In the other conversation. */
+      /** Position in the other conversation. */
       position: z.int().min(0).optional(),
       /** Id of a tool call in the other conversation. */
       call: text.optional(),
@@ -40,7 +40,7 @@ export type NoteType = keyof typeof noteSchemas
 export type NoteFact<T extends NoteType = NoteType> = FactOf<typeof noteSchemas, T>
 export type NoteEvent<T extends NoteType = NoteType> = NoteFact<T> & FactEnvelope
 
-/** Whether this is the type of an event in a stream of notes. */
+/** Reports whether this is the type of an event in a stream of notes. */
 export const isNoteType = (type: string): type is NoteType => Object.hasOwn(noteSchemas, type)
 
 export const noteCodec: Codec<typeof noteSchemas> = codecOf(noteSchemas)

@@ -1,6 +1,6 @@
 import { isoTime, type Metadata } from './events.ts'
 
-/** A JSON string without escapes, not empty; what is between its quotes is captured. */
+/** Matches a non-empty JSON string without escapes; captures the text between its quotes. */
 const text = String.raw`"([ !#-[\]-\uffff]+)"`
 const time = isoTime.source.slice(1, -1)
 
@@ -12,9 +12,9 @@ const pattern = new RegExp(
 )
 
 /**
- * Metadata as nearly every event has them: the fields that `encode` writes, in its order, no escapes. To parse and check them takes four
- * times as long. Undefined for any other text: it is for the parser and the schema to judge. That what is read is the same is a property
- * test.
+ * Recognises metadata in the form that nearly every event has: the fields that `encode` writes, in its order, without escapes. Parsing
+ * and checking them takes four times as long. Undefined for any other text, which is left to the parser and the schema. A property test
+ * shows that both read the same.
  */
 export const ownMetadata = (stored: string): Metadata | undefined => {
   const found = pattern.exec(stored)
@@ -37,8 +37,8 @@ const timeLength = '2026-01-31T12:00:00.000Z'.length
 const nobody = { kind: '' }
 
 /**
- * Recognises the same texts as `ownMetadata`, but gives only schema and time: to readers of a long history the rest is mostly garbage
- * to collect.
+ * Recognises the same texts as `ownMetadata`, but returns only schema and time: for readers of a long history the rest is mostly
+ * garbage to collect.
  */
 export const ownTime = (stored: string): Metadata | undefined => {
   if (!pattern.test(stored)) return undefined

@@ -1,11 +1,11 @@
 const backslash = 0x5c
 const isHighSurrogate = (code: number): boolean => code >= 0xd800 && code <= 0xdbff
-/** The longest escape of JSON: backslash, `u`, four digits. */
+/** Length of the longest JSON escape: backslash, `u`, four digits. */
 const longestEscape = 6
 
 /**
- * A JSON text, or the text between the quotes of one of its strings, in pieces of at most `size` characters, in order. No surrogate
- * pair and no escape is parted.
+ * Splits a JSON text, or the text between the quotes of one of its strings, into pieces of at most `size` characters, in order. No
+ * surrogate pair and no escape is split.
  */
 export function* piecesOf(text: string, size: number): Generator<string, void> {
   for (let from = 0; from < text.length;) {
@@ -15,7 +15,7 @@ export function* piecesOf(text: string, size: number): Generator<string, void> {
   }
 }
 
-/** The last place up to `to` that is within neither a pair nor an escape, `from` being none. */
+/** Returns the last boundary up to `to` that is not inside a surrogate pair or an escape; nor may `from` be. */
 const boundary = (text: string, from: number, to: number): number => {
   let last = to - 1
   while (last > to - longestEscape && text.charCodeAt(last) !== backslash) last--
@@ -26,7 +26,7 @@ const boundary = (text: string, from: number, to: number): number => {
   return isHighSurrogate(text.charCodeAt(to - 1)) ? to - 1 : to
 }
 
-/** Whether the backslash there is not itself escaped. `from` is at or before the run of backslashes, and within no escape. */
+/** Reports whether the backslash at `at` is not itself escaped. `from` is at or before the run of backslashes, and not inside an escape. */
 export const beginsEscape = (text: string, from: number, at: number): boolean => {
   let run = at
   while (run > from && text.charCodeAt(run - 1) === backslash) run--

@@ -8,7 +8,7 @@ import { type Codec, codecOf } from './facts.ts'
 const count = z.int().min(0)
 const text = z.string().min(1)
 
-/** A step as workers know it, without what depends on the clock of one of them. It may have more fields. */
+/** A step as workers know it, without anything that depends on one worker's clock. It may have further fields. */
 const stepSchema = z.object({
   conversation: text,
   name: text,
@@ -20,13 +20,13 @@ const stepSchema = z.object({
   deaths: count.optional(),
   since: z.string(),
   hasMail: z.boolean(),
-  /** How long it has to wait from when this is read, in milliseconds. */
+  /** Milliseconds that it still has to wait, from when this is read. */
   waitMs: count.optional(),
-  /** The last revision of the stream of the conversation's turns. */
+  /** Last revision of the stream of the conversation's turns. */
   turnsAt: count.optional(),
 })
 
-/** What a worker last said, and when. */
+/** Last report of a worker, and its time. */
 const workerSchema = z.object({
   worker: text,
   heard: z.string(),
@@ -35,7 +35,7 @@ const workerSchema = z.object({
   isStandby: z.boolean().optional(),
 })
 
-/** What a tenant's steps came to in an hour, on a day or in a month. */
+/** Usage by a tenant's steps in an hour, on a day or in a month. */
 const spentSchema = z.object({
   tenant: z.string(),
   period: text,
@@ -45,29 +45,29 @@ const spentSchema = z.object({
     cacheWrite: z.number(),
     output: z.number(),
     calls: count,
-    /** US dollars; absent if a price is missing. */
+    /** Cost in US dollars; absent if a price is missing. */
     usd: z.number().optional(),
   }),
 })
 
-/** The schema of the data of a checkpoint of workers. */
+/** Schema of the data of a workers' checkpoint. */
 export const settledSchema = z.object({
-  /** What is known here is what the store's events up to there say. */
+  /** Place in the store through whose events this is derived. */
   checkpoint: text,
-  /** Version of the rules by which it was found: a reader with others does not use it. */
+  /** Version of the rules by which it was derived: readers with other rules ignore it. */
   rules: z.int().min(1),
-  /** What the ids of the conversations begin with: each once, in order. */
+  /** Prefixes of the ids of the conversations, deduplicated and in order. */
   conversations: z.array(z.string()),
   steps: z.array(stepSchema),
   workers: z.array(workerSchema),
-  /** How many claims there were. */
+  /** Number of claims. */
   claims: count,
-  /** The conversations of which workers begin no step. */
+  /** Conversations in which workers begin no step. */
   paused: z.array(text).optional(),
   spending: z.array(spentSchema).optional(),
-  /** 0-based index of this part: what is too long for one event is in several, one right after the other. */
+  /** 0-based index of this part: a checkpoint too long for one event is split over several consecutive ones. */
   part: count,
-  /** Another part follows. */
+  /** True if another part follows. */
   continues: z.literal(true).optional(),
 })
 
@@ -78,13 +78,13 @@ export const settledCodec: Codec<typeof settledSchemas> = codecOf(settledSchemas
 
 const stream = 'workers-checkpoint'
 
-/** The same prefixes in one form: in order, without those that begin with another. */
+/** Normalizes prefixes: in order, without those that begin with another one. */
 export const leastPrefixes = (prefixes: readonly string[]): readonly string[] =>
   [...new Set(prefixes)]
     .filter((one) => !prefixes.some((other) => other !== one && one.startsWith(other)))
     .toSorted()
 
-/** The stream of the checkpoints of workers for these conversations. */
+/** Returns the stream of the checkpoints of workers for these conversations. */
 export const settledStreamOf = (conversations: readonly string[]): string => {
   const least = leastPrefixes(conversations)
   return least[0] === '' ? stream : `${stream}-${hash('sha1', JSON.stringify(least)).slice(0, 16)}`

@@ -6,13 +6,13 @@ import { type Codec, codecOf, type FactOf } from './facts.ts'
 const count = z.int().min(0)
 const by = z.string().min(1)
 
-/** The schema of the data of a worker's events. */
+/** Schemas of the data of a worker's events. */
 const workerSchemas = {
-  /** The worker lives, and has taken so many steps of as many as it has slots for. `standby`: it only takes what others have died of. */
+  /** The worker is alive, and has taken `busy` steps for its `slots`. `standby`: it only takes over from workers that died. */
   WorkerBeat: z.object({ slots: count, busy: count, standby: z.literal(true).optional() }),
-  /** It has ended: whoever knows that says so. */
+  /** The worker has ended, as reported by someone who knows. */
   WorkerStopped: z.object({ reason: z.string().optional() }),
-  /** It begins no step until it is resumed: somebody said so. */
+  /** The worker begins no step until it is resumed, as someone requested. */
   WorkerPaused: z.object({ by, reason: z.string().optional() }),
   WorkerResumed: z.object({ by, reason: z.string().optional() }),
 }
@@ -21,5 +21,5 @@ export type WorkerFact = FactOf<typeof workerSchemas, keyof typeof workerSchemas
 
 export const workerCodec: Codec<typeof workerSchemas> = codecOf(workerSchemas)
 
-/** The kind of who begins a fork in which a model is asked again: workers that answer whatever awaits the model leave it alone. */
+/** Actor kind of a fork in which a model is called again: workers that answer everything that awaits the model ignore it. */
 export const counterfactualActor = 'counterfactual'

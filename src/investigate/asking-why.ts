@@ -6,17 +6,20 @@ import { orThrow } from '../result/steps.ts'
 import { logOf } from './log.ts'
 import { type Why, whyCall } from './why.ts'
 
-/** Which call to ask about. */
+/** Options for `why`. */
 export interface WhyOptions {
-  /** Its number, from 1, as `chat.calls()` counts them; of a reply without a receipt, as of an import, `p` and its position. Default: the last one. */
+  /**
+   * Number of the call, from 1, as in `chat.calls()`; for a reply without a receipt, such as an imported one, `p` and its position.
+   * Default: the last call.
+   */
   readonly call?: CallName | undefined
 }
 
 const optionsSchema = z.strictObject({ call: callNameSchema.optional() })
 
 /**
- * What the model was shown in a call and what not, the event that caused each difference from the call before, and what its answer names
- * although it was hidden. Reads the whole log.
+ * Explains a call: the items that the model was shown and those that were hidden, the event that caused each difference from the
+ * previous call, and the hidden terms that the answer names. Reads the whole log.
  *
  * Rejects with `CallOutOfRange`, `ConversationNotFound` or another `ReadError`, or `InvalidInput`.
  *

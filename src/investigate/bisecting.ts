@@ -25,46 +25,49 @@ import {
   verdictsIn,
 } from './verdicts.ts'
 
-/** What to look for. */
+/** Options for `bisect`. */
 export interface BisectOptions {
-  /** A position at which all was well (-1: before the first event), and a later one at which it was not. */
+  /** A position at which the conversation was good (-1: before the first event), and a later one at which it was bad. */
   readonly good: number
   readonly bad: number
-  /** What is asked about a position. The same question about the same ends continues where it was left. Default `by hand`. */
+  /** The question about each position. The same question about the same ends continues the earlier search. Default `by hand`. */
   readonly question?: string | undefined
-  /** Answers it. Without a judge, `next` says what to look at, and `mark` is the answer. */
+  /** Judge that answers the question. Without one, `result` names the position to look at, and `mark` is the answer. */
   readonly judge?: Judge | undefined
-  /** The answer for the position that was asked for last. */
+  /** The answer for the position requested last. */
   readonly mark?: Verdict | undefined
-  /** How often a verdict is right: above 0.5, at most 1. `measure`: find out by asking five times at each end. Default: as begun, else 1. */
+  /**
+   * Probability that a verdict is right: above 0.5, at most 1. `measure`: estimate it by asking five times at each end. Default: as at
+   * the start of the search, else 1.
+   */
   readonly reliability?: number | 'measure' | undefined
-  /** Ask `judge` about the two ends first, and search only if it says `good` of the one and `bad` of the other. Default false. */
+  /** Ask `judge` about both ends first, and search only if it says `good` of one and `bad` of the other. Default false. */
   readonly checkEnds?: boolean | undefined
-  /** Begin again, whatever was said before. Default false. */
+  /** Start again, ignoring earlier verdicts. Default false. */
   readonly again?: boolean | undefined
-  /** Is told how many verdicts were kept before, and since when (ISO 8601, UTC), if there are any. */
+  /** Called with the number of earlier verdicts and the time of the first (ISO 8601, UTC), if there are any. */
   readonly onKept?: ((verdicts: number, since: string) => void) | undefined
-  /** Is told each verdict as soon as it is kept, after those that were kept before. */
+  /** Called with each earlier verdict, then with each new one as soon as it is recorded. */
   readonly onVerdict?: ((verdict: KeptVerdict) => void) | undefined
 }
 
-/** Where a bisection stands. */
+/** State of a bisection. */
 export interface BisectionState {
   readonly conversation: string
-  /** Id of the note that began it. */
+  /** Id of the note that began the bisection. */
   readonly id: string
   readonly good: number
   readonly bad: number
   readonly question: string
   readonly reliability: number
-  /** `found`: the first bad position; `ask`: somebody has to look at that one; `unclear`: it is between these. */
+  /** `found`: the first bad position; `ask`: the position to look at next; `unclear`: the range that it is in. */
   readonly result:
     | Move
     | { readonly type: 'unclear'; readonly first: number; readonly last: number; readonly why: 'alike' }
-  /** Of the event that was found. */
+  /** Type of the event that was found. */
   readonly event?: EventType
   readonly verdicts: readonly KeptVerdict[]
-  /** The most likely positions, the likeliest first. */
+  /** The most likely positions, most likely first. */
   readonly suspects: readonly {
     readonly position: number
     readonly type: EventType
@@ -85,15 +88,15 @@ const optionsSchema = z.strictObject({
   onVerdict: z.custom((value) => typeof value === 'function', { error: 'is a function' }).optional(),
 })
 
-/** What a bisection needs of a conversation. */
+/** The part of a conversation that a bisection needs. */
 export type BisectedChat = Pick<Conversation, 'id' | 'events' | 'notes' | 'note'>
 
 /**
- * Finds the position since which something is wrong, by asking about as few positions as possible. Every verdict is kept with its evidence
- * as a note, so that a search which was interrupted continues. docs/investigate.md.
+ * Finds the first bad position with as few questions as possible. Records every verdict with its evidence as a note, so that an
+ * interrupted search continues. docs/investigate.md.
  *
- * Rejects with `InvalidInput` (also where `good` is not before `bad`), `EndsAlike`, `ConversationNotFound` or another `NoteError`, and
- * whatever `judge` throws.
+ * Rejects with `InvalidInput` (also if `good` is not before `bad`), `EndsAlike`, `ConversationNotFound` or another `NoteError`, and errors
+ * thrown by `judge`.
  *
  * @example
  * import { bisect } from 'palimpsest/investigate'
@@ -127,7 +130,7 @@ export const bisect = async (chat: BisectedChat, options: BisectOptions): Promis
 const digestOfAsked = ({ good, bad, question }: BisectionQuestion): string =>
   hash('sha256', JSON.stringify([good, bad, question]))
 
-/** The positions that it may be, and how suspicious each is. Throws `InvalidInput` if there is none. */
+/** Returns the candidate positions and the weight of each. Throws `InvalidInput` if there are no candidates. */
 export const candidatesOf = (log: Log, { good, bad }: BisectionQuestion): Omit<Search, 'reliability'> => {
   if (bad >= log.length) throw toError(invalidInput('bad', `is after the last position, ${log.length - 1}`))
   const between = suspectsBetween(log, good, bad)
@@ -136,7 +139,7 @@ export const candidatesOf = (log: Log, { good, bad }: BisectionQuestion): Omit<S
   return between
 }
 
-/** A bisection as it was begun. */
+/** A bisection that has begun. */
 export interface StartedBisection {
   readonly log: Log
   readonly between: Omit<Search, 'reliability'>
@@ -144,7 +147,7 @@ export interface StartedBisection {
   readonly notes: readonly Note[]
 }
 
-/** Continues a bisection as far as there is somebody to ask. */
+/** Continues a bisection until its next question has no one to answer it. */
 export const continued = async (
   chat: Pick<BisectedChat, 'id' | 'note'>,
   { log, between, asked, notes }: StartedBisection,
@@ -213,7 +216,10 @@ export const continued = async (
   return bisected(chat.id, log, asked, kept, stand)
 }
 
-/** Asks the judge about the ends that it has not told apart yet. Throws `EndsAlike` if it is anything but good of one and bad of the other. */
+/**
+ * Asks the judge about both ends, unless it has already told them apart. Throws `EndsAlike` unless the verdicts are good for one and
+ * bad for the other.
+ */
 const endsJudged = async (
   id: string,
   log: Log,
@@ -232,11 +238,11 @@ const endsJudged = async (
   throw toError(endsAlike(good, bad, [atGood, atBad]))
 }
 
-/** A judge does not say of the two ends what is known of them, so what it says in between means nothing. */
+/** Error: a judge contradicts the known verdicts at the two ends, so its verdicts in between mean nothing. */
 export interface EndsAlike {
   readonly _tag: 'EndsAlike'
   readonly message: string
-  /** What it says of the good one, and of the bad one. */
+  /** Verdicts of the judge on the good end and the bad end. */
   readonly verdicts: readonly [good: Verdict, bad: Verdict]
 }
 
@@ -246,13 +252,13 @@ const endsAlike = (good: number, bad: number, verdicts: EndsAlike['verdicts']): 
   verdicts,
 })
 
-/** A search as its verdicts leave it, and what comes of it or is to be asked next. */
+/** A search with its verdicts, and its result or next question. */
 interface Stand {
   readonly search: Search
   readonly result: BisectionState['result']
 }
 
-/** Verdicts that are right no more often than this are the same, whatever they are about. */
+/** Reliability up to which verdicts are considered the same at both ends. */
 const alike = 0.6
 
 export const standOf = (
@@ -268,7 +274,7 @@ export const standOf = (
     : { search, result: nextMove(search, givenIn(verdicts)) }
 }
 
-/** What there is to say of a search. */
+/** Describes the state of a search. */
 export const bisected = (
   conversation: string,
   log: Log,

@@ -1,6 +1,6 @@
 import { memo } from '../projections/memo.ts'
 
-/** What somebody said of the conversation as it was at a position. */
+/** A verdict on the conversation as it was at a position. */
 export type Verdict = 'good' | 'bad' | 'skip'
 export interface GivenVerdict {
   readonly position: number
@@ -8,19 +8,19 @@ export interface GivenVerdict {
 }
 
 /**
- * The search for the first bad position. One of the candidates is it; the last candidate is known to be bad, and whatever is before the
- * first one to be good.
+ * The search for the first bad position, which is one of the candidates. The last candidate is known to be bad, and everything before
+ * the first one to be good.
  */
 export interface Search {
-  /** Positions, ascending, at least one. */
+  /** Candidate positions, ascending, at least one. */
   readonly candidates: readonly number[]
-  /** How likely each is beforehand, by weight: above 0, one for each candidate. */
+  /** Prior weights of the candidates: one for each, above 0. */
   readonly weights: readonly number[]
-  /** How often a verdict is right: above 0.5; 1: always. */
+  /** Probability that a verdict is right: above 0.5; 1: always. */
   readonly reliability: number
 }
 
-/** Ask what the conversation is like at that position. */
+/** The position to ask about next. */
 export interface AskAt {
   readonly type: 'ask'
   readonly position: number
@@ -31,28 +31,29 @@ export interface FoundAt {
   readonly position: number
   readonly probability: number
 }
-/** Skipped positions or contradictions leave several: between these, both included. */
+/** Skipped positions or contradictions leave several candidates: from `first` through `last`. */
 export interface UnclearBetween {
   readonly type: 'unclear'
   readonly first: number
   readonly last: number
   readonly why: 'skipped' | 'contradicting'
 }
-/** What to do next. */
+/** The next move of a search. */
 export type Move = AskAt | FoundAt | UnclearBetween
 
-/** How sure a search must be to end. */
+/** Probability at which a search ends. */
 const enough = 0.95
 /**
- * What asking at the same position once more costs, in distance from the middle: of two that are as good, the other is the fresher witness.
- * Ten times at most, or a search that needs many verdicts asks where they tell nothing.
+ * Cost of asking at the same position once more, as a distance from the middle: between two equally good positions, the one asked about
+ * less often is preferred. The cost applies ten times at most, or a search that needs many verdicts would ask at positions that tell
+ * nothing.
  */
 const again = 0.002
 const mostAgain = 10
 
 /**
- * The next move of a search, decided on its verdicts alone. With reliable verdicts it asks at most ⌈log₂ n⌉ + 1 times, and uses the spare
- * one for what is more likely; with others it asks where the probabilities halve, until one candidate has 0.95.
+ * Decides the next move of a search from its verdicts alone. With reliable verdicts it asks at most ⌈log₂ n⌉ + 1 times, and uses the
+ * spare question for more likely positions; with others it asks at the median of the probabilities until one candidate reaches 0.95.
  */
 export const nextMove = (search: Search, given: readonly GivenVerdict[]): Move =>
   search.reliability === 1 ? exactMove(search, given) : likelyMove(search, given)
@@ -86,7 +87,7 @@ const skippedIn = (given: readonly GivenVerdict[]): ReadonlySet<number> =>
 const indexes = (from: number, to: number): readonly number[] =>
   Array.from({ length: to - from }, (_, index) => from + index)
 
-/** How far each index is from halving the weights of a range, from 0 to 0.5. */
+/** Returns how far each index is from halving the weights of a range, from 0 to 0.5. */
 const halving = (weights: readonly number[], from: number, to: number): readonly number[] => {
   const total = sum(weights.slice(from, to + 1))
   let before = 0
@@ -105,7 +106,7 @@ const closest = (open: readonly number[], distances: readonly number[]): number 
 
 const logsOf = memo((weights: readonly number[]) => weights.map((weight) => Math.log(weight)))
 
-/** How likely each candidate is the first bad one, given the verdicts; they add up to 1. */
+/** Returns the probability that each candidate is the first bad one, given the verdicts; they add up to 1. */
 export const probabilities = (
   { candidates, weights, reliability }: Search,
   given: readonly GivenVerdict[],
@@ -149,11 +150,17 @@ const likelyMove = (search: Search, given: readonly GivenVerdict[]): Move => {
   return { type: 'ask', position: candidates[middle] ?? 0 }
 }
 
-/** What a verdict tells at most: the capacity of a channel that turns so many answers round. A search needs log₂ n of them, and some to be sure. */
+/**
+ * Returns the maximum information of a verdict, in bits: the capacity of a channel with this error rate. A search needs log₂ n bits,
+ * and some more to be sure.
+ */
 const bitsOf = (reliability: number): number =>
   1 + reliability * Math.log2(reliability) + (1 - reliability) * Math.log2(1 - reliability)
 
-/** Where the probabilities halve, rather where nobody was asked yet; undefined if all was skipped. */
+/**
+ * Returns the index of the candidate nearest to the median of the probabilities, preferring positions not yet asked about; undefined if
+ * all were skipped.
+ */
 const nearestMiddle = (
   { candidates }: Search,
   likely: readonly number[],
@@ -173,7 +180,7 @@ const nearestMiddle = (
   return middle
 }
 
-/** The candidates that are not ruled out. */
+/** Returns the range of the candidates that are not ruled out. */
 const rangeOf = (
   { candidates }: Search,
   likely: readonly number[],
@@ -183,7 +190,7 @@ const rangeOf = (
   return { first, last: candidates[likely.findLastIndex(isLeft)] ?? first }
 }
 
-/** Whether no more verdicts contradict a result than such verdicts do by chance. */
+/** True if no more verdicts contradict a result than expected by chance. */
 const isPlausible = (given: readonly GivenVerdict[], first: number, reliability: number): boolean => {
   const said = given.filter(({ verdict }) => verdict !== 'skip')
   const wrong = said.filter(({ position, verdict }) => (verdict === 'bad') !== first <= position).length
@@ -191,7 +198,7 @@ const isPlausible = (given: readonly GivenVerdict[], first: number, reliability:
   return wrong <= expected + 3 * Math.sqrt(expected * reliability) + 1
 }
 
-/** The candidates that are left, in which several changes are more likely than one. */
+/** Returns an unclear result for the remaining candidates: several changes are more likely than one. */
 const unclearAmong = ({ candidates }: Search, given: readonly GivenVerdict[]): Move => {
   const bad = given.filter(({ verdict }) => verdict === 'bad').map(({ position }) => position)
   const good = given.filter(({ verdict }) => verdict === 'good').map(({ position }) => position)
@@ -200,7 +207,7 @@ const unclearAmong = ({ candidates }: Search, given: readonly GivenVerdict[]): M
   return { type: 'unclear', first: Math.min(first, last), last: Math.max(first, last), why: 'contradicting' }
 }
 
-/** A call can have fewer arguments than a conversation has events. */
+/** Returns the largest number. `Math.max` takes fewer arguments than a conversation may have events. */
 const largest = (numbers: readonly number[]): number =>
   numbers.reduce((most, one) => Math.max(most, one), -Infinity)
 

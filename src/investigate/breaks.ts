@@ -12,28 +12,28 @@ import { type ChangeKind, changeBetween } from './cause.ts'
 import { idleBetween, lifetimes, ratesOf, ttlOf } from './prompt-cache.ts'
 import type { ReplyCall } from './replies.ts'
 
-/** Why a call could not read what the one before it had cached. */
+/** Reason why a call could not read what the previous one had cached. */
 export type BreakKind = ChangeKind | 'expired' | 'parameters' | 'no-breakpoints' | 'unexplained'
 
-/** A call that could not read all that the one before it had in the prompt cache. */
+/** A call that could not read everything that the previous one had in the prompt cache. */
 export interface CacheBreak {
-  /** The number of the call, if it has a receipt, and the position of its reply. */
+  /** Number of the call, if it has a receipt, and position of its reply. */
   readonly call?: number
   readonly position: number
   readonly kind: BreakKind
-  /** Position of the event that caused it. */
+  /** Position of the event that caused the break. */
   readonly event?: number
-  /** The first block that differs, such as `messages[3].content[0]`, if the receipts tell. */
+  /** First block that differs, such as `messages[3].content[0]`, if the receipts show it. */
   readonly path?: string
-  /** What else would have broken it. */
+  /** Another change that would also have broken the cache. */
   readonly also?: BreakKind
-  /** Tokens in the cache that were not read. */
+  /** Number of cached tokens that were not read. */
   readonly lost: number
-  /** About how many tokens that the model had been sent before were paid at the full price again. */
+  /** Estimated number of tokens sent before and now paid at the full price again. */
   readonly again: number
-  /** About what that cost, in US dollars; absent if the model has no price. */
+  /** Estimated cost of those tokens, in US dollars; absent if the model has no price. */
   readonly usd?: number
-  /** Seconds between the reply before and this request. */
+  /** Seconds between the previous reply and this request. */
   readonly idle: number
 }
 
@@ -95,14 +95,17 @@ const causeOf = (before: CountedReply, reply: CountedReply, known: Known): Found
   return { cause: otherCause(old, now), again }
 }
 
-/** Without breakpoints, whatever else changed, nothing can be read; and a system prompt is sent in another form. */
+/**
+ * True if a call lost its breakpoints: nothing can be read then, regardless of other changes, and the system prompt is sent in another
+ * form.
+ */
 const hasLostBreakpoints = (before: CountedReply, { receipt, counts }: CountedReply): boolean =>
   before.receipt?.options['cache'] !== undefined &&
   receipt !== undefined &&
   receipt.options['cache'] === undefined &&
   counts.cacheRead + counts.cacheWrite === 0
 
-/** Whether what the two requests share was read, most of it: then it had not run out. */
+/** True if most of what the two requests share was read: then it had not expired. */
 const isPartlyRead = ({ counts }: CountedReply, requests: Requests | undefined): boolean =>
   requests !== undefined && requests.sharedTokens > 0 && counts.cacheRead > requests.sharedTokens / 2
 
@@ -120,7 +123,7 @@ const changeIn = (
   return requests ? { kind: 'repair' as const, ...path } : undefined
 }
 
-/** The requests begin the same way, and not long after each other. */
+/** Returns the cause if the requests begin alike and the cache has not expired: other parameters, else unexplained. */
 const otherCause = (old: Effective, now: Effective): Found['cause'] => {
   const parameters = [old, now].map(({ outline }) => canonicalText(outline.configuration?.parameters))
   const { configured } = now.outline
@@ -129,14 +132,14 @@ const otherCause = (old: Effective, now: Effective): Found['cause'] => {
   return { kind: 'unexplained' }
 }
 
-/** What two consecutive requests have in common. */
+/** Comparison of two consecutive requests. */
 interface Requests {
-  /** How many blocks at the beginning, and about how many tokens these are. */
+  /** Number of blocks shared at the beginning, and their estimated tokens. */
   readonly shared: number
   readonly sharedTokens: number
   /** The first block that differs. */
   readonly path?: string
-  /** About how many tokens of the later one were in the earlier one, and not read from the cache. */
+  /** Estimated tokens of the later request that the earlier one contained, but that were not read from the cache. */
   readonly again: number
 }
 
@@ -164,7 +167,7 @@ const requestsOf = (
   }
 }
 
-/** In characters of canonical JSON. */
+/** Returns the size of a part in characters of canonical JSON. */
 const sizeOf = (part: PlacedPart['part']): number =>
   typeof part === 'string' ? JSON.stringify(part).length : textOf(part).length
 

@@ -15,17 +15,17 @@ import { type BisectionQuestion, begunIn, givenIn, reliabilityIn, verdictsIn } f
 
 // A bisection by the id of its note: looked at without writing anything, and answered by people.
 
-/** Where a bisection stands, with the whole of what is known. */
+/** State of a bisection, with its candidates and their probabilities. */
 export interface BisectionView extends BisectionState {
-  /** When it was begun, and by whom. */
+  /** Time at which the bisection began, and the actor who began it. */
   readonly begun: string
   readonly by: Note['metadata']['actor']
-  /** The first bad position is one of these, ascending; how likely each is it, adding up to 1. */
+  /** The candidates for the first bad position, ascending, and the probability of each; they add up to 1. */
   readonly candidates: readonly number[]
   readonly probabilities: readonly number[]
 }
 
-/** Undefined if its ends are not on one branch. */
+/** Returns the view of a bisection; undefined if its ends are not on one branch. */
 const viewOf = (
   conversation: string,
   log: Log,
@@ -47,7 +47,7 @@ const viewOf = (
   }
 }
 
-/** The newest so many bisections of a conversation, the newest first. Throws a `ReadError`. */
+/** Returns the newest bisections of a conversation, at most `most`, newest first. Throws a `ReadError`. */
 export const bisectionsOf = async (chat: BisectedChat, most: number): Promise<readonly BisectionView[]> => {
   const notes = await chat.notes()
   const begun = begunIn(notes).slice(-most).toReversed()
@@ -56,24 +56,24 @@ export const bisectionsOf = async (chat: BisectedChat, most: number): Promise<re
   return begun.flatMap((note) => viewOf(chat.id, log, notes, note) ?? [])
 }
 
-/** A bisection; undefined if there is none of this id. Throws a `ReadError`. */
+/** Returns a bisection; undefined if no bisection has this id. Throws a `ReadError`. */
 export const bisectionOf = async (chat: BisectedChat, id: string): Promise<BisectionView | undefined> => {
   const notes = await chat.notes()
   const note = begunIn(notes).find((one) => one.id === id)
   return note && viewOf(chat.id, await logOf(chat), notes, note)
 }
 
-/** What somebody says of a position. */
+/** A verdict on a position. */
 export interface VerdictInput {
   readonly position: number
   readonly verdict: Verdict
 }
 
 /**
- * Answers the position that is asked for. The same answer twice is recorded once, and of two at the same time the first counts: `isTaken`
- * is false for the other, and for an answer about a position that is not asked for.
+ * Answers the question about a position. A repeated answer is recorded once. Of two concurrent answers the first counts: `isTaken` is
+ * false for the other, and for an answer about a position that is not in question.
  *
- * @param view of just before
+ * @param view the view just before the answer
  */
 export const answered = async (
   chat: BisectedChat,

@@ -7,24 +7,28 @@ import { historiesOf } from './histories.ts'
 import { repliesIn, type ReplyCall } from './replies.ts'
 import { type ResumeCost, resumingAt } from './resuming.ts'
 
-/** What became of the prompt cache in a conversation. */
+/** Use of the prompt cache in a conversation. */
 export interface CacheReport {
   readonly conversation: string
-  /** Replies whose usage is recorded, and those whose usage is not: nothing is known of these. */
+  /** Number of replies with recorded usage, and of replies without, which cannot be analyzed. */
   readonly calls: number
   readonly uncounted: number
-  /** Calls that it inherited, as a fork: they are not looked at, but in what was forked. */
+  /** Number of calls inherited by a fork. They are not analyzed here, only in the parent. */
   readonly inherited: number
-  /** Input tokens of all calls, and how many of them were read from the cache. */
+  /** Input tokens of all calls, and the number read from the cache. */
   readonly input: number
   readonly read: number
   readonly breaks: readonly CacheBreak[]
-  /** What the next call would cost now. */
+  /** Cost of the next call if made now. */
   readonly resuming?: ResumeCost
   readonly advice: readonly string[]
 }
 
-/** @param now milliseconds since 1970 */
+/**
+ * Analyzes the prompt cache of a log.
+ *
+ * @param now milliseconds since 1970
+ */
 export const cacheReport = (conversation: string, log: Log, prices: Prices, now: number): CacheReport => {
   const replies = repliesIn(log)
   const forked = log.findLast(({ type }) => type === 'Forked')?.position ?? -1

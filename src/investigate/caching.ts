@@ -6,19 +6,19 @@ import { prices as listPrices, type Prices, pricesSchema } from '../agent/turn/s
 import { type CacheReport, cacheReport } from './cache.ts'
 import { logOf } from './log.ts'
 
-/** How to look at the prompt cache. */
+/** Options for `cache`. */
 export interface CacheOptions {
-  /** As in a turn: prices of models that the table of this version does not have, or to use instead. */
+  /** Prices of models missing from the built-in table, or overriding it, as for a turn. */
   readonly prices?: Prices | undefined
-  /** When the next call would be made. Default: now. */
+  /** Time of the next call. Default: now. */
   readonly now?: Date | undefined
 }
 
 const optionsSchema = z.strictObject({ prices: pricesSchema.optional(), now: z.date().optional() })
 
 /**
- * Which calls could not read what the call before had in the prompt cache, why, and the event that caused it; what resuming now would cost;
- * and advice. From receipts and the usage that the API reported. Reads the whole log.
+ * Finds the calls that could not read everything that the previous call had in the prompt cache, with the reason and the event that
+ * caused it; also returns the cost of resuming now, and advice. Uses receipts and the usage that the API reported. Reads the whole log.
  *
  * Rejects with `ConversationNotFound` or another `ReadError`, or `InvalidInput`.
  *

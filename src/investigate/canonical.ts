@@ -1,4 +1,4 @@
 import canonicalize from 'canonicalize'
 
-/** The canonical JSON of a value: equal for what is the same to the API. */
+/** Returns the canonical JSON of a value: equal texts mean the same to the API. */
 export const canonicalText = (value: unknown): string => canonicalize(value ?? null) ?? ''

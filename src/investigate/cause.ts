@@ -5,7 +5,7 @@ import { toolsOf } from '../projections/render/renderer.ts'
 import { canonicalText } from './canonical.ts'
 import { rewindsBetween } from './rewinds.ts'
 
-/** What made a request begin otherwise than the one before it. */
+/** Reason why a request begins differently from the previous one. */
 export type ChangeKind =
   | 'model'
   | 'tools'
@@ -18,16 +18,16 @@ export type ChangeKind =
   | 'rewind'
   | 'repair'
 
-/** The first thing that differs between two requests, and the event that caused it. */
+/** The first difference between two requests, and the event that caused it. */
 export interface RequestChange {
   readonly kind: ChangeKind
-  /** Position of the event that caused it, if there is one. */
+  /** Position of the event that caused the change, if there is one. */
   readonly event?: number
 }
 
 /**
- * What of the later history does not continue the earlier one, in the order of the prompt cache: model, tools, system prompt, messages.
- * Undefined if it only adds to it.
+ * Finds the first part of the later history that does not continue the earlier one, in the order of the prompt cache: model, tools,
+ * system prompt, messages. Undefined if the later history only appends.
  */
 export const changeBetween = (log: Log, before: Effective, after: Effective): RequestChange | undefined =>
   promptChange(log, before, after) ?? itemChange(log, before, after)
@@ -46,7 +46,7 @@ const promptChange = (log: Log, before: Effective, after: Effective): RequestCha
   return undefined
 }
 
-/** The event by which another configuration is in force: a `Configured`, or the rewind that led to before one. */
+/** Finds the event that changed the configuration in force: a `Configured`, or a rewind to before one. */
 const configuredBy = (log: Log, { at }: Effective, { at: end, outline }: Effective): number | undefined =>
   outline.configured !== undefined && outline.configured > at
     ? outline.configured
@@ -69,10 +69,10 @@ const itemChange = (log: Log, before: Effective, after: Effective): RequestChang
   return { kind: 'rewind', ...(event !== undefined && { event }) }
 }
 
-/** By what an item that is no message took the place of others. */
+/** Returns the kind of marker that an item other than a message comes from. */
 export const markerKind = (item: Item): 'truncate' | 'edit' | 'condense' =>
   item.kind === 'truncation' ? 'truncate' : messageIn(item) ? 'edit' : 'condense'
 
-/** The events after one position through another, abandoned ones included. */
+/** Returns the events after one position through another, including abandoned ones. */
 const eventsIn = (log: Log, after: number, at: number): readonly ConversationEvent[] =>
   log.slice(after + 1, at + 1)

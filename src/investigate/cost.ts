@@ -11,30 +11,36 @@ import {
   type ToolUsage,
 } from './spent.ts'
 
-/** What one conversation cost. */
+/** Cost of one conversation. */
 export interface ConversationCost {
   readonly id: string
-  /** Its own calls, on every branch. */
+  /** Totals of its own calls, on every branch. */
   readonly own: UsageTotals
-  /** With its subagents and theirs, each once. */
+  /** Totals including its subagents and theirs, each counted once. */
   readonly total: UsageTotals
   readonly subagents: readonly string[]
-  /** Calls that it inherited, as a fork: they count for the conversation that made them. */
+  /** Number of calls inherited by a fork: they are counted for the conversation that made them. */
   readonly inherited: number
-  /** Calls that an earlier conversation has too, as a session that was continued or branched repeats them: they count for that one. */
+  /** Number of calls repeated from an earlier conversation by a continued or branched session: they are counted for the earlier one. */
   readonly repeated: number
 }
 
-/** What conversations cost. Models, days and tools each come to `total`; without a `model` or a `tool`: none is named, or called. */
+/**
+ * Cost of conversations. Models, days and tools each add up to `total`; an entry without a `model` or a `tool` is for calls that name
+ * no model or call no tool.
+ */
 export interface Cost {
   readonly conversations: readonly ConversationCost[]
   readonly total: UsageTotals
   readonly models: readonly (UsageTotals & { readonly model?: string })[]
-  /** By the day of the answers, in UTC: `2026-11-23`. */
+  /** Totals by the day of the reply, in UTC: `2026-11-23`. */
   readonly days: readonly (UsageTotals & { readonly day: string })[]
-  /** A reply that calls several tools is shared among its calls. */
+  /** Usage by tool. A reply that calls several tools is shared among its calls. */
   readonly tools: readonly (ToolUsage & { readonly tool?: string })[]
-  /** Conversations that cannot be read, and why: nothing of theirs is counted; or whose subagents are not known: the others are counted. */
+  /**
+   * Conversations that cannot be read and are not counted, or whose subagents are unknown while the rest is counted; each with the
+   * reason.
+   */
   readonly problems: readonly { readonly id: string; readonly problem: string }[]
 }
 
@@ -48,7 +54,7 @@ interface Entry {
   readonly spent: UsageTotals
 }
 
-/** Adds up what conversations paid, in their order. */
+/** Adds up the costs of conversations, in their order. */
 export const costOfAll = (
   accounts: readonly Account[],
   children: ReadonlyMap<string, readonly string[]>,
@@ -82,7 +88,7 @@ export const costOfAll = (
   }
 }
 
-/** Gives each conversation the calls that it is the first to have. */
+/** Assigns each call to the first conversation that has it. */
 const entriesOf = (accounts: readonly Account[], prices: Prices): ReadonlyMap<string, readonly Entry[]> => {
   const seen = new Map<string, { call: PaidCall }>()
   const first = accounts.map(({ id, paid }) => {

@@ -9,11 +9,11 @@ import { type Cost, costOfAll } from './cost.ts'
 import { childrenIn, familyOf } from './family.ts'
 import { paidCallsIn } from './paid.ts'
 
-/** What to add up. */
+/** Options for `cost`. */
 export interface CostOptions {
-  /** This conversation with its subagents. Default: every conversation. */
+  /** Id of a conversation to count with its subagents. Default: every conversation. */
   readonly conversation?: string | undefined
-  /** As in a turn: prices of models that the table of this version does not have, or to use instead. */
+  /** Prices of models missing from the built-in table, or overriding it, as for a turn. */
   readonly prices?: Prices | undefined
 }
 
@@ -23,8 +23,8 @@ const optionsSchema = z.strictObject({
 })
 
 /**
- * What conversations cost, by conversation, model, day and tool: every call of a model, on every branch, once. What is not known is said,
- * not counted as nothing: `unpriced`, `uncounted`, `problems`.
+ * Computes the cost of conversations by conversation, model, day and tool: every model call, on every branch, once. Missing data is
+ * reported rather than counted as zero: `unpriced`, `uncounted`, `problems`.
  *
  * Rejects with `ConversationNotFound` or another `ReadError`, or `InvalidInput`.
  *
@@ -63,7 +63,7 @@ interface Scope {
   readonly problems: { id: string; problem: string }[]
 }
 
-/** From the oldest, so that a call which a continued session repeats counts for the first. */
+/** Returns all conversations, oldest first, so that a call repeated by a continued session counts for the first one. */
 const everyone = async (store: Pick<Store, 'conversations'>): Promise<Scope> => {
   const ids: string[] = []
   const links = []

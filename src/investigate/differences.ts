@@ -6,23 +6,23 @@ import { lastOf, type Log } from '../projections/path.ts'
 import { markerKind } from './cause.ts'
 import { rewindsBetween } from './rewinds.ts'
 
-/** What made an item appear or disappear. */
+/** Cause of an item's appearance or disappearance. */
 export type Because = 'message' | 'condense' | 'edit' | 'truncate' | 'restore' | 'rewind'
 
-/** An item that one call showed and the call before did not, or the other way round. */
+/** An item shown in only one of two consecutive calls. */
 export interface Difference {
   readonly change: 'appeared' | 'disappeared'
   readonly position: number
   readonly kind: Item['kind']
-  /** Of a message. */
+  /** Role of the message, if the item is one. */
   readonly role?: Role
   readonly tokens: number
   readonly because: Because
-  /** Position of the event that caused it. */
+  /** Position of the event that caused the difference. */
   readonly event: number
 }
 
-/** A history with what became of everything in it. */
+/** A history with the status of everything in it. */
 export interface HistorySnapshot {
   readonly effective: Effective
   readonly entries: readonly Entry[]
@@ -30,7 +30,7 @@ export interface HistorySnapshot {
   readonly tokensAt: (position: number) => number
 }
 
-/** What differs between what two calls were shown, in the order of the later one; what disappeared comes first. */
+/** Compares the items shown in two calls, in the order of the later one; items that disappeared come first. */
 export const differences = (
   log: Log,
   before: HistorySnapshot,
@@ -72,7 +72,7 @@ const differenceOf = (
   ...reason,
 })
 
-/** Undefined if a rewind did it. */
+/** Returns why an item disappeared; undefined if a rewind removed it. */
 const goneBy = ({ position }: Item, before: HistorySnapshot, after: HistorySnapshot): Reason | undefined => {
   const fate = after.entryAt(position)
   const event = fate?.by ?? -1
@@ -92,7 +92,7 @@ const goneBy = ({ position }: Item, before: HistorySnapshot, after: HistorySnaps
   }
 }
 
-/** Undefined if a rewind did it. */
+/** Returns why an item appeared; undefined if a rewind brought it back. */
 const comeBy = (item: Item, before: HistorySnapshot, after: HistorySnapshot): Reason | undefined => {
   const { position: event } = item
   if (event > before.effective.at)

@@ -1,9 +1,9 @@
 import type { Link } from '../projections/notes.ts'
 
-/** The relation of a conversation to the one whose agent started it. */
+/** Relation from a conversation to the one whose agent started it. */
 const relation = 'subagent-of'
 
-/** The subagents of each conversation, by the links that the subagents have. */
+/** Returns the subagents of each conversation, from the links that the subagents have. */
 export const childrenIn = (links: Iterable<Link>): ReadonlyMap<string, readonly string[]> => {
   const children = new Map<string, string[]>()
   for (const { relation: named, from, conversation } of links) {
@@ -15,9 +15,7 @@ export const childrenIn = (links: Iterable<Link>): ReadonlyMap<string, readonly 
   return children
 }
 
-/**
- * A conversation with its subagents and theirs, each once, however links lead to it: in a diamond, or in a circle.
- */
+/** Returns a conversation with all its direct and indirect subagents, each once, even if the links form a diamond or a circle. */
 export const familyOf = (id: string, children: ReadonlyMap<string, readonly string[]>): readonly string[] => {
   const family = new Set([id])
   // A set can grow while it is iterated.

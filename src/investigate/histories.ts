@@ -2,12 +2,12 @@ import { type Effective, effective, type Item, itemOf } from '../projections/eff
 import { draftOf, emptyOutline, evolve, type Outline, type Slot } from '../projections/outline.ts'
 import { type Log, resolve } from '../projections/path.ts'
 
-/** How many histories are remembered. */
+/** Number of histories remembered. */
 const most = 4
 
 /**
- * The effective history of a log at any position. One pass over the log gives all of them, if they are asked for in ascending order; the last
- * few are remembered, and any other is folded from the beginning.
+ * Returns a function for the effective history of a log at any position. Requested in ascending order, all positions take a single pass
+ * over the log; the last few histories are remembered, and any other is folded from the beginning.
  */
 export const historiesOf = (log: Log): ((at: number) => Effective) => {
   const advance = advancing(log)
@@ -22,7 +22,7 @@ export const historiesOf = (log: Log): ((at: number) => Effective) => {
   }
 }
 
-/** Answers for ascending positions; for one that it has passed, undefined. */
+/** Returns histories at ascending positions; undefined for a position that it has passed. */
 const advancing = (log: Log): ((at: number) => Effective | undefined) => {
   const returns = new Set(
     log.flatMap(({ type, position }) => (type === 'Rewound' ? [resolve(log, position)] : [])),

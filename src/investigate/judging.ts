@@ -6,20 +6,20 @@ import { render } from '../projections/render/renderer.ts'
 import type { Verdict } from './bisection.ts'
 import { canonicalText } from './canonical.ts'
 
-/** The conversation as it was at a position, for whoever judges it. */
+/** The conversation as it was at a position, for a judge. */
 export interface Judgeable {
   readonly conversation: string
   readonly position: number
-  /** The effective history: what the model sees there. */
+  /** The effective history at the position, as the model sees it. */
   readonly items: readonly Item[]
-  /** The same as the body of a request, as `render` makes it. */
+  /** Body of a request with the same content, as returned by `render`. */
   readonly request: {
     readonly messages: readonly { readonly role: string; readonly content: readonly Block[] }[]
     readonly [field: string]: unknown
   }
 }
 
-/** What somebody or something thinks of it, and what that is based on: any JSON. */
+/** A verdict and its evidence, which is any JSON. */
 export interface JudgeResult {
   readonly verdict: Verdict
   readonly evidence?: unknown
@@ -34,5 +34,8 @@ export const judgeableAt = (conversation: string, log: Log, position: number): J
   return { conversation, position, items: shown.items, request }
 }
 
-/** SHA-256 (hex) of the canonical JSON of the whole request. A receipt's digest has neither model nor parameters, and these may be what is wrong. */
+/**
+ * Returns the SHA-256 (hex) of the canonical JSON of the whole request. A receipt's digest covers neither model nor parameters, and
+ * these may be the problem.
+ */
 export const digestOfRequest = ({ request }: Judgeable): string => hash('sha256', canonicalText(request))

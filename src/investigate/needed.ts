@@ -6,15 +6,15 @@ import type { Entry } from '../projections/full.ts'
 import type { Outline } from '../projections/outline.ts'
 import { termsIn, termsOf, wordsOf } from './terms.ts'
 
-/** Something that a reply names, and that only messages hold which were hidden when it was asked for. */
+/** A term that a reply names and that, when the reply was requested, only hidden messages contained. */
 export interface HiddenTerm {
   /** A path, an identifier, an id or a number. */
   readonly term: string
-  /** Positions of the hidden messages that hold it. */
+  /** Positions of the hidden messages that contain it. */
   readonly hidden: readonly number[]
   /** Positions of the markers that hid them. */
   readonly by: readonly number[]
-  /** Whether a summary that was shown names it. */
+  /** True if a summary that was shown names it. */
   readonly inSummary: boolean
 }
 
@@ -23,14 +23,18 @@ export interface Holder {
   readonly position: number
   readonly by?: number | undefined
 }
-/** The hidden messages that hold a term, in the order of their positions. */
+/** The hidden messages that contain a term, in the order of their positions. */
 export interface TermHolders {
-  /** Whether there may be any, and no message that is shown has the same term: quick to tell. */
+  /** Quick check: true if hidden messages may contain the term and no shown message is known to. */
   readonly mayHave: (term: string) => boolean
   readonly of: (term: string) => readonly Holder[]
 }
 
-/** @param entries a full history */
+/**
+ * Finds hidden messages by the terms in them.
+ *
+ * @param entries a full history
+ */
 export const holdersIn = (entries: readonly Entry[]): TermHolders => {
   const hidden = entries.flatMap((entry) =>
     entry.kind === 'message' && (entry.status === 'condensed' || entry.status === 'truncated') ? [entry] : [],
@@ -44,8 +48,8 @@ export const holdersIn = (entries: readonly Entry[]): TermHolders => {
 }
 
 /**
- * What an answer names that no message, and neither the system prompt nor the tools, showed. What no summary names comes first, then the
- * rarest.
+ * Finds hidden terms that an answer names although neither the shown messages, the system prompt nor the tools contain them. Terms that
+ * no summary names come first, then the rarest.
  *
  * @param holders of the history that the answer was given in
  */
@@ -71,7 +75,10 @@ export const neededBut = (
 
 const saidIn = ({ content }: Pick<Message, 'content'>): string => wordsOf(content)
 
-/** Whether a message that is shown names it, or a summary. The newest first: what an answer names was mostly said just before. */
+/**
+ * True if a shown message, or a summary, names the term. Searches the newest items first, as an answer mostly names what was said just
+ * before.
+ */
 const isSaid = (items: readonly Item[], isMessage: boolean, term: string): boolean => {
   const grams = rememberedGrams(items, gramsBy)
   const wanted = gramsIn(term)
@@ -91,17 +98,20 @@ const isSaid = (items: readonly Item[], isMessage: boolean, term: string): boole
 
 const wordsBy = (item: Item): string => messagesOf(item).map(saidIn).join('\n')
 
-/** Bits of the set of a text's trigrams. */
+/** Number of bits in the set of a text's trigrams. */
 const bits = 2_048
 
-/** The trigrams of a text, as numbers below `bits`: others may have the same one. */
+/** Returns the trigrams of a text as numbers below `bits`; different trigrams may share a number. */
 const gramsIn = (text: string): readonly number[] =>
   Array.from({ length: Math.max(0, text.length - 2) }, (_, at) => gramAt(text, at))
 
 const gramAt = (text: string, at: number): number =>
   (text.charCodeAt(at) * 961 + text.charCodeAt(at + 1) * 31 + text.charCodeAt(at + 2)) % bits
 
-/** Which trigrams an item has, at least: a text with another one is not in it, which takes less to tell than to look for it. */
+/**
+ * Returns the set of an item's trigrams. A term with a trigram outside the set is not in the item, which is quicker to check than a
+ * search.
+ */
 const gramsBy = (item: Item): Uint32Array => {
   const text = wordsBy(item)
   const own = new Uint32Array(bits / 32)
@@ -120,6 +130,6 @@ const hasAll = (own: Uint32Array, grams: readonly number[]): boolean => {
 
 const textOf = memo(({ system, tools }: Configuration) => JSON.stringify([system, tools]))
 
-/** System prompt and tools in force, as text; undefined if nothing was ever configured. */
+/** Returns the system prompt and tools in force, as text; undefined if nothing was ever configured. */
 export const promptOf = ({ configuration }: Outline): string | undefined =>
   configuration && textOf(configuration)

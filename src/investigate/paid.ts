@@ -7,34 +7,34 @@ import { receiptsOfSummary } from '../agent/receipts/summary-request.ts'
 import { type UsageCounts, countsIn } from '../agent/turn/spending/usage.ts'
 import { continuedReplies, isImported, namedReplies } from './same-call.ts'
 
-/** Something that a model was asked and that may have cost money. */
+/** A request to a model that may have cost money. */
 export interface PaidCall {
   readonly kind: 'reply' | 'summary' | 'failed'
-  /** Position of the answer; of a failed call, of the answer that came at last. */
+  /** Position of the answer; for a failed call, position of the answer that finally came. */
   readonly position: number
-  /** ISO 8601, UTC. */
+  /** Time of the answer, ISO 8601, UTC. */
   readonly time: string
-  /** How many requests it took: a summary in parts takes several. */
+  /** Number of requests: a summary in parts takes several. */
   readonly calls: number
   readonly model?: string | undefined
   readonly requestId?: string | undefined
-  /** What the API counted; undefined if that is not recorded. */
+  /** Usage counted by the API; undefined if not recorded. */
   readonly counts?: UsageCounts | undefined
-  /** Names under which any conversation has the same call; absent if no other can have it. */
+  /** Names that the same call has in any conversation; absent if no other conversation can have it. */
   readonly names?: readonly string[]
-  /** About how many tokens an imported reply is, by its content. */
+  /** Estimated tokens of an imported reply, from its content. */
   readonly said?: number
-  /** The tools that the reply calls, one for each call. */
+  /** Tools that the reply calls, one entry per call. */
   readonly tools: readonly string[]
 }
 
-/** The calls of a conversation, and how many it inherited: those are paid by what it was forked from. */
+/** The calls of a conversation, and the number of calls inherited by a fork, which were paid by its parent. */
 export interface PaidCalls {
   readonly calls: readonly PaidCall[]
   readonly inherited: number
 }
 
-/** What a conversation asked of models itself, on every branch, in the order of the answers. */
+/** Collects the model calls that a conversation made itself, on every branch, in the order of the answers. */
 export const paidCallsIn = async (events: AsyncIterable<ConversationEvent>): Promise<PaidCalls> => {
   let calls: PaidCall[] = []
   let inherited = 0
@@ -60,7 +60,7 @@ export const paidCallsIn = async (events: AsyncIterable<ConversationEvent>): Pro
 
 type Reply = ConversationEvent<'MessageAppended'>
 
-/** Tells a reply. One that an import says an assistant gave is one even if the file names no model: somebody has paid for it. */
+/** True for a reply. An imported message of an assistant is one even if the file names no model: it was paid for, too. */
 const isReply = (event: ConversationEvent): event is Reply =>
   event.type === 'MessageAppended' &&
   event.data.role === 'assistant' &&
@@ -105,7 +105,7 @@ const paid = (
   tools: [],
 })
 
-/** For a call that failed before the API counted anything, nothing is due. */
+/** Returns the failed calls before an answer. A call that failed before the API counted anything costs nothing. */
 const failedBefore = (event: ConversationEvent, origin: Origin): readonly PaidCall[] =>
   failedIn(origin).map(({ model, requestId, usage = { input_tokens: 0 } }) =>
     paid(event, { model, requestId, usage }, 'failed'),
@@ -114,7 +114,7 @@ const failedBefore = (event: ConversationEvent, origin: Origin): readonly PaidCa
 const isCounted = (usage: Origin['usage']): boolean =>
   usage !== undefined && ['input_tokens', 'output_tokens'].some((field) => typeof usage[field] === 'number')
 
-/** The part of a block that shows what the model wrote, at least. */
+/** Returns the part of a block that shows text written by the model: a lower bound. */
 const spoken = (block: Block): readonly Block[] => {
   if (isBlock(block, 'redacted_thinking')) return []
   return isBlock(block, 'thinking') ? [textBlock(block.thinking)] : [block]
@@ -127,7 +127,7 @@ const joined = (one: PaidCall, other: PaidCall): PaidCall => ({
   tools: [...one.tools, ...other.tools],
 })
 
-/** A call of which two records are there: the one that was written later has counted more. */
+/** Merges two records of the same call: the one written later has counted more. */
 export const fuller = (one: PaidCall, other: PaidCall): PaidCall => {
   const isFuller = (other.counts?.output ?? 0) >= (one.counts?.output ?? 0)
   const said = Math.max(one.said ?? 0, other.said ?? 0)

@@ -3,22 +3,25 @@ import { priceOf, type Prices } from '../agent/turn/spending/prices.ts'
 import { type UsageCounts, inputOf } from '../agent/turn/spending/usage.ts'
 import type { ReplyCall } from './replies.ts'
 
-/** How long a prompt cache keeps what was last used. */
+/** Lifetime of an entry in the prompt cache after its last use. */
 export type Ttl = '5m' | '1h'
 export const lifetimes: Readonly<Record<Ttl, number>> = { '5m': 5 * 60_000, '1h': 60 * 60_000 }
 
-/** How long the breakpoints of a call live: as its receipt says, else as the API counted. */
+/** Returns the lifetime of a call's breakpoints: from its receipt, else from the API's counts. */
 export const ttlOf = ({ receipt, origin }: Pick<ReplyCall, 'receipt' | 'origin'>): Ttl => {
   if (receipt?.options['cache'] === '1h') return '1h'
   const written = origin.usage?.['cache_creation']
   return isFields(written) && Number(written['ephemeral_1h_input_tokens'] ?? 0) > 0 ? '1h' : '5m'
 }
 
-/** Seconds between two times, at least 0. */
+/** Returns the seconds between two times, at least 0. */
 export const idleBetween = (from: string, to: string): number =>
   Math.max(0, (Date.parse(to) - Date.parse(from)) / 1_000)
 
-/** US dollars per million tokens that were read from the cache, or paid in full: written to it, where the call wrote any. */
+/**
+ * Prices in US dollars per million tokens: for reading from the cache, and for input not read from it, which is the price of writing if
+ * the call wrote to the cache.
+ */
 export interface CallRates {
   readonly read: number
   readonly write: number

@@ -5,26 +5,26 @@ import { lifetimes, type Ttl } from './prompt-cache.ts'
 import type { ReplyCall } from './replies.ts'
 
 /**
- * A request is in the cache from now on. The answer is about how many of its tokens the cache has from those before it: who knows that need
- * not ask.
+ * Adds a request to the cache. The returned function estimates how many of its tokens earlier requests have cached; it is called only
+ * if that is unknown.
  */
 export type SentBefore = (call: ReplyCall, shown: Effective, tokens: number) => () => number
 
 interface Asked {
   readonly shown: Effective
-  /** Milliseconds since 1970. */
+  /** Time of the request, in milliseconds since 1970. */
   readonly time: number
   readonly model: string | undefined
 }
 
-/** How many earlier requests are looked at: a rewind leads back to one of them. */
+/** Number of earlier requests compared: a rewind returns to one of them. */
 const lookback = 20
 
 /**
- * A prompt cache that has every beginning of what was sent: system prompt, tools and items. Requests are compared by what they are made of,
- * since the same beginning of a history is the same beginning of a request.
+ * Simulates a prompt cache that keeps every prefix of the requests sent: system prompt, tools and items. Requests are compared by the
+ * histories they are made from, as equal prefixes of histories give equal prefixes of requests.
  *
- * @param ttl how long it keeps what was last used
+ * @param ttl lifetime of an entry after its last use
  */
 export const sentBefore = (ttl: Ttl = '5m'): SentBefore => {
   let before: readonly Asked[] = []
@@ -49,7 +49,10 @@ export const sentBefore = (ttl: Ttl = '5m'): SentBefore => {
 const hasSamePrompt = (one: Asked, other: Asked): boolean =>
   one.model === other.model && promptOf(one.shown.outline) === promptOf(other.shown.outline)
 
-/** How many items two histories begin with alike, if that is more than `known`. No position is used twice. */
+/**
+ * Counts the items that two histories share at the beginning, if more than `known`. Comparing positions is enough, as none is used
+ * twice.
+ */
 const sharedBy = (one: readonly Item[], other: readonly Item[], known: number): number => {
   const isSame = (index: number): boolean => one[index]?.position === other[index]?.position
   if (one.length <= known || !isSame(known)) return known

@@ -27,45 +27,48 @@ import type { ReplayBuilder } from './replayed-history.ts'
 /** A marker that the recorded policy wrote. */
 export type PolicyMarker = ConversationEvent<'Condensed' | 'Truncated'>
 
-/** Whether a marker is of this type, and covers just these. */
+/** Returns a predicate: true if a marker is of this type and covers exactly this slice. */
 export const hides =
   (type: PolicyMarker['type'], { first, last }: Covers) =>
   (marker: PolicyMarker): boolean =>
     marker.type === type && marker.data.covers.first === first && marker.data.covers.last === last
 
-/** How to make one request fit. */
+/** Settings for making one request fit. */
 export interface Fit {
   readonly settings: ContextSettings
   readonly mode: 'condense' | 'truncate' | 'keep'
   readonly summaryTokens: number
   readonly clearResults?: { readonly keepLast: number } | undefined
-  /** What the recorded policy wrote before this call; taken where the same would be written. */
+  /** Markers that the recorded policy wrote before this call; reused if the same would be written. */
   readonly recorded: readonly PolicyMarker[]
-  /** Decide as the recorded policy did, failures of summaries and refusals included. */
+  /** True to decide as the recorded policy did, including failed summaries and refusals. */
   readonly asRecorded: boolean
 }
 
-/** What a summary took: as recorded, else what it would be made of and its own size; by the model that wrote it, else by the one that is called. */
+/**
+ * Usage of a summary: as recorded, else estimated from the items it covers and its own size; the model is the one that wrote it, else
+ * the model of the call.
+ */
 export interface SummaryUsage {
   readonly counts: UsageCounts
   readonly model?: string | undefined
 }
 
-/** What was written to make a request fit. */
+/** The markers written to make a request fit. */
 export interface FitReport {
   readonly condensed: number
   readonly truncated: number
   readonly edited: number
-  /** The summaries that a model wrote, or would have written. */
+  /** Usage of the summaries that a model wrote or would have written. */
   readonly summarized: readonly SummaryUsage[]
 }
 
 export const nothingFitted: FitReport = { condensed: 0, truncated: 0, edited: 0, summarized: [] }
 
-/** A policy needs so many steps at most: what it hides makes the context smaller each time. */
+/** Maximum number of steps that a policy needs: each one hides something and makes the context smaller. */
 const mostSteps = 100
 
-/** Writes what the policy would have written before the request of the history at `at`. */
+/** Writes the markers that the policy would have written before the request made from the history at `at`. */
 export const fitInto = (replay: ReplayBuilder, last: ConversationEvent, fit: Fit): FitReport => {
   const { position: at } = last
   const done = {
@@ -138,7 +141,7 @@ const ofSize = ({ before, after }: CondensedData['tokens']): SummaryUsage => ({
   counts: { ...noUsage, cacheWrite1h: 0, input: before, output: after },
 })
 
-/** What decided at the recorded marker that comes next; after the last one, what decided there. */
+/** Returns the recorded conditions of the next marker; after the last one, the conditions of the last. */
 const circumstancesOf = (left: readonly PolicyMarker[], all: readonly PolicyMarker[]): PolicyConditions => {
   const { policy } = (left[0] ?? all.at(-1))?.data ?? {}
   return { canCondense: true, ...(policy?.options as Partial<PolicyConditions> | undefined) }
@@ -162,10 +165,10 @@ const summaryOf = (content: readonly Block[], method: 'model' | 'client') => ({
   method,
 })
 
-/** No context holds more tokens, whatever a usage says. */
+/** Maximum tokens of a stand-in: no context holds more, even if a recorded usage is larger. */
 const mostStandIn = 10_000_000
 
-/** A text of about so many tokens, in place of one that nobody wrote or recorded. */
+/** Makes a text of about this many tokens, as a stand-in for one that was not written or not recorded. */
 export const standIn = (tokens: number, text: string): readonly Block[] => {
   const one = estimate([textBlock(text)])
   return [textBlock(text.repeat(Math.max(1, Math.round(Math.min(tokens, mostStandIn) / one))))]
@@ -188,7 +191,7 @@ const markerAt = (
 
 const cleared = '[cleared]'
 
-/** The edits that clear all tool results but those of the newest so many messages. */
+/** Returns the edits that clear all tool results except in the newest `keepLast` messages with results. */
 const clearedResults = (now: Effective, keepLast: number) =>
   now.items
     .filter((item) => messageIn(item)?.content.some((block) => isBlock(block, 'tool_result')))

@@ -4,19 +4,19 @@ import { type ContextSettings, limitsOf, settingsSchema } from '../agent/context
 import { check } from '../events/check.ts'
 import type { InvalidInput } from '../events/errors.ts'
 
-/** How the context would have been managed. */
+/** A policy for managing the context in a replay. */
 export interface ReplayPolicy {
-  /** What it is called in a comparison. */
+  /** Name in a comparison. */
   readonly name?: string | undefined
-  /** As in a turn. */
+  /** Context settings, as for a turn. */
   readonly context: ContextSettings
-  /** `condense` (default): condense, and truncate where that does not help; `truncate`: never condense; `keep`: hide nothing. */
+  /** `condense` (default): condense, and truncate if that does not help; `truncate`: never condense; `keep`: hide nothing. */
   readonly mode?: 'condense' | 'truncate' | 'keep' | undefined
-  /** Tokens of a summary that would have been written. Default: the average of the recorded ones, else 500. */
+  /** Tokens of a summary that the policy would have written. Default: the average of the recorded ones, else 500. */
   readonly summaryTokens?: number | undefined
-  /** Show `[cleared]` in place of all tool results but those of the newest so many messages. */
+  /** Show `[cleared]` in place of all tool results, except in the newest `keepLast` messages with results. */
   readonly clearResults?: { readonly keepLast: number } | undefined
-  /** How long the cache keeps what is sent. Default: as recorded where the request is the same, else `5m`. */
+  /** Lifetime of entries in the cache. Default: as recorded if the request is the same, else `5m`. */
   readonly cache?: '5m' | '1h' | undefined
 }
 
@@ -29,7 +29,7 @@ export const policySchema = z.strictObject({
   cache: z.enum(['5m', '1h']).optional(),
 })
 
-/** Errors: `InvalidInput`, also for a window that leaves no room. */
+/** Checks a policy. Errors: `InvalidInput`, also for a window that leaves no room. */
 export const checkedPolicy = (policy: unknown): E.Either<InvalidInput, ReplayPolicy> => {
   const checked = check(policySchema, policy)
   if (E.isLeft(checked)) return checked

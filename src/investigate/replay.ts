@@ -22,30 +22,33 @@ import {
 } from './replayed-history.ts'
 import { answerOf, type ReplyCall, repliesIn } from './replies.ts'
 
-/** What a call would have been sent. */
+/** The request of a call as it would have been under another policy. */
 export interface ReplayedCall {
   readonly call?: number
   /** Position of the recorded reply. */
   readonly position: number
-  /** Whether it would have been shown what it was shown. */
+  /** True if the model would have been shown the same as recorded. */
   readonly isSame: boolean
-  /** Tokens of the request: counted by the API where it is the same, else estimated; and how many would have been read from the cache. */
+  /**
+   * Tokens of the request, counted by the API if it is the same, else estimated; and the number that would have been read from the
+   * cache.
+   */
   readonly tokens: number
   readonly read: number
-  /** Whether that is more than the policy allows: the API might have refused it. */
+  /** True if `tokens` exceeds the policy's limit: the API might have refused the request. */
   readonly isOver: boolean
-  /** US dollars with the output that was recorded, and with the summaries written before it; absent if the model has no price. */
+  /** US dollars for the call with its recorded output, including the summaries written before it; absent if the model has no price. */
   readonly usd?: number
-  /** What the policy would have written before it. */
+  /** Number of markers that the policy would have written before the call, by kind. */
   readonly condensed: number
   readonly truncated: number
   readonly edited: number
-  /** Messages that would have been hidden, and what of them the recorded answer names. */
+  /** Number of messages that would have been hidden, and the terms in them that the recorded answer names. */
   readonly hidden: number
   readonly needed: readonly HiddenTerm[]
 }
 
-/** What a policy would have made of a conversation. No model was called: the answers are the recorded ones. */
+/** A conversation replayed with another policy. No model was called: the answers are the recorded ones. */
 export interface ReplayReport {
   readonly conversation: string
   readonly policy: string
@@ -63,7 +66,11 @@ export interface ReplayReport {
   }
 }
 
-/** @param policy the recorded one if undefined */
+/**
+ * Replays a log with a policy.
+ *
+ * @param policy the recorded one if undefined
+ */
 export const replayLog = (
   conversation: string,
   log: Log,
@@ -116,8 +123,8 @@ interface Walked {
 }
 
 /**
- * Every event of a log in order, each with the replay of the history right after it. What the recorded policy wrote is left out, and what
- * the caller writes into the replay stays; a rewind leads back to what the replay was then.
+ * Yields every event of a log in order, each with the replay of the history right after it. Markers of the recorded policy are left
+ * out, and markers that the caller adds to the replay are kept; a rewind returns to the replay as it was at that position.
  */
 function* walked(log: Log, calls: readonly ReplyCall[]): Generator<Walked, void> {
   // Where rewinds lead, and the last that leads there.
@@ -140,7 +147,10 @@ function* walked(log: Log, calls: readonly ReplyCall[]): Generator<Walked, void>
   }
 }
 
-/** In place of the system prompt and tools of an import, which the log does not have: as large as its first counted reply tells. */
+/**
+ * Returns a stand-in for the system prompt and tools of an import, which the log does not have; its size is derived from the first
+ * reply with counts.
+ */
 const unrecordedPrompt = (log: Log, calls: readonly ReplyCall[]): ReplayedHistory['prompt'] => {
   const first = calls.find(({ origin }) => inputOf(countsIn(origin.usage)) > 0)
   if (!first || first.receipt) return undefined
@@ -149,8 +159,8 @@ const unrecordedPrompt = (log: Log, calls: readonly ReplyCall[]): ReplayedHistor
 }
 
 /**
- * The recorded reply. Where it answers another request here, the API's counts are those of that request: they are replaced by what is
- * known of this one, so that later counts build on it.
+ * Returns the recorded reply. If it answers a different request here, the API's counts do not apply: they are replaced by the tokens of
+ * this request, so that later counts build on it.
  */
 const replyAs = (
   event: ConversationEvent,
@@ -164,7 +174,7 @@ const replyAs = (
   return { ...item, origin: { ...item.origin, usage: { input_tokens: tokens, output_tokens: output } } }
 }
 
-/** Undefined if nothing is known of the policy in force. */
+/** Returns the settings for making a call fit; undefined if the policy in force is unknown. */
 const fitFor = (
   policy: ReplayPolicy | undefined,
   markers: readonly PolicyMarker[],
@@ -181,7 +191,7 @@ const fitFor = (
 
 const usualSummary = 500
 
-/** The average of the recorded summaries, in tokens. */
+/** Returns the average size of the recorded summaries, in tokens; 500 if there are none. */
 const summarySize = (markers: readonly PolicyMarker[]): number => {
   const sizes = markers.flatMap((event) =>
     event.type === 'Condensed' && event.data.method === 'model' ? [event.data.tokens.after] : [],
@@ -193,7 +203,7 @@ const summarySize = (markers: readonly PolicyMarker[]): number => {
 
 interface Surroundings {
   readonly replay: ReplayBuilder
-  /** What the log says was shown. */
+  /** Outline of the history shown according to the log. */
   readonly told: Outline
   readonly shown: Effective
   readonly fit: Fit | undefined
@@ -243,7 +253,10 @@ const isSameHistory = ({ slots, configured }: Outline, { items, outline }: Effec
   slots.every(({ position }, index) => position === items[index]?.position) &&
   configured === outline.configured
 
-/** With a request for each new summary, by the same model. */
+/**
+ * Returns the cost of a call and its new summaries, which are priced by their own model if it has a price, else by the model of the
+ * call.
+ */
 const usdOf = (
   { origin }: ReplyCall,
   counts: UsageCounts,

@@ -5,27 +5,27 @@ import { draftOf, emptyOutline, evolve, type Outline, type Slot } from '../proje
 import type { Holder, TermHolders } from './needed.ts'
 import { termsIn, wordsOf } from './terms.ts'
 
-/** What another policy would have made of a conversation so far: a history that continues from any of its events. */
+/** A conversation so far as another policy would have made it: a history that can continue from any of its events. */
 export interface ReplayedHistory {
   readonly outline: Outline
-  /** Positions of the markers that hide something, and how many messages they hide. */
+  /** Positions of the markers that hide something, and the number of messages hidden. */
   readonly hiding: ReadonlySet<number>
   readonly messagesHidden: number
-  /** Stands for a system prompt and tools that the log does not have. */
+  /** Stand-in for a system prompt and tools that the log does not have. */
   readonly prompt?: readonly Block[] | undefined
   readonly known: Known
 }
 
-/** What is the same on every branch: no position is used twice. */
+/** Data shared by all branches, as no position is used twice. */
 interface Known {
-  /** Every item that there was, by position. */
+  /** Every item that ever existed, by position. */
   readonly items: Map<number, Item>
-  /** What markers replaced, and the markers that replaced an item: on each branch at most one of them hides it. */
+  /** Items that each marker replaced, and markers that replaced each item: on each branch, at most one of them hides it. */
   readonly replaced: Map<number, readonly Slot[]>
   readonly markersOf: Map<number, number[]>
-  /** Tokens of the requests that are other ones here, by the position of the reply. */
+  /** Tokens of the requests that differ from the recorded ones, by the position of the reply. */
   readonly requestTokens: Map<number, number>
-  /** Messages by what they name, in the order in which they were said; and those that were not looked at yet. */
+  /** Positions of messages by the terms in them, in log order; and the messages not yet searched for terms. */
   readonly holders: Map<string, number[]>
   readonly unread: Set<number>
 }
@@ -44,18 +44,18 @@ export const nothingYet = (): ReplayedHistory => ({
   },
 })
 
-/** A replay of a log that does not have the system prompt and the tools, with something in their place. */
+/** Adds a stand-in to the replay of a log that lacks the system prompt and the tools. */
 export const withPrompt = (replay: ReplayedHistory, prompt: ReplayedHistory['prompt']): ReplayedHistory =>
   prompt ? { ...replay, prompt, outline: { ...replay.outline, configuration: { system: prompt } } } : replay
 
-/** A replay that events are added to in place. */
+/** Makes a replay to which events are added in place. */
 export const replaying = ({ prompt, known, ...before }: ReplayedHistory) => {
   const draft = draftOf(before.outline)
   const hiding = new Set(before.hiding)
   let { messagesHidden } = before
   const { items, replaced, markersOf, requestTokens } = known
 
-  /** Since the last change. */
+  /** Caches, cleared on each change. */
   let last: Effective | undefined
   let shown: ReadonlySet<number> | undefined
 

@@ -8,19 +8,19 @@ import { logOf } from './log.ts'
 import { type ReplayReport, replayLog } from './replay.ts'
 import { policySchema, type ReplayPolicy } from './replay-policy.ts'
 
-/** What to replay. */
+/** Options for `replay`. */
 export interface ReplayOptions {
-  /** Default: the policy that markers have recorded, with the summaries that were written. */
+  /** Policy to replay. Default: the policy recorded by the markers, with the summaries that were written. */
   readonly policy?: ReplayPolicy | undefined
-  /** As in a turn: prices of models that the table of this version does not have, or to use instead. */
+  /** Prices of models missing from the built-in table, or overriding it, as for a turn. */
   readonly prices?: Prices | undefined
 }
 
 const optionsSchema = z.strictObject({ policy: policySchema.optional(), prices: pricesSchema.optional() })
 
 /**
- * What another policy would have sent in each call, without a model: tokens, cache reads, costs, and what it would have hidden although the
- * recorded answer names it. Reads the whole log.
+ * Computes, without a model, the requests that another policy would have sent: tokens, cache reads, costs, and hidden terms that the
+ * recorded answers name. Reads the whole log.
  *
  * Rejects with `InvalidInput`, `ConversationNotFound` or another `ReadError`.
  *

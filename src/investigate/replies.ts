@@ -11,9 +11,9 @@ import { isUnproven, type ModelCall, numberedCalls, type UnprovenReply } from '.
 import { fingerprintsIn } from '../agent/receipts/receipt-blocks.ts'
 import { continuedReplies } from './same-call.ts'
 
-/** A reply of a model: what it was asked with, as far as that is recorded. */
+/** A reply of a model, with its request as far as that is recorded. */
 export interface ReplyCall {
-  /** The number of the call, from 1, among those with a receipt; without a receipt, none. */
+  /** Number of the call among those with a receipt, from 1; absent without a receipt. */
   readonly number?: number
   /** Position of the reply, and of the history that it answers. */
   readonly position: number
@@ -22,14 +22,14 @@ export interface ReplyCall {
   readonly parts: readonly number[]
   readonly origin: Origin
   readonly receipt?: Receipt
-  /** The fingerprints of the request's blocks, if its receipt tells them. */
+  /** Fingerprints of the request's blocks, if its receipt has them. */
   readonly prints?: string
-  /** ISO 8601: when the request could be made at the earliest, and when the reply was recorded. */
+  /** Earliest possible time of the request, and the time at which the reply was recorded; ISO 8601. */
   readonly asked: string
   readonly answered: string
 }
 
-/** The replies of models in a log, in the order in which they were recorded, those of abandoned branches included. */
+/** Returns the replies of models in a log, in the order in which they were recorded, including those on abandoned branches. */
 export const repliesIn = (log: Log): readonly ReplyCall[] => {
   const callsOf = numberedCalls()
   const prints = new Map<number, string>()
@@ -69,24 +69,24 @@ export const repliesIn = (log: Log): readonly ReplyCall[] => {
   return replies
 }
 
-/** Whether a program said this itself, in the place of a model: it names `<synthetic>`. */
+/** True if a program wrote this itself in place of a model: it names `<synthetic>`. */
 export const isOfProgram = ({ model }: Pick<Origin, 'model'>): boolean => model?.startsWith('<') === true
 
-/** Replies without a receipt that a model gave. */
+/** True for a reply of a model without a receipt. */
 const isTold = (event: ConversationEvent): event is UnprovenReply =>
   isUnproven(event) && !isOfProgram(event.data.origin)
 
 const timeAt = (log: Log, at: number): string => (log[at] ?? log[0])?.metadata.time ?? ''
 
-/** Something that a model was asked, and its answer: a reply, or a summary with a receipt. */
+/** A request to a model and its answer: a reply, or a summary with a receipt. */
 export interface AskedCall extends Pick<ReplyCall, 'position' | 'at' | 'parts' | 'origin' | 'receipt'> {
   readonly name: CallName
   readonly kind: ModelCall['kind']
 }
 
 /**
- * The calls of a log in the order of their answers. A log that names no model anywhere, as an import may, has one for each message of an
- * assistant.
+ * Returns the calls of a log in the order of their answers. In a log that names no model anywhere, as an import may, each message of an
+ * assistant counts as a call.
  */
 export const askedIn = (log: Log): readonly AskedCall[] => {
   const replies = repliesIn(log).map((reply) => ({ ...reply, name: nameOf(reply), kind: 'reply' as const }))
@@ -98,7 +98,7 @@ export const askedIn = (log: Log): readonly AskedCall[] => {
   return calls.length > 0 ? calls : log.flatMap(nameless)
 }
 
-/** All that a call was answered. */
+/** Returns the complete answer to a call. */
 export const answerOf = (log: Log, { parts }: Pick<ReplyCall, 'parts'>): readonly Message[] =>
   parts.flatMap((position) => {
     const event = log[position]
@@ -113,7 +113,7 @@ const nameless = ({ type, position, data }: ConversationEvent): readonly AskedCa
     ? [{ name: `p${position}`, kind: 'reply', position, at: position - 1, parts: [position], origin: {} }]
     : []
 
-/** The calls of a log that have a receipt, in order. */
+/** Returns the calls of a log that have a receipt, in order. */
 export const callsInLog = (log: Log): readonly ModelCall[] => {
   const callsOf = numberedCalls()
   return log.flatMap((event) => callsOf(event))

@@ -6,20 +6,20 @@ import type { CountedReply } from './breaks.ts'
 import { type ChangeKind, changeBetween } from './cause.ts'
 import { idleBetween, lifetimes, ratesOf, type Ttl, ttlOf } from './prompt-cache.ts'
 
-/** What the input of the next call would cost, before it is made. */
+/** Estimated input cost of the next call. */
 export interface ResumeCost {
-  /** Tokens of the next request, without what is said until then; and how many of them are in the cache, if it still has them. */
+  /** Tokens of the next request, without messages still to come; and the number of them in the cache if it has not expired. */
   readonly tokens: number
   readonly cached: number
-  /** Seconds since the last reply, and how long the cache keeps what it has. */
+  /** Seconds since the last reply, and the lifetime of the cache. */
   readonly idle: number
   readonly ttl: Ttl
-  /** Whether the cache should still have it, and the next request still begins with it. */
+  /** True if the cache should still be alive and the next request continues the last one. */
   readonly isWarm: boolean
-  /** What keeps the next request from continuing the last one, and the event that caused it. */
+  /** The change that keeps the next request from continuing the last one, and the event that caused it. */
   readonly change?: ChangeKind
   readonly event?: number
-  /** US dollars for the input now, and if the cache had run out; absent if the model has no price. Output is not in it. */
+  /** US dollars for the input now, and with an expired cache; absent if the model has no price. Excludes output. */
   readonly usd?: number
   readonly usdCold?: number
 }

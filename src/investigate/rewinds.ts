@@ -1,18 +1,18 @@
 import { effective } from '../projections/effective.ts'
 import { type Log, path } from '../projections/path.ts'
 
-/** What a conversation is at one position. */
+/** State of a conversation at one position. */
 interface Stand {
   readonly configured: number | undefined
-  /** Whether an event is shown then, or hidden, or on no path. */
+  /** Returns whether an event is shown, hidden, or on no path at that position. */
   readonly of: (position: number) => 'shown' | 'hidden' | 'abandoned'
 }
 
-/** The rewinds after one position through another: which of them made the difference. */
+/** The rewinds after one position through another, to find the one that made a difference. */
 export interface Rewinds {
-  /** The last one that changed what an event is, else the last one; undefined if there is none. */
+  /** Returns the last rewind that changed the state of an event, else the last rewind; undefined if there is none. */
   readonly of: (position: number) => number | undefined
-  /** The last one that changed which configuration is in force, else the last one. */
+  /** Returns the last rewind that changed the configuration in force, else the last rewind; undefined if there is none. */
   readonly ofConfiguration: () => number | undefined
 }
 

@@ -6,9 +6,9 @@ import { contentOf, type ConversationEvent, type Message } from '../events/event
 // The same call may be in several conversations: programs begin a file with what another one has, and an import may store a reply again.
 
 /**
- * Names the replies of a log, event by event: whatever else holds a reply gives it one of the same names. An id may not be unique, so it
- * comes with the time, or with all that was said before; without ids, all of these tell a reply from others. A reply that this store
- * recorded itself and that has no id has no name, as nothing else holds it.
+ * Makes a function that names the replies of a log, called event by event: any other record of a reply gets at least one of the same
+ * names. An id may not be unique, so it is combined with the time, or with all earlier content; without ids, all of these together
+ * identify a reply. A reply that this store recorded itself without an id gets no name, as nothing else holds it.
  */
 export const namedReplies = (): ((event: ConversationEvent) => readonly string[]) => {
   const log = randomUUID()
@@ -36,13 +36,16 @@ export const namedReplies = (): ((event: ConversationEvent) => readonly string[]
   }
 }
 
-/** Tells an event that an import of another program's file wrote. */
+/** True for an event written by an import of another program's file. */
 export const isImported = ({ metadata }: ConversationEvent): boolean =>
   metadata.commandId.startsWith('import:')
 
 type Reply = ConversationEvent<'MessageAppended'>
 
-/** Tells, event by event of a log, if a reply continues the one before it: an import may have stored a reply in parts. */
+/**
+ * Makes a predicate, called event by event of a log: true if a reply continues the previous one. An import may have stored a reply in
+ * parts.
+ */
 export const continuedReplies = (isReply: (event: ConversationEvent) => event is Reply) => {
   let before: Reply | undefined
   return (event: ConversationEvent): boolean => {

@@ -3,21 +3,21 @@ import { noUsage, sumOf, tokensOfUsage, type Usage, usageOfCounts } from '../age
 import type { PaidCall } from './paid.ts'
 import { isOfProgram } from './replies.ts'
 
-/** What calls of models came to, as far as that is known. */
+/** Usage and cost of model calls, as far as recorded. */
 export interface UsageTotals extends Usage {
-  /** Replies, requests for summaries, and calls that failed. */
+  /** Number of replies, requests for summaries, and failed calls. */
   readonly calls: number
-  /** How many of them failed. */
+  /** Number of failed calls. */
   readonly failed: number
-  /** US dollars of the calls whose model has a price. */
+  /** US dollars for the calls whose model has a price. */
   readonly usd: number
-  /** Calls of which tokens are recorded, and whose model has no price: `usd` lacks them. */
+  /** Number of calls with recorded tokens whose model has no price: `usd` excludes them. */
   readonly unpriced: number
-  /** Calls without recorded usage: tokens and `usd` lack them. */
+  /** Number of calls without recorded usage: tokens and `usd` exclude them. */
   readonly uncounted: number
-  /** Calls that are counted and cost more: `usd` or `output` lack a part of each. */
+  /** Number of counted calls that cost more: `usd` or `output` lacks part of each. */
   readonly understated: number
-  /** What these and the unpriced lack, and how many calls each: `{ 'speed: fast': 2, 'output tokens': 57 }`. */
+  /** Parts missing from the understated and the unpriced calls, with the number of calls: `{ 'speed: fast': 2, 'output tokens': 57 }`. */
   readonly lacks: Readonly<Record<string, number>>
 }
 
@@ -58,8 +58,8 @@ export const spentOn = ({ kind, calls, model, counts, said = 0 }: PaidCall, pric
 }
 
 /**
- * Tells a reply that says more than its recorded output can be: programs record the usage that a stream begins with. Estimates are up to
- * twice what the API counts.
+ * True if a reply is longer than its recorded output allows: some programs record the usage reported at the start of a stream.
+ * Estimates are up to twice the API's counts.
  */
 const isFarBelow = (output: number, said: number): boolean => said > 2.5 * output + 8
 
@@ -85,9 +85,9 @@ const sumOfEach = (one: UsageTotals['lacks'], other: UsageTotals['lacks']): Usag
   return sum
 }
 
-/** Calls of a tool, with the share that they have in the replies which make them. */
+/** Calls of a tool, with their share of the replies that make them. */
 export interface ToolUsage extends Usage {
-  /** How often the tool was called; for the replies that call none, and all else, 0. */
+  /** Number of calls of the tool; 0 for the entry of everything else, such as replies without calls. */
   readonly uses: number
   readonly usd: number
 }
@@ -100,7 +100,7 @@ export const sumOnTools = (one: ToolUsage, other: ToolUsage): ToolUsage => ({
   usd: one.usd + other.usd,
 })
 
-/** What was spent, in so many equal shares; tokens stay whole, the first shares have one more where they must. */
+/** Divides usage into equal shares. Tokens stay whole: if they do not divide evenly, the first shares get one more. */
 export const sharesOf = (spent: UsageTotals, shares: number): readonly ToolUsage[] =>
   Array.from({ length: shares }, (_, index) => {
     const share = (tokens: number): number => Math.floor((tokens + shares - 1 - index) / shares)

@@ -2,14 +2,14 @@ import { effective } from '../projections/effective.ts'
 import { type Log, parent, path, resolve } from '../projections/path.ts'
 import { render } from '../projections/render/renderer.ts'
 
-/** How much likelier than a message it is that something went wrong with what changes the context otherwise. */
+/** Prior weight of events that change the context in another way than a message, whose weight is 1. */
 const suspicion = 8
 
 /**
- * The positions between a good one and a bad one, and how suspicious each is beforehand: markers, restores, configurations, what comes
- * right after a rewind, and what a request could only show repaired.
+ * Returns the positions between a good one and a bad one with the prior weight of each. Markers, restores, configurations, events right
+ * after a rewind, and events that a request could show only after a repair weigh more.
  *
- * They are those of one path; if a rewind has abandoned the good position, all that were recorded since, the rewind included.
+ * The positions are on one path; if a rewind has abandoned the good position, they are all positions recorded since, including the rewind.
  */
 export const suspectsBetween = (
   log: Log,

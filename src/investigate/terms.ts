@@ -16,7 +16,7 @@ const patterns = [
 ]
 const shortest = 4
 
-/** The paths, identifiers, ids and long numbers in a text. */
+/** Finds the paths, identifiers, ids and long numbers in a text. */
 export const termsIn = (text: string): ReadonlySet<string> =>
   new Set(
     patterns
@@ -25,10 +25,10 @@ export const termsIn = (text: string): ReadonlySet<string> =>
       .filter(({ length }) => length >= shortest),
   )
 
-/** The terms of what a message says, remembered: a message that is hidden is looked at for every answer after that. */
+/** Returns the terms in a message, memoized: a hidden message is searched for every later answer. */
 export const termsOf = memo((content: readonly Block[]) => termsIn(wordsOf(content)))
 
-/** All that blocks say: texts, thinking, what tools were given and answered, and under which ids. */
+/** Returns all text in blocks: texts, thinking, inputs and results of tools, and their ids. */
 export const wordsOf = (blocks: readonly Block[]): string => blocks.map(wordsIn).join('\n')
 
 const wordsIn = (block: Block): string => {
@@ -41,7 +41,7 @@ const wordsIn = (block: Block): string => {
   return typeof said === 'string' ? `${id}\n${said}` : id
 }
 
-/** The texts and numbers in a JSON value, however deep. */
+/** Collects the strings and numbers in a JSON value, at any depth. */
 const stringsIn = (value: unknown): readonly string[] => {
   const found: string[] = []
   const open = [value]

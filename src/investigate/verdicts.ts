@@ -7,29 +7,29 @@ import type { GivenVerdict, Verdict } from './bisection.ts'
 export const bisectionKind = 'palimpsest/bisection'
 export const verdictKind = 'palimpsest/verdict'
 
-/** What a bisection asks. The same question about the same ends continues it. */
+/** The question of a bisection. The same question about the same ends continues it. */
 export interface BisectionQuestion {
   readonly good: number
   readonly bad: number
   readonly question: string
 }
 
-/** What was said of one position. */
+/** A verdict on one position. */
 export interface KeptVerdict extends GivenVerdict {
-  /** What it is based on. */
+  /** Evidence for the verdict. */
   readonly evidence?: unknown
-  /** SHA-256 of the request there: the same request needs no second look. */
+  /** SHA-256 of the request at the position: the same request is not judged twice. */
   readonly digest: string
-  /** Said of an end, to find out how often verdicts are right. */
+  /** Set for a verdict on an end, given to measure reliability. */
   readonly isMeasure?: true
 }
 
-/** What a note of a bisection holds. */
+/** Data of a note that begins a bisection. */
 export interface BisectionNote extends BisectionQuestion {
   readonly reliability?: number | 'measure'
 }
 
-/** Anybody may write a note of any kind: others are left alone. */
+/** Schema of a note that begins a bisection. Notes of this kind with other data are ignored, as users may write any. */
 const begunSchema = z.looseObject({
   good: z.int().min(-1),
   bad: z.int().min(0),
@@ -38,21 +38,21 @@ const begunSchema = z.looseObject({
 })
 const verdictSchema = z.looseObject({ position: z.int(), verdict: z.enum(['good', 'bad', 'skip']) })
 
-/** The bisections that were begun, in order. */
+/** Returns the notes that begin bisections, in order. */
 export const begunIn = (notes: readonly Note[]): readonly Note[] =>
   notes.filter(({ kind, data }) => kind === bisectionKind && begunSchema.safeParse(data).success)
 
-/** How often its verdicts are right, as it was begun. */
+/** Returns the reliability of a bisection as given at its start. */
 export const reliabilityIn = ({ data }: Note): number | 'measure' => (data as BisectionNote).reliability ?? 1
 
-/** The newest bisection that asks this, if there is one. */
+/** Finds the newest bisection with this question. */
 export const bisectionIn = (notes: readonly Note[], asked: BisectionQuestion): Note | undefined =>
   begunIn(notes).findLast(({ data }) => {
     const { good, bad, question } = data as BisectionQuestion
     return good === asked.good && bad === asked.bad && question === asked.question
   })
 
-/** The verdicts of a bisection, in the order in which they were given. */
+/** Returns the verdicts of a bisection in the order in which they were given. */
 export const verdictsIn = (notes: readonly Note[], bisection: string): readonly KeptVerdict[] =>
   notes.flatMap(({ kind, data }) => {
     const verdict = kind === verdictKind ? (data as KeptVerdict & { readonly bisection: string }) : undefined
@@ -61,14 +61,14 @@ export const verdictsIn = (notes: readonly Note[], bisection: string): readonly 
     return [kept]
   })
 
-/** Those that are about the search, and not about how often verdicts are right. */
+/** Returns the verdicts that belong to the search, without those given to measure reliability. */
 export const givenIn = (verdicts: readonly KeptVerdict[]): readonly GivenVerdict[] =>
   verdicts.filter(({ isMeasure }) => !isMeasure)
 
-/** How often verdicts at each end are asked for, to find out how often they are right. */
+/** Number of verdicts at each end for measuring reliability. */
 export const measures = 5
 
-/** How often verdicts are right, by those given about the ends, whose answer is known: cautiously, as they are few. */
+/** Estimates reliability from verdicts on the ends, whose answer is known; cautiously, as there are few. */
 export const measured = (verdicts: readonly KeptVerdict[], { good, bad }: BisectionQuestion): number => {
   const known = verdicts.filter(({ isMeasure, verdict }) => isMeasure && verdict !== 'skip')
   const expected = new Map<number, Verdict>([

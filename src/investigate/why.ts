@@ -24,7 +24,7 @@ export interface ShownItem {
   readonly tokens: number
 }
 
-/** What one marker kept from the model. */
+/** Messages that one marker hid from the model. */
 export interface HiddenPart {
   /** Position of the marker. */
   readonly by: number
@@ -33,10 +33,10 @@ export interface HiddenPart {
   readonly tokens: number
 }
 
-/** What a model knew when it gave an answer, and why that differs from the call before. */
+/** The context of a model's answer, and the reasons why it differs from the previous call. */
 export interface Why {
   readonly conversation: string
-  /** Its number; of a reply without a receipt `p` and its position. */
+  /** Number of the call; for a reply without a receipt, `p` and its position. */
   readonly call: CallName
   readonly kind: ModelCall['kind']
   /** Position of the answer, and of the history that it answers. */
@@ -44,31 +44,38 @@ export interface Why {
   readonly at: number
   readonly model?: string
   /**
-   * There is no receipt, so that all of this is derived from the log as it was before the reply, and what of a configuration the log does
-   * not have: it may have been sent all the same.
+   * Present if there is no receipt and everything here is derived from the log as it was before the reply; lists the configuration
+   * fields that the log does not have, which may have been sent all the same.
    */
   readonly derived?: { readonly unrecorded: readonly (keyof Configuration)[] }
-  /** Tokens of the context, as far as the API counted them, else estimated. */
+  /** Tokens of the context, counted by the API if possible, else estimated. */
   readonly tokens: number
   readonly shown: readonly ShownItem[]
   readonly hidden: readonly HiddenPart[]
-  /** Messages of abandoned branches: never shown. */
+  /** Number of messages on abandoned branches: never shown. */
   readonly abandoned: number
-  /** The call that it is compared with: the reply before; absent for the first. */
+  /** The call compared with: the previous reply; absent for the first. */
   readonly before?: CallName
   readonly differences: readonly Difference[]
-  /** The configuration differs: in which fields, and the event that caused it; absent if only the replies name another model. */
+  /** The configuration fields that differ, and the event that caused it; `event` is absent if only the replies name different models. */
   readonly configuration?: { readonly event?: number; readonly fields: readonly (keyof Configuration)[] }
-  /** How the request departs from what is stored, as its receipt proves; new ones, which the call before did not need. */
+  /**
+   * Differences between the request and the stored events, as proved by its receipt; `isNew` if the previous call did not need the
+   * repair.
+   */
   readonly repairs: readonly (Pick<Repair, 'position' | 'detail'> & {
     readonly kind: string
     readonly isNew: boolean
   })[]
-  /** What the answer names and the model was not shown. */
+  /** Hidden terms that the answer names. */
   readonly needed: readonly HiddenTerm[]
 }
 
-/** @param name the last call if undefined */
+/**
+ * Explains a call.
+ *
+ * @param name the last call if undefined
+ */
 export const whyCall = (
   conversation: string,
   log: Log,
@@ -107,7 +114,7 @@ export const whyCall = (
   })
 }
 
-/** A name of any part of it will do, and one by position also if it has a number. */
+/** True if the name is that of the call or of any of its parts; a name by position also works for a call with a number. */
 const isNamed = ({ name, parts }: AskedCall, asked: CallName): boolean =>
   name === asked || parts.some((position) => asked === `p${position}`)
 
@@ -128,7 +135,10 @@ interface Counted extends HistorySnapshot {
   readonly total: number
 }
 
-/** What a call was shown. Its own counts, if the API gave any, are those of just this, unless the API condensed it before it answered. */
+/**
+ * Returns the history shown in a call. The API's counts for the call itself are used if there are any, unless the API condensed the
+ * context before answering.
+ */
 const momentOf = (log: Log, { kind, at, position, origin }: AskedCall): Counted => {
   const shown = effective(log, at)
   const counted = once(() => {
@@ -164,7 +174,7 @@ const once = <A>(compute: () => A): (() => A) => {
   return () => (known ??= { value: compute() }).value
 }
 
-/** What of a request's configuration the log does not have. */
+/** Lists the configuration fields of a request that the log does not have. */
 const unrecordedIn = (
   { origin }: AskedCall,
   { effective: shown }: HistorySnapshot,

@@ -6,30 +6,33 @@ import type { Entry } from './full.ts'
 
 // Long strings of blocks cut down for a first look: a page of a conversation costs what it shows of it.
 
-/** A field of a block of which only the beginning is there. */
+/** A field of a block that was cut to its beginning. */
 export interface ClippedField {
   /** Index of the block in its event, as `blocksOf` counts. */
   readonly block: number
   /** `text`, `thinking`, `input`, `content` …; `data` for the source of an image or a document. */
   readonly field: string
-  /** Of the whole string in UTF-16 code units; of its JSON, for a field that is no string. */
+  /** Length of the whole string in UTF-16 code units; for a field that is not a string, of its JSON. */
   readonly length: number
 }
 type Clipped<A> = A & { readonly cuts?: readonly ClippedField[] }
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What says what a block is, and to what it belongs: never cut, however long. */
+/** Fields that identify a block and its context: never cut, however long. */
 const identifying = new Set(['type', 'id', 'tool_use_id', 'name', 'role', 'media_type', 'cache_control'])
 
-/** The blocks of an event, in order: of its message, of the messages of its summary, or the system prompt and then the tools of a configuration. */
+/**
+ * Returns the blocks of an event, in order: of its message, of its summary's messages, or a configuration's system prompt followed by
+ * its tools.
+ */
 export const blocksOf = (event: ConversationEvent): readonly Fields[] => {
   if (event.type !== 'Configured') return contentOf(event).flatMap(({ content }) => content)
   const { system = [], tools = [] } = event.data
   return [...(typeof system === 'string' ? [{ type: 'text', text: system }] : system), ...tools]
 }
 
-/** @param most the most characters (UTF-16 code units) that are left of a string; one fewer where a surrogate pair would be parted */
+/** @param most maximum length of a string after cutting, in UTF-16 code units; one less where a surrogate pair would be split */
 export const clippedItem = <I extends Item | Entry>(item: I, most: number): Clipped<I> => {
   const { block, cuts } = clipping(most)
   if (item.kind === 'truncation') return item
@@ -78,7 +81,7 @@ const eventWith = (event: ConversationEvent, block: Change): ConversationEvent =
   }
 }
 
-/** Cuts block after block, and notes what it cut. */
+/** Returns a function that cuts the strings of blocks, and the list of its cuts. */
 const clipping = (most: number) => {
   const cuts: ClippedField[] = []
   let count = 0
@@ -95,7 +98,7 @@ const clipping = (most: number) => {
   return { block, cuts }
 }
 
-/** The value with every string in it cut: the value itself, if none is too long. */
+/** Returns the value with every string in it cut; the value itself if no string is too long. */
 const shortened = (value: unknown, most: number, isInput: boolean): unknown => {
   if (typeof value === 'string') return beginning(value, most)
   if (typeof value !== 'object' || value === null) return value
@@ -115,7 +118,7 @@ const beginning = (text: string, most: number): string => {
   return text.slice(0, partsPair ? most - 1 : most)
 }
 
-/** What was cut, as `ClippedField` names it. */
+/** Describes the field before the cut, as in `ClippedField`. */
 const wholeOf = (field: string, value: unknown): Omit<ClippedField, 'block'> => {
   const data = field === 'source' ? (value as { readonly data?: unknown } | null)?.data : undefined
   const whole = data ?? value

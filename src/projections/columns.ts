@@ -27,51 +27,51 @@ export const kindOf = (event: Event): EventKind => {
   }
 }
 
-/** A `Condensed` or `Truncated`, as its event says. */
+/** A `Condensed` or `Truncated`, as recorded in its event. */
 export interface MarkerOutline {
   readonly position: number
   readonly kind: 'condensed' | 'truncated'
-  /** The slice that it covers: the positions of its first and last item. */
+  /** The slice that it covers: positions of its first and last item. */
   readonly first: number
   readonly last: number
-  /** Messages that it hides, at all levels. */
+  /** Number of messages that it hides, at all levels. */
   readonly hidden: number
-  /** Estimated tokens of what it hides, and of what is shown in its place. */
+  /** Estimated tokens of the content that it hides, and of the content shown instead. */
   readonly before: number
   readonly after: number
   readonly method?: string | undefined
 }
 
-/** Events without their content, a column each: the element at index i is of position `from` + i. */
+/** Events without their content, in columns: the element at index i belongs to position `from` + i. */
 export interface OutlineColumns {
   readonly from: number
-  /** The last position of the columns; `from` - 1 if there is none. */
+  /** Last position of the columns; `from` - 1 if they are empty. */
   readonly to: number
-  /** A letter each, as `EventKind` says. */
+  /** One letter per event, as in `EventKind`. */
   readonly kinds: string
-  /** Bytes of the event's data, as JSON. */
+  /** Size of the event's data as JSON, in bytes. */
   readonly sizes: readonly number[]
-  /** Estimated tokens of what the model sees right after the event, system prompt and tools included. */
+  /** Estimated tokens of what the model sees right after the event, including system prompt and tools. */
   readonly tokens: readonly number[]
   /** Milliseconds since 1970. */
   readonly times: readonly number[]
   readonly markers: readonly MarkerOutline[]
   readonly rewinds: readonly { readonly position: number; readonly to: number }[]
   readonly restores: readonly { readonly position: number; readonly marker: number }[]
-  /** Positions of the replies that have a receipt. */
+  /** Positions of replies with a receipt. */
   readonly calls: readonly number[]
 }
 
-/** A conversation in so many parts of about the same length, a column each. */
+/** A conversation split into parts of about equal length, in columns. */
 export interface BucketColumns {
-  /** How many there are: no more than events. */
+  /** Number of parts: no more than events. */
   readonly buckets: number
-  /** The first position of each. */
+  /** First position of each part. */
   readonly first: readonly number[]
-  /** The fewest and the most tokens that the model sees in it. */
+  /** Minimum and maximum of the tokens that the model sees in each part. */
   readonly min: readonly number[]
   readonly max: readonly number[]
-  /** How many markers and rewinds it has. */
+  /** Number of markers and of rewinds in each part. */
   readonly markers: readonly number[]
   readonly rewinds: readonly number[]
 }

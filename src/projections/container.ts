@@ -1,7 +1,10 @@
 import type { Container } from '../events/events.ts'
 import type { Item } from './effective.ts'
 
-/** The newest container among items, hidden ones included: a marker knows that of what it hides. Undefined after it was dropped. */
+/**
+ * Returns the newest container among items, including hidden ones: a marker records the container of what it hides. Undefined after
+ * that container was dropped.
+ */
 export const containerIn = (items: readonly Item[]): Container | undefined => {
   let newest: Container | undefined
   const dropped = new Map<string, number>()
@@ -25,7 +28,7 @@ const containerOf = (item: Item): Container | undefined => {
     : undefined
 }
 
-/** The container that the request of a reply went without, although it was the newest. */
+/** Returns the id of the container that a reply's request left out although it was the newest. */
 const droppedBy = (options: unknown): string | undefined => {
   const container = fieldsOf(options)['container']
   if (container === undefined) return undefined

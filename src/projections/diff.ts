@@ -3,12 +3,12 @@ import { type Entry, fulling } from './full.ts'
 import { lastOf, type Log } from './path.ts'
 import { atOnce } from './slices.ts'
 
-/** An item of either effective history. `entry` is what it is at the later position: of what disappeared, by which event. */
+/** An item of either effective history. `entry` is its state at the later position; for a disappeared item, with the event that hid it. */
 export interface DiffChange {
   readonly change: 'kept' | 'appeared' | 'disappeared'
   readonly entry: Entry
 }
-/** What the model sees at `to` compared with what it saw at `from`, in the order of the histories. */
+/** Differences between what the model sees at `to` and at `from`, in the order of the histories. */
 export interface Diff {
   readonly from: number
   readonly to: number
@@ -27,7 +27,7 @@ export function* diffing(log: Log, from: number, to: number): Generator<void, Di
   return differenceOf({ from, to, before, after }, fates)
 }
 
-/** What is seen at two positions. */
+/** The items shown at two positions. */
 interface Seen {
   readonly from: number
   readonly to: number
@@ -35,13 +35,13 @@ interface Seen {
   readonly after: readonly Item[]
 }
 
-/** What is seen before and not after. */
+/** Returns the items shown before and not after. */
 export const goneIn = ({ before, after }: Pick<Seen, 'before' | 'after'>): readonly Item[] => {
   const shown = new Set(after.map(({ position }) => position))
   return before.filter(({ position }) => !shown.has(position))
 }
 
-/** @param fates what became of those that are gone, by position `to`: what was recorded later is what it is in `before` */
+/** @param fates states at position `to` of the items that are gone; items recorded after `to` are taken from `before` */
 export const differenceOf = (seen: Seen, fates: readonly Entry[]): Diff => {
   const { from, to, before, after } = seen
   const gone = new Set(goneIn(seen))

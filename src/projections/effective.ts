@@ -19,7 +19,7 @@ import { lastOf, type Log, resolve } from './path.ts'
 
 interface Placed {
   readonly position: number
-  /** ISO 8601, UTC. */
+  /** Time in ISO 8601, UTC. */
   readonly time: string
 }
 /** A message as the model sees it. */
@@ -34,19 +34,19 @@ interface MarkerItem extends Placed {
   readonly covers: Covers
   readonly messagesHidden: number
   readonly tokens: TokenChange
-  /** The newest container of code execution that it hides. */
+  /** The newest code-execution container that it hides. */
   readonly container?: Container | undefined
-  /** Why a turn wrote it, if a turn did. */
+  /** Reason why a turn wrote it by itself, if one did. */
   readonly policy?: Policy
 }
-/** What is shown in place of a condensed slice. */
+/** A summary shown in place of a condensed slice. */
 export interface SummaryItem extends MarkerItem {
   readonly kind: 'summary'
   readonly messages: readonly Message[]
   readonly method: 'model' | 'provider' | 'client' | 'manual'
   readonly origin?: Origin
 }
-/** What is shown in place of a truncated slice. */
+/** A note shown in place of a truncated slice. */
 export interface TruncationItem extends MarkerItem {
   readonly kind: 'truncation'
   readonly reason?: string
@@ -54,20 +54,20 @@ export interface TruncationItem extends MarkerItem {
 /** An item of the effective history, tagged on `kind`. */
 export type Item = MessageItem | SummaryItem | TruncationItem
 
-/** What the model sees, in order, and what else a request is made of. */
+/** The items that the model sees, in order, with everything else that goes into a request. */
 export interface Effective {
-  /** The position that this is the history at. */
+  /** The position of this history. */
   readonly at: number
-  /** The head at that position: `at`, or where a rewind at `at` leads. */
+  /** Head at that position: `at`, or the target of a rewind at `at`. */
   readonly head: number
   readonly items: readonly Item[]
   readonly outline: Outline
 }
 
-/** A message or marker event as an item; undefined for other events. Read-only, as it is both kept and given to callers. */
+/** Returns a message or marker event as an item; undefined for other events. Read-only, as it is both kept and given to callers. */
 export const itemOf = (event: ConversationEvent): Item | undefined => freeze(itemIn(event))
 
-/** As `itemOf`, but a new object, not read-only: for callers that keep nothing of it. */
+/** Like `itemOf`, but returns a new object that is not read-only, for callers that keep no part of it. */
 export const itemIn = (event: ConversationEvent): Item | undefined => {
   if (hasNoEffect(event)) return undefined
   const { position } = event
@@ -116,17 +116,17 @@ export const itemIn = (event: ConversationEvent): Item | undefined => {
   }
 }
 
-/** The configuration in force, empty if none was ever set. */
+/** Returns the current configuration; empty if none was ever set. */
 export const configurationOf = ({ outline }: Effective): Configuration => outline.configuration ?? {}
 
-/** The messages that an item shows: itself, its summary, or nothing. */
+/** Returns the messages that an item shows: the message itself, its summary, or none. */
 export const messagesOf = (item: Item): readonly Message[] =>
   item.kind === 'message' ? [item] : item.kind === 'summary' ? item.messages : []
 
 export const isReply = (item: Item | undefined): item is MessageItem =>
   item?.kind === 'message' && item.role === 'assistant'
 
-/** The message that an item is to the model: itself, or its edit in place; undefined for any other marker. */
+/** Returns an item as a single message: the message itself, or its edit in place; undefined for any other marker. */
 export const messageIn = (item: Item): Message | undefined => {
   if (item.kind === 'message') return item
   return item.kind === 'summary' && isEdit(item) ? item.messages[0] : undefined
@@ -138,7 +138,7 @@ const isEdit = ({ covers, messagesHidden, messages, method }: SummaryItem): bool
   messages.length === 1 &&
   (method === 'client' || method === 'manual')
 
-/** The effective history at `at`, folded from the log from its first event on: simple, and as slow as the log is long. */
+/** Returns the effective history at `at`, folded from the first event of the log: simple, but time grows with the log. */
 export const effective = (log: Log, at = lastOf(log)): Effective => {
   const { outline } = fold(log, at)
   return {
@@ -156,10 +156,10 @@ const itemAt = (log: Log, position: number): readonly Item[] => {
 }
 
 /**
- * The history after these events, the first of which comes right after it. Undefined if earlier events are needed: for a rewind or a
- * restore.
+ * Returns the history after these events, the first of which comes right after it. Undefined if earlier events are needed: for a rewind
+ * or a restore.
  *
- * @param seen called with every event, and the slots that it hid
+ * @param seen called with every event and the slots that it hid
  */
 export const evolved = (
   before: Effective,
@@ -185,14 +185,14 @@ export const evolved = (
   return { at: last.position, head: last.position, outline: draft, items }
 }
 
-/** The history once it was configured, right after it. */
+/** Returns the history after a configuration event right after it. */
 export const configured = (before: Effective, position: number, data: Configuration): Effective => {
   const draft = draftOf(before.outline)
   evolve(draft, { type: 'Configured', data, position }, () => undefined)
   return { at: position, head: position, items: before.items, outline: draft }
 }
 
-/** The items that a slice covers; empty if it is not shown. */
+/** Returns the items that a slice covers; empty if the slice is not shown. */
 export const sliceOf = ({ items }: Effective, { first, last }: Covers): readonly Item[] => {
   const from = items.findIndex(({ position }) => position === first)
   const to = items.findIndex(({ position }) => position === last)

@@ -1,7 +1,7 @@
 import { isBlock } from '../events/blocks.ts'
 import { type ConversationEvent, messageOf } from '../events/events.ts'
 
-/** Whether the model has nothing more to say after this. */
+/** True if the model has finished after this event. */
 export const isFinal = (event: ConversationEvent): boolean => {
   if (event.type !== 'MessageAppended' || event.data.role !== 'assistant') return false
   const { content, origin: { stopReason } = {} } = messageOf(event)

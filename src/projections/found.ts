@@ -1,11 +1,11 @@
 import { contentOf, type ConversationEvent } from '../events/events.ts'
 
-/** Fields whose texts nobody has said or read: what they are, and bytes in letters. */
+/** Fields whose strings are not text for readers: types, and encoded bytes. */
 const unsaid = new Set(['type', 'signature', 'encrypted_content', 'cache_control', 'media_type'])
 
 /**
- * What can be found in an event: every text in the blocks of its messages, also inside tool calls and results, with names and ids, and
- * its system prompt; not pictures and files, signatures and what is encrypted. In order.
+ * Returns the searchable texts of an event, in order: every text in the blocks of its messages, including tool calls and results with
+ * names and ids, and its system prompt; not pictures, files, signatures or encrypted content.
  */
 export const textsOf = (event: ConversationEvent): readonly string[] => {
   const texts: string[] = []
@@ -35,8 +35,8 @@ const saidIn = (value: object): readonly unknown[] => {
 }
 
 /**
- * A text in which upper and lower case are the same, of the same length: each character in lower case, unless that would be several (`İ`
- * stays), and the final sigma as any other. Accents stay.
+ * Folds the case of a text and keeps its length: each character becomes lower case unless that would take several characters (`İ`
+ * stays), and final sigma becomes plain sigma. Accents stay.
  */
 export const fold = (text: string): string => {
   const lower = text.toLowerCase()
@@ -48,17 +48,17 @@ const lowerOf = (character: string): string => {
   return lower.length === character.length ? lower : character
 }
 
-/** What was found, and the text around it. */
+/** A match and the text around it. */
 export interface Excerpt {
   readonly before: string
   readonly match: string
   readonly after: string
 }
 
-/** Characters of an excerpt before and after what was found. */
+/** Number of characters in an excerpt before and after the match. */
 const around = { before: 60, after: 120 }
 
-/** The first place of a text in an event; undefined if it does not have it. @param wanted folded */
+/** Returns the first match of a text in an event; undefined if there is no match. @param wanted folded text */
 export const excerptOf = (event: ConversationEvent, wanted: string): Excerpt | undefined => {
   for (const text of textsOf(event)) {
     const excerpt = excerptIn(text, wanted)
@@ -67,7 +67,7 @@ export const excerptOf = (event: ConversationEvent, wanted: string): Excerpt | u
   return undefined
 }
 
-/** The first place of a text in another one. @param wanted folded */
+/** Returns the first match of a text in another text; undefined if there is no match. @param wanted folded text */
 export const excerptIn = (text: string, wanted: string): Excerpt | undefined => {
   const at = fold(text).indexOf(wanted)
   if (at < 0) return undefined
@@ -80,11 +80,11 @@ export const excerptIn = (text: string, wanted: string): Excerpt | undefined => 
   }
 }
 
-/** Where a text is first in an event, or in another text, as it is but for upper and lower case; undefined if it is not in it. */
+/** Returns the first case-insensitive match of a text in an event or another text; undefined if there is no match. */
 export const foundIn = (said: ConversationEvent | string, text: string): Excerpt | undefined =>
   typeof said === 'string' ? excerptIn(said, fold(text)) : excerptOf(said, fold(text))
 
-/** A place that is not in the middle of a character. */
+/** Moves an index out of the middle of a surrogate pair. */
 const wholeFrom = (text: string, at: number): number => {
   const code = text.charCodeAt(at)
   return at <= 0 ? 0 : code >= 0xdc00 && code <= 0xdfff ? at + 1 : at

@@ -6,12 +6,12 @@ import { lastOf, type Log, parent, path, resolve } from './path.ts'
 import { atOnce, sliceLength } from './slices.ts'
 
 /**
- * What became of an entry: shown (`active`), hidden by the marker `by` (`condensed`, `truncated`), a marker that the event `by`
- * took back (`restored`), or abandoned by the `Rewound` event `by` (`abandoned`).
+ * Status of an entry: shown (`active`), hidden by the marker `by` (`condensed`, `truncated`), a marker undone by the event `by`
+ * (`restored`), or abandoned by the `Rewound` event `by` (`abandoned`).
  */
 export type EntryStatus = 'active' | 'condensed' | 'truncated' | 'restored' | 'abandoned'
 
-/** What became of an entry, and by which event. */
+/** Status of an entry, with the event that caused it. */
 export interface EntryState {
   readonly status: EntryStatus
   readonly by?: number
@@ -20,19 +20,19 @@ export interface EntryState {
 /** A message or marker of the full history. */
 export type Entry = Item & EntryState
 
-/** Which entries of a full history to give. */
+/** Options for selecting entries of a full history. */
 export interface FullOptions {
-  /** The position to look from. Default: the last one. */
+  /** Position to read at. Default: the last one. */
   readonly at?: number | undefined
-  /** Include what was rewound away. Default false. */
+  /** Include abandoned branches. Default false. */
   readonly abandoned?: boolean | undefined
-  /** Only the newest so many entries, 1 or more. Default: all. */
+  /** Only this many of the newest entries, 1 or more. Default: all. */
   readonly last?: number | undefined
-  /** Only entries before this position: with `last`, the page before the one that begins there. Default: all. */
+  /** Only entries before this position; with `last`, the page before the one that begins there. Default: all. */
   readonly before?: number | undefined
 }
 
-/** Every message and marker once, by position, each with what became of it. */
+/** Returns every message and marker once, by position, each with its status. */
 export const full = (log: Log, options: FullOptions = {}): readonly Entry[] => atOnce(fulling(log, options))
 
 /** `full`, in slices. */
@@ -59,7 +59,7 @@ export function* fulling(
 
 const active: EntryState = { status: 'active' }
 
-/** By position. */
+/** Returns the state of each entry, indexed by position. */
 function* fatesAt(log: Log, at: number): Generator<void, readonly (EntryState | undefined)[]> {
   const fates: (EntryState | undefined)[] = []
   const decided: Fates = {
@@ -73,12 +73,12 @@ function* fatesAt(log: Log, at: number): Generator<void, readonly (EntryState | 
   return fates
 }
 
-/** What became of entries so far, by position. */
+/** Entry states so far, by position. */
 interface Fates {
   readonly set: (position: number, fate: EntryState) => void
 }
 
-/** What an event of the path makes of the entries. */
+/** Updates the entry states for an event of the path. */
 export const decideFates = (
   fates: Fates,
   event: ConversationEvent,
@@ -109,8 +109,8 @@ export const decideFates = (
 }
 
 /**
- * What became of each configuration by a position, by its own: `shown` is the one in force, `hidden` what the one at `by` replaced,
- * `abandoned` what the rewind `by` left.
+ * Returns the state of each configuration at a position, by the configuration's own position: `shown` is the current one, `hidden` was
+ * replaced by the one at `by`, `abandoned` was left by the rewind `by`.
  */
 export const configurationsAt = (log: Log, at: number): ReadonlyMap<number, ConfigurationState> => {
   const states = new Map<number, ConfigurationState>()
@@ -129,8 +129,8 @@ export type ConfigurationState =
   | { readonly state: 'hidden' | 'abandoned'; readonly by: number }
 
 /**
- * The last `Rewound` event that left each position off the path at `at`, undefined for those on it; the first one is that of position
- * `first`. The log may lack what is before it. In slices.
+ * Finds, for each position, the last `Rewound` event that took it off the path at `at`; undefined for positions on the path. The first
+ * element belongs to position `first`; the log may lack earlier events. In slices.
  */
 export function* leftAt(log: Log, at: number, first = 0): Generator<void, readonly (number | undefined)[]> {
   const left: (number | undefined)[] = []

@@ -6,11 +6,11 @@
 // is bounded by what the program itself holds.
 
 /**
- * `compute`, remembered by object.
+ * Memoizes `compute` by object.
  *
- * Keeps one value for each object: the one of the variant that was last asked for.
+ * Keeps one value for each object: the one for the variant requested last.
  *
- * @param compute a pure function of an object that never changes, and of a text that says which variant is asked for
+ * @param compute a pure function of an object that never changes, and of a text that names the requested variant
  */
 export const memo = <K extends object, V>(
   compute: (object: K, variant: string) => V,
@@ -25,22 +25,22 @@ export const memo = <K extends object, V>(
   }
 }
 
-/** What was made of a list with the same first object. */
+/** A cached result for a list with the same first object. */
 export interface PrefixMatch<T> {
   readonly made: T
-  /** How many of the same objects the list that it was made of begins with. */
+  /** Number of objects at the start of that list that this list shares. */
   readonly shared: number
 }
 
-/** What was made of the beginnings of lists, to be continued when they have grown at their end. */
+/** Cached results for lists, to be continued when the lists have grown at their end. */
 export interface Beginnings<K extends object, T> {
   readonly of: (list: readonly K[]) => PrefixMatch<T> | undefined
   readonly keep: (list: readonly K[], made: T) => void
 }
 
 /**
- * Keeps what was last made of a list by the list's first object: looking up a thousand objects one by one takes longer than comparing
- * them with a thousand others. Whether it can be continued, the caller tells from how much is shared.
+ * Caches the last result for a list under the list's first object: looking up a thousand objects one by one takes longer than comparing
+ * them with a thousand others. The caller decides from the number of shared objects whether to continue the result.
  */
 export const beginnings = <K extends object, T>(): Beginnings<K, T> => {
   const known = new WeakMap<K, { readonly list: readonly K[]; readonly made: T }>()
@@ -64,8 +64,8 @@ const sharedBeginning = (one: readonly object[], other: readonly object[]): numb
 }
 
 /**
- * Maps lists: a value is not computed again for an object that is in the same place as in the list before with the same first object,
- * and, of the same variant, with the same objects before it. So `compute` may look at what comes before, and at nothing after.
+ * Maps lists, reusing values from the previous list with the same first object and variant, as far as both begin with the same objects.
+ * So `compute` may depend on earlier objects, but not on later ones.
  */
 export const mapped = <K extends object, V>(): ((
   list: readonly K[],

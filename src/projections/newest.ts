@@ -7,9 +7,9 @@ type Marker = Extract<ConversationEvent, { readonly type: 'Condensed' | 'Truncat
 type Hidden = readonly number[] | 'nothing' | 'unknown'
 
 /**
- * What became of the newest entries, from the events of a path from position `first` on alone. Messages are shown in the order of their
- * positions, and a marker in the place of the first message under it: so what a marker hides of the newest entries can nearly always
- * be told without what came before them. Undefined where it cannot. In slices.
+ * Computes the states of the newest entries from only the events of a path from position `first` on. Messages are shown in order of
+ * position, and a marker takes the place of the first message that it hides, so the newest entries that a marker hides can nearly
+ * always be determined without earlier events. Undefined if they cannot. In slices.
  *
  * @param path oldest first
  */
@@ -18,7 +18,7 @@ export function* newestFates(
   first: number,
 ): Generator<void, ReadonlyMap<number, EntryState> | undefined> {
   const fates = new Map<number, EntryState>()
-  /** Where each entry is shown: the position of the first message under it, `START` for any before `first`. */
+  /** Place where each entry is shown: the position of its first message, `START` for any before `first`. */
   const places = new Map<number, number>()
   const shown = new Set<number>()
   for (const [index, event] of path.entries()) {
@@ -55,7 +55,7 @@ interface Newest {
   readonly shown: ReadonlySet<number>
 }
 
-/** Which of the newest entries a marker hides; `nothing` if what it covers is not shown. */
+/** Returns the newest entries that a marker hides; `nothing` if its slice is not shown. */
 const hiddenBy = ({ position, data: { view, covers } }: Marker, { first, places, shown }: Newest): Hidden => {
   if (view) {
     const markers = new Set(view.items.map((item) => ('marker' in item ? item.marker : START)))

@@ -2,31 +2,31 @@ import type { Metadata } from '../events/events.ts'
 import type { NoteEvent } from '../events/notes.ts'
 
 interface Recorded {
-  /** The last position of the conversation when this was noted. */
+  /** Last position of the conversation when this was noted. */
   readonly at: number
-  /** 0-based index among the notes and links of the conversation that has it. */
+  /** 0-based index among the notes and links of its conversation. */
   readonly revision: number
   readonly id: string
   readonly metadata: Metadata
 }
 
-/** Something worth keeping that is not a message. */
+/** A fact to keep that is not a message. */
 export interface Note extends Recorded {
-  /** The conversation that has it: for a fork maybe the one that it was forked from. */
+  /** The conversation that has the note; for a fork, possibly the one that it was forked from. */
   readonly conversation: string
   readonly kind: string
   readonly data?: unknown
 }
 
-/** What a conversation is to another one. */
+/** A relation of a conversation to another one. */
 export interface Link extends Recorded {
   /** The conversation that has the link. */
   readonly from: string
-  /** `subagent-of`, `continues`, `handed-over-from`, or a word of the writer's own. */
+  /** `subagent-of`, `continues`, `handed-over-from`, or a custom word of the writer. */
   readonly relation: string
-  /** The other conversation, if it is known. It need not be in the store. */
+  /** The other conversation, if known. It need not be in the store. */
   readonly conversation?: string
-  /** The other end in words: a file, a URL, a name. */
+  /** The target in words: a file, a URL, a name. */
   readonly ref?: string
   /** A position in the other conversation. */
   readonly position?: number
@@ -41,13 +41,13 @@ const recorded = ({ data: { at }, revision, id, metadata }: NoteEvent): Recorded
   metadata,
 })
 
-/** A note as readers get it. */
+/** Converts a stored note to its public form. */
 export const noteOf = (conversation: string, event: NoteEvent<'Noted'>): Note => {
   const { kind, data } = event.data
   return { conversation, kind, ...(data !== undefined && { data }), ...recorded(event) }
 }
 
-/** A link as readers get it. */
+/** Converts a stored link to its public form. */
 export const linkOf = (from: string, event: NoteEvent<'Linked'>): Link => {
   const { relation, conversation, ref, position, call } = event.data
   return {
@@ -62,8 +62,9 @@ export const linkOf = (from: string, event: NoteEvent<'Linked'>): Link => {
 }
 
 /**
- * The links of one conversation, each once: a later one of the same relation and to the same end adds to the one before, and replaces
- * its fields. Two have the same end if both name the same conversation, or one of the two names no conversation and both have the same `ref`.
+ * Returns a conversation's links, deduplicated: a later link with the same relation and target is merged into the earlier one,
+ * replacing its fields. Two links have the same target if both name the same conversation, or if at least one names no conversation and
+ * both have the same `ref`.
  *
  * @param links in the order in which they were recorded
  */
@@ -83,7 +84,7 @@ const isSame = (one: Link, other: Link): boolean =>
     ? one.ref !== undefined && one.ref === other.ref
     : one.conversation === other.conversation)
 
-/** A note or link among the entries of a full history. `position` is that of the event after which it was noted. */
+/** A note or link among the entries of a full history. `position` belongs to the event after which it was noted. */
 export type NoteEntry = NotedEntry | LinkedEntry
 export interface NotedEntry {
   readonly kind: 'note'
@@ -96,13 +97,13 @@ export interface LinkedEntry {
   readonly link: Link
 }
 
-/** A fact as an entry. */
+/** Converts a fact to an entry. */
 export const entryOf = (conversation: string, event: NoteEvent): NoteEntry =>
   event.type === 'Noted'
     ? { kind: 'note', position: event.data.at, note: noteOf(conversation, event) }
     : { kind: 'link', position: event.data.at, link: linkOf(conversation, event) }
 
-/** Both in one list: each note after what has its position, or a lower one. Those of one position keep their order. */
+/** Merges both lists: each note follows the entries at or before its position. Notes at the same position keep their order. */
 export const woven = <E extends { readonly position: number }>(
   entries: readonly E[],
   notes: readonly NoteEntry[],

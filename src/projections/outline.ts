@@ -20,7 +20,7 @@ export interface Slot {
 }
 
 /**
- * The effective history without its content: which items are shown, in what order.
+ * The effective history without its content: the shown items, in order.
  *
  * 1. The messages among `slots` ascend; a marker is where what it hides was.
  * 2. `configured` is the position of the `Configured` in force, `configuration` its data.
@@ -42,7 +42,7 @@ type Tools = NonNullable<Configuration['tools']>
 
 export const emptyOutline: Outline = { slots: [], restored: [] }
 
-/** An outline that `evolve` changes in place; nothing else may hold it. */
+/** An outline that `evolve` changes in place; `evolve` must be its only owner. */
 export interface OutlineDraft {
   slots: Slot[]
   configured?: number
@@ -59,12 +59,12 @@ export const draftOf = (outline: Outline): OutlineDraft => ({
   restored: [...outline.restored],
 })
 
-/** What a marker on the path replaced, if there is such a marker. */
+/** Returns the slots that a marker on the path replaced; undefined if there is no such marker. */
 export type ReplacedSlotLookup = (marker: number) => readonly Slot[] | undefined
 
 /**
- * Takes the next event of a path into a draft. Total: a marker whose slice is not shown and a restore of a marker that is not
- * shown change nothing (`decide` never writes them, `verify` reports them).
+ * Applies the next event of a path to a draft. Total: a marker whose slice is not shown and a restore of a marker that is not shown
+ * change nothing (`decide` never writes them, `verify` reports them).
  *
  * @param replaced called only for restores
  * @returns the slots that a marker hid or a restore brought back; undefined if there were none
@@ -152,13 +152,13 @@ export interface Fold {
 }
 
 /**
- * The plain fold: every event of the path at `at`, from the first one on. The meaning of every other way to get an outline.
+ * Folds every event of the path at `at`, from the first one: the reference that every other way of computing an outline must match.
  *
- * @param seen called with every event of the path, and the slots that it hid or brought back
+ * @param seen called with every event of the path and the slots that it hid or brought back
  */
 export const fold = (log: Log, at = lastOf(log), seen?: FoldObserver): Fold => atOnce(folding(log, at, seen))
 
-/** Called with an event, and the slots that it hid or brought back. */
+/** Called with an event and the slots that it hid or brought back. */
 export type FoldObserver = (event: ConversationEvent, slots: readonly Slot[] | undefined) => void
 
 /** `fold`, in slices. */
@@ -178,10 +178,13 @@ export function* folding(log: Log, at: number, seen?: FoldObserver): Generator<v
   return { outline: draft, replaced }
 }
 
-/** A range of a view passes over at most this many positions between two messages, so that reading it costs what it shows. */
+/**
+ * Maximum number of positions that a range of a view skips between two messages, so that the cost of reading it depends on what it
+ * shows.
+ */
 export const maxGap = 32
 
-/** The table of contents of an outline, as marker events carry it. The same outline always has the same view. */
+/** Returns the table of contents of an outline, as carried by marker events. The same outline always has the same view. */
 export const viewOf = ({ slots, configured, promptSince, toolsFrom, restored }: Outline): View => {
   const items: Segment[] = []
   let open: { first: number; last: number } | undefined
@@ -204,14 +207,14 @@ export const viewOf = ({ slots, configured, promptSince, toolsFrom, restored }: 
   }
 }
 
-/** The view of an event, if it carries one. */
+/** Returns the view of an event, if it carries one. */
 export const viewIn = (event: Event): View | undefined =>
   isMarkerOrRestore(event) ? event.data.view : undefined
 
 /**
- * Whether a marker must carry its view: leaving it out saves more than it costs only while the path's events since the last
- * view are fewer than the segments that the new one would have.
+ * True if a marker must carry its view: omitting it pays off only while the path has fewer events since the last view than the new view
+ * would have segments.
  *
- * @param sinceView events of the path after the last one with a view, this marker not counted
+ * @param sinceView number of events on the path after the last one with a view, excluding this marker
  */
 export const needsView = (view: View, sinceView: number): boolean => sinceView >= view.items.length

@@ -21,20 +21,20 @@ import {
 } from './waiting-calls.ts'
 
 /**
- * A tool call, by the positions of the events that make and answer it; without `result` it has no answer yet. Calls of a server tool are
- * included only if use and result are not in one message.
+ * A tool call, by the positions of the events that make and answer it; without `result` it has no answer yet. Server tool calls are
+ * included only if use and result are in different messages.
  */
 export interface ToolCallPair {
   readonly id: string
   readonly use: number
   readonly result?: number
-  /** The conversation continued without the result, which is shown as text where it came. */
+  /** Set if the conversation continued without the result, which is shown as text at its own position. */
   readonly isLate?: true
 }
 
 /**
- * The tool calls of a history with their results, in the order of their ends. A call is left out if the conversation continued without
- * its result and that never came. No request is made to tell them, but every request pairs them so (ADR 11).
+ * Returns the tool calls of a history with their results, in the order in which they end. Omits a call if the conversation continued
+ * without its result and the result never came. Does not build a request, but pairs calls as every request does (ADR 11).
  */
 export const toolCalls = (effective: Effective): readonly ToolCallPair[] => atOnce(pairing(effective))
 
@@ -64,22 +64,22 @@ export function* pairing(effective: Effective): SliceGenerator<readonly ToolCall
   ]
 }
 
-/** What was said so far, reduced to what matters to calls. Changed in place. */
+/** The history so far, reduced to what matters for pairing calls. Changed in place. */
 interface Talk {
   readonly paired: ToolCallPair[]
-  /** How many calls and rounds there were. */
+  /** Number of calls and rounds so far. */
   made: number
   readonly open: OpenCalls<UnansweredCall>
   readonly late: LateCalls<UnansweredCall & { readonly message: number }>
   readonly settled: SettledCalls<UnansweredCall>
-  /** A late result of a settled call came, and is shown as soon as no call is open. */
+  /** True if a late result of a settled call has come; it is shown as soon as no call is open. */
   isTold: boolean
-  /** The positions of the server tool uses without a result so far, by id. */
+  /** Positions of server tool uses without a result so far, by id. */
   readonly servers: Map<string, number>
   /** All ids in use. */
   readonly ids: Set<string>
   last: 'assistant' | 'user' | undefined
-  /** The last thing that the assistant said. */
+  /** The last assistant message. */
   reply: Utterance | undefined
 }
 
@@ -106,7 +106,7 @@ const hearUser = (talk: Talk, position: number, content: Utterance['content']): 
   endTurn(talk)
 }
 
-/** Somebody else than the model and its tools speaks. */
+/** Ends the turn: someone other than the model and its tools speaks. */
 const endTurn = (talk: Talk): void => {
   endRound(talk)
   settleLate(talk)
@@ -115,13 +115,13 @@ const endTurn = (talk: Talk): void => {
   talk.last = 'user'
 }
 
-/** The results of these calls are shown, if they come, but not beside the calls. */
+/** Settles late calls: if their results come, they are shown, but not beside the calls. */
 const settleLate = ({ late, settled }: Talk): void => {
   for (const call of late.list()) settled.add(call)
   late.clear()
 }
 
-/** Pairs a result with the first call that it may be of: one that waits for it, else one that the assistant did not wait for. */
+/** Pairs a result with the first call that it may belong to: an open one, else one that the assistant did not wait for. */
 const answer = (talk: Talk, block: KnownBlock<'tool_result'>, result: number): void => {
   const { tool_use_id: id } = block
   const { open, settled, paired } = talk
@@ -176,14 +176,14 @@ const hearAssistant = (talk: Talk, said: Utterance, all: Utterance['content']): 
   talk.reply = said
 }
 
-/** The assistant does not wait for the results of its calls. They may still come. */
+/** Ends the round: the assistant does not wait for the results of its calls, which may still come. */
 const endRound = (talk: Talk): void => {
   const message = ++talk.made
   for (const call of talk.open.list()) talk.late.add({ ...call, message })
   talk.open.clear()
 }
 
-/** Forgets server tool uses whose results cannot come any more. */
+/** Drops server tool uses whose results can no longer come. */
 const dropServers = ({ servers, ids }: Talk, isLost: (id: string) => boolean): void => {
   for (const id of servers.keys())
     if (isLost(id)) {

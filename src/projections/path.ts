@@ -4,20 +4,20 @@ import { atOnce, sliceLength } from './slices.ts'
 /** The events of a conversation's lineage from its start; the index of an event is its position. */
 export type Log = readonly ConversationEvent[]
 
-/** The last position of a log, `START` for an empty one. */
+/** Returns the last position of a log; `START` for an empty one. */
 export const lastOf = (log: Log): number => log.length - 1
 
-/** The head right after `position`: where a chain of rewinds leads. */
+/** Returns the head right after `position`: the end of its chain of rewinds. */
 export const resolve = (log: Log, position: number): number => {
   let at = position
   for (let event = log[at]; event?.type === 'Rewound'; event = log[at]) at = event.data.to
   return at
 }
 
-/** The position of the event before this one on its path. */
+/** Returns the position of the event before this one on its path. */
 export const parent = (log: Log, position: number): number => resolve(log, position - 1)
 
-/** The positions on the path at `at`, ascending: everything from the start to the head that was not rewound away. */
+/** Returns the positions on the path at `at`, ascending: everything from the start to the head that was not rewound away. */
 export const path = (log: Log, at = lastOf(log)): readonly number[] => atOnce(pathing(log, at))
 
 /** `path`, in slices. */

@@ -2,12 +2,12 @@ import { type Fields, isFields } from '../events/json.ts'
 
 // What is in a picture's first bytes, and what the Messages API takes of pictures: each of these limits is published ("Vision", 2026-11).
 
-/** The most pixels on a side. */
+/** Maximum width or height in pixels. */
 const maxSide = 8_000
-/** The most characters of base64: "5 MB". */
+/** Maximum number of base64 characters: "5 MB". */
 const maxData = 5 * 1_024 * 1_024
 
-/** The facts in the first bytes of a picture. */
+/** Facts from the first bytes of a picture. */
 export interface PictureFacts {
   readonly mediaType: 'image/png' | 'image/jpeg' | 'image/gif' | 'image/webp'
   /** In pixels, > 0. */
@@ -16,8 +16,8 @@ export interface PictureFacts {
 }
 
 /**
- * The base64 in a text as the API takes it: without the beginning of a data URL and without white space, in the usual alphabet, padded.
- * The same text if it is so already; undefined if there is none in it.
+ * Returns the base64 in a text in the form that the API accepts: without a data-URL prefix or white space, in the usual alphabet,
+ * padded. Returns the same text if it is already in this form; undefined if it contains no base64.
  */
 export const base64In = (given: string): string | undefined => {
   // Nearly all are well formed, and large: nothing is copied then.
@@ -33,7 +33,7 @@ export const base64In = (given: string): string | undefined => {
 }
 const isBase64 = /^[A-Za-z0-9+/]+={0,2}$/
 
-/** Reads the type and the size of a picture from its first bytes; nothing is decoded. Undefined if they do not tell both. */
+/** Reads the type and size of a picture from its first bytes without decoding it. Undefined if they do not contain both. */
 export const pictureIn = (base64: string): PictureFacts | undefined => {
   const file = bytesIn(base64)
   if (file.text(0, 8) === '\x89PNG\r\n\x1a\n')
@@ -43,7 +43,10 @@ export const pictureIn = (base64: string): PictureFacts | undefined => {
   return file.big(0, 2) === 0xff_d8 ? jpegIn(file) : undefined
 }
 
-/** Says why the API takes no request with this picture, however few others are in it; undefined if it may. */
+/**
+ * Returns the reason why the API rejects any request with this picture, however few other pictures it has; undefined if it may accept
+ * one.
+ */
 export const tooLarge = (
   { width, height }: Omit<PictureFacts, 'mediaType'>,
   base64: string,
@@ -55,7 +58,7 @@ export const tooLarge = (
     : undefined
 }
 
-/** The base64 of an image: its data, or those of a data URL. */
+/** Returns the base64 data of an image, also from a data URL. */
 export const dataOf = (source: unknown): string | undefined => {
   if (!isFields(source)) return undefined
   const { type, data, url } = source
@@ -68,7 +71,7 @@ interface Oversized {
   readonly problem: string
 }
 
-/** The first picture in these blocks, or inside of them, that the API takes in no request: its path, and why. */
+/** Returns the path of the first picture in these blocks, at any depth, that the API accepts in no request, and the reason. */
 export const oversized = (blocks: unknown): Oversized | undefined => {
   if (!Array.isArray(blocks)) return undefined
   for (const [index, block] of (blocks as readonly unknown[]).entries()) {
@@ -93,13 +96,13 @@ const inside = (path: string, content: unknown): Oversized | undefined => {
   return found && { ...found, path: `${path}${found.path}` }
 }
 
-/** The bytes of a text in base64, each read where it is needed. Beyond the end they are 0. */
+/** Bytes of a base64 text, decoded when read. Bytes beyond the end are 0. */
 interface Bytes {
   readonly length: number
   readonly text: (at: number, length: number) => string
-  /** A whole number of so many bytes, the highest first. */
+  /** Reads an integer of `length` bytes, big-endian. */
   readonly big: (at: number, length: number) => number
-  /** The lowest first. */
+  /** Reads an integer of `length` bytes, little-endian. */
   readonly little: (at: number, length: number) => number
 }
 
@@ -143,10 +146,10 @@ const webpIn = (file: Bytes): PictureFacts | undefined => {
   }
 }
 
-/** More segments than any camera or editor writes before the first frame. */
+/** Maximum number of segments to read: more than any camera or editor writes before the first frame. */
 const maxSegments = 2_000
 
-/** The size is in the first frame header; the segments before it say how long they are. */
+/** Reads the size from the first frame header; the segments before it state their lengths. */
 const jpegIn = (file: Bytes): PictureFacts | undefined => {
   let at = 2
   for (let segment = 0; segment < maxSegments && at + 9 <= file.length; segment++) {

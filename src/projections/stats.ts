@@ -6,36 +6,36 @@ import { lastOf, type Log } from './path.ts'
 import { timeline } from './timeline.ts'
 import { tokensByBytes } from './tokens.ts'
 
-/** A tool, how often it was called, and how many of its results were errors. */
+/** A tool, with the number of its calls and of its error results. */
 interface ToolStats {
   readonly name: string
   readonly calls: number
   readonly errors: number
 }
 
-/** A conversation in numbers. Tokens are estimates. */
+/** Statistics of a conversation. Tokens are estimates. */
 export interface Stats {
-  /** When the first and the last event were recorded, ISO 8601; empty without events. */
+  /** Recording times of the first and the last event, ISO 8601; empty without events. */
   readonly started: string
   readonly updated: string
-  /** The last position, -1 without events. */
+  /** The last position; -1 without events. */
   readonly last: number
   readonly events: Readonly<Partial<Record<EventType, number>>>
-  /** Messages ever appended, by role, abandoned ones included. */
+  /** Number of messages ever appended, by role, including abandoned ones. */
   readonly messages: Readonly<Record<Role, number>>
-  /** Branches of the tree that rewinds make, 1 without any. */
+  /** Number of branches in the tree that rewinds create; 1 without rewinds. */
   readonly branches: number
-  /** What became of the messages, abandoned branches included. */
+  /** Number of messages by status, including abandoned branches. */
   readonly shown: number
   readonly hidden: number
   readonly abandoned: number
-  /** Tokens of every message ever appended, and of what the model sees now. */
+  /** Tokens of all messages ever appended, and of what the model sees now. */
   readonly tokens: { readonly stored: number; readonly shown: number }
-  /** By number of calls, the most called first. */
+  /** Tools, most called first. */
   readonly tools: readonly ToolStats[]
 }
 
-/** Counts a whole log, abandoned branches included. */
+/** Computes the statistics of a whole log, including abandoned branches. */
 export const statsOf = (log: Log): Stats => {
   const messages = log.filter((event) => event.type === 'MessageAppended')
   const entries = full(log, { abandoned: true }).filter(({ kind }) => kind === 'message')

@@ -5,15 +5,15 @@ import { atOnce, sliceLength } from './slices.ts'
 /** An event of the log, with its place in the log's tree of branches. */
 export interface TimelineEntry {
   readonly event: ConversationEvent
-  /** The position that it follows; for a `Rewound`, the one that it goes back to. */
+  /** Position of the preceding event; for a `Rewound`, of its target. */
   readonly parent: number
-  /** The branch that it is on, 0-based by first appearance; a rewind to the end of a branch continues that branch. */
+  /** Number of its branch, 0-based by first appearance; a rewind to the end of a branch continues that branch. */
   readonly branch: number
-  /** Whether it is on the path at the position looked from. Rewinds never are. */
+  /** True if it is on the path at the requested position. Always false for a rewind. */
   readonly onPath: boolean
 }
 
-/** Every event through `at`, in order, abandoned branches included. */
+/** Returns every event through `at`, in order, including abandoned branches. */
 export const timeline = (log: Log, at = lastOf(log)): readonly TimelineEntry[] => atOnce(timing(log, at))
 
 /** `timeline`, in slices. */

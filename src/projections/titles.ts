@@ -2,10 +2,10 @@ import { isBlock } from '../events/blocks.ts'
 import { type ConversationEvent, contentOf } from '../events/events.ts'
 
 const titleLength = 80
-/** The number of events at the beginning of a conversation in which its title is looked for. */
+/** Number of events at the beginning of a conversation that are searched for its title. */
 export const titleWithin = 20
 
-/** The first words of the user in some events, on one line. */
+/** Returns the user's first words in some events, on one line. */
 export const titleOf = (events: readonly ConversationEvent[]): string => {
   const texts = events
     .flatMap(contentOf)
@@ -14,7 +14,7 @@ export const titleOf = (events: readonly ConversationEvent[]): string => {
   return oneLine(texts.find((text) => text.trim() !== '') ?? '')
 }
 
-/** A title as a list shows it. */
+/** Returns a title in the form shown in lists. */
 export const oneLine = (text: string): string => {
   const line = text.replace(/\s+/g, ' ').trim()
   return (line.length > titleLength ? `${line.slice(0, titleLength - 1)}…` : line).toWellFormed()

@@ -8,32 +8,32 @@ import { START } from '../events/events.ts'
 export interface UnansweredCall {
   readonly storedId: string
   readonly position: number
-  /** Ascends in the order in which calls are made. */
+  /** Number that ascends in the order of the calls. */
   readonly nth: number
 }
 
 interface Reply {
   readonly answers: number | undefined
 }
-/** Whether a reply answers a request that held error results for some of these calls. */
+/** Reports whether a reply answers a request that contained error results for some of these calls. */
 type WereSent = (reply: Reply) => boolean
 
-/** The calls of the current tool round without a result. All are in one message. */
+/** Calls of the current tool round without a result. All are in one message. */
 export interface OpenCalls<C extends UnansweredCall> {
   readonly size: () => number
-  /** In the order of the calls. */
+  /** Returns the calls in order. */
   readonly list: () => readonly C[]
   readonly add: (call: C) => void
-  /** Adds calls that were made before all others. */
+  /** Adds calls that precede all others. */
   readonly reopen: (calls: readonly C[]) => void
   readonly has: (storedId: string) => boolean
-  /** Removes the first call that is stored under this id. */
+  /** Removes the first call with this stored id. */
   readonly take: (storedId: string) => C | undefined
   readonly clear: () => void
   readonly wereSent: WereSent
 }
 
-/** The calls of one stored id: first those of `again`, from its end; then the others, without those already taken. */
+/** Calls with one stored id: first those in `again`, from its end, then the others, except those already taken. */
 interface Queue<C> {
   readonly again: C[]
   readonly calls: C[]
@@ -43,7 +43,7 @@ interface Queue<C> {
 export const openCalls = <C extends UnansweredCall>(): OpenCalls<C> => {
   const open = new Set<C>()
   const queues = new Map<string, Queue<C>>()
-  /** No open call has an earlier position. */
+  /** Lower bound of the positions of open calls. */
   let lowest = Infinity
 
   const queueFor = (call: C): Queue<C> => {
@@ -83,17 +83,17 @@ export const openCalls = <C extends UnansweredCall>(): OpenCalls<C> => {
 
 /** A call that the assistant did not wait for. */
 interface Late extends UnansweredCall {
-  /** `nth` of the message that the call was in then. */
+  /** `nth` of the message that contained the call at that time. */
   readonly message: number
 }
 
-/** The calls that the assistant did not wait for, and whose results may still come. */
+/** Calls that the assistant did not wait for and whose results may still come. */
 export interface LateCalls<L extends Late> {
   readonly list: () => readonly L[]
   readonly add: (call: L) => void
-  /** The first one that is stored under this id. */
+  /** Returns the first call with this stored id. */
   readonly find: (storedId: string) => L | undefined
-  /** Removes the calls of this message and of those after it. */
+  /** Removes the calls of this message and of later ones. */
   readonly takeFrom: (message: number) => readonly L[]
   readonly clear: () => void
   readonly wereSent: WereSent
@@ -102,7 +102,7 @@ export interface LateCalls<L extends Late> {
 export const lateCalls = <L extends Late>(): LateCalls<L> => {
   const late: L[] = []
   const byId = new Map<string, L[]>()
-  /** The earliest position of those up to each. */
+  /** Lowest position among the calls up to each index. */
   const lowest: number[] = []
   return {
     list: () => late,
@@ -133,11 +133,11 @@ export const lateCalls = <L extends Late>(): LateCalls<L> => {
   }
 }
 
-/** The calls that an error result stands for, stored or inserted. A result that comes later is shown as text, if it says something else. */
+/** Calls that have an error result, stored or inserted. A later result is shown as text if its content differs. */
 export interface SettledCalls<C extends UnansweredCall> {
-  /** @param error the content of a stored error result */
+  /** @param error content of a stored error result */
   readonly add: (call: C, error?: unknown) => void
-  /** Removes the newest call of a result's id, unless its stored error result says the same. */
+  /** Removes the newest call with a result's id, unless its stored error result has the same content. */
   readonly take: (result: KnownBlock<'tool_result'>) => C | undefined
   readonly clear: () => void
 }

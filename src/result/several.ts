@@ -1,6 +1,7 @@
 /**
- * The outcomes of work on each of these, in their order, although so many are worked on at once: for stores that may be far away. The first
- * failure is thrown when its turn comes; what is under way then, or when the iteration is left, ends by itself.
+ * Yields the results of work on each item, in the order of the items, while up to `atOnce` are worked on concurrently: for stores that
+ * may be far away. The first failure is thrown when its turn comes; work in progress then, or when the iteration is left, ends by
+ * itself.
  */
 export async function* several<A, B>(
   things: Iterable<A> | AsyncIterable<A>,

@@ -4,11 +4,11 @@ import { isTyped, toError, type TypedError } from './typed.ts'
 
 /**
  * Work in steps that may fail with a typed error: an async generator that returns its value, or yields its error and is never resumed.
- * One calls another by `yield*`; its error then ends the caller too, `finally` blocks included. ADR 16.
+ * One calls another with `yield*`; its error then ends the caller, too, running `finally` blocks. ADR 16.
  */
 export type Steps<E, A> = AsyncGenerator<E, A, never>
 
-/** The value of what answers with an Either; its left ends the caller. */
+/** Returns the right value of an Either; a left ends the caller. */
 export async function* ok<E, A>(
   answer: E.Either<E, A> | Promise<E.Either<E, A>> | TaskEither<E, A>,
 ): Steps<E, A> {
@@ -16,7 +16,10 @@ export async function* ok<E, A>(
   return E.isRight(given) ? given.right : yield given.left
 }
 
-/** The value of what throws typed errors, such as an iteration that throws `E`. Anything else is a bug and is thrown again. */
+/**
+ * Returns the result of work that throws typed errors, such as an iteration that throws `E`. Any other error is a bug and is thrown
+ * again.
+ */
 export async function* caught<E extends TypedError, A>(work: () => Promise<A>): Steps<E, A> {
   try {
     return await work()
@@ -26,7 +29,7 @@ export async function* caught<E extends TypedError, A>(work: () => Promise<A>): 
   }
 }
 
-/** As `ok`, in iterations: its left is thrown. */
+/** Returns the right value like `ok`, but throws a left: for use in iterations. */
 export const orThrow = async <E extends TypedError, A>(
   answer: E.Either<E, A> | Promise<E.Either<E, A>> | TaskEither<E, A>,
 ): Promise<A> => {
@@ -35,7 +38,7 @@ export const orThrow = async <E extends TypedError, A>(
   return given.right
 }
 
-/** What steps come to. A bug in them rejects, as itself. */
+/** Runs steps to their result. A bug in them rejects with the original error. */
 export const run = async <E, A>(steps: Steps<E, A>): Promise<E.Either<E, A>> => {
   const step = await steps.next()
   if (step.done === true) return E.right(step.value)
@@ -43,7 +46,7 @@ export const run = async <E, A>(steps: Steps<E, A>): Promise<E.Either<E, A>> => 
   return E.left(step.value)
 }
 
-/** Steps as a TaskEither: for the port, and for the library's edge. */
+/** Converts steps to a TaskEither: for the port, and for the library's edge. */
 export const task =
   <E, A>(steps: () => Steps<E, A>): TaskEither<E, A> =>
   () =>

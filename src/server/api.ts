@@ -17,18 +17,18 @@ import { sessions } from './sessions.ts'
 import type { ServerSettings } from './settings.ts'
 import { together } from './together.ts'
 
-/** The operations of the API and who may call them, whichever way requests come. */
+/** The operations of the API and their access rules, independent of how requests arrive. */
 export interface ServerApi {
   readonly store: Store
-  /** The largest body of a request, in bytes. */
+  /** Maximum size of a request body, in bytes. */
   readonly maxBody: number
-  /** Throws `HostRefused` or `OriginRefused`. */
+  /** Checks host and origin. Throws `HostRefused` or `OriginRefused`. */
   readonly checkOrigin: (asked: RequestHead) => void
-  /** The caller. Throws `Unauthorized`, `Forbidden` or `ReadOnly`. */
+  /** Returns the caller's identity. Throws `Unauthorized`, `Forbidden` or `ReadOnly`. */
   readonly permitted: (asked: RequestHead, operation: Pick<Route, 'scope' | 'method'>) => Identity
-  /** Whether who has asked may still: a stream is longer than a token may be valid. */
+  /** True if the caller is still authorized: a stream may outlive the validity of a token. */
   readonly mayStill: (asked: RequestHead, scope: AccessScope) => boolean
-  /** What the caller may do here, so that a page knows it without asking. */
+  /** Describes the caller's access, so that a page knows it without a request. */
   readonly accessOf: (identity: Identity) => string
   readonly carryOut: (
     route: Route,
@@ -36,11 +36,11 @@ export interface ServerApi {
     given: RequestInput,
     identity: Identity,
   ) => Promise<RouteResponse>
-  /** What a caller is told of an error. */
+  /** Makes the response for an error. */
   readonly problem: (error: unknown, headers?: Readonly<Record<string, string>>) => HttpResponse
-  /** Takes note of a request that was answered. */
+  /** Records that a request was answered. */
   readonly served: (request: ServedRequest) => void
-  /** Exchanges a token for what a cookie has. Throws `Unauthorized`. */
+  /** Exchanges a token for the value of a session cookie. Throws `Unauthorized`. */
   readonly beginSession: (token: string) => string
   readonly counts: ReturnType<typeof metrics>
 }
@@ -112,7 +112,7 @@ export const api = (settings: ServerSettings): ServerApi => {
   }
 }
 
-/** With the handles of the last conversations: a request takes less time than it takes to make one. */
+/** Caches the handles of recent conversations: making one takes longer than a request. */
 const withKnownChats = (store: Store): Store => {
   const chats = remembered<Conversation>(1_000)
   return {

@@ -15,7 +15,7 @@ import { routes } from './routes/index.ts'
 import type { ServerSettings } from './settings.ts'
 import { eventsMedia } from './sse.ts'
 
-/** How long the store may take until it does not count as ready, in milliseconds: most who ask wait for a second. */
+/** Time that the store may take to count as ready, in milliseconds: most health checks wait for a second. */
 const readyWithin = 800
 const silent = (store: string): TypedError & { readonly store: string } => ({
   _tag: 'StoreUnavailable',
@@ -23,17 +23,17 @@ const silent = (store: string): TypedError & { readonly store: string } => ({
   store,
 })
 
-/** Of a request from anybody: it has a token. */
+/** Maximum size of the request that exchanges a token, in bytes: anyone may send it. */
 const largestSession = 4 * 1024
 
 type Variables = { by: string }
 type Of = Context<{ Variables: Variables }>
 
-/** The API and the page as a function of requests of the web: `app(settings).fetch(request)`. */
+/** Makes the API and the page as a function of web requests: `app(settings).fetch(request)`. */
 export const app = (settings: ServerSettings): Hono<{ Variables: Variables }> =>
   appOf(api(settings), settings)
 
-/** As `app`, of an API that requests may reach in other ways, too. */
+/** Like `app`, for an API that requests may also reach in other ways. */
 export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ Variables: Variables }> => {
   const { onFault, isReadOnly = false, ending } = settings
   const { store, counts, maxBody, permitted } = operations
@@ -44,7 +44,7 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
     for await (const _ of store.conversations()) break
     return true
   }
-  /** One look for all who ask meanwhile: a store that is down may take its whole patience. */
+  /** Checks the store once for all concurrent requests: if it is down, the check may take until its timeout. */
   const answers = (): Promise<true> => {
     const own = (looking ??= look().finally(() => (looking = undefined)))
     // Whoever has asked may have been answered by then.
@@ -137,7 +137,7 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
   return server
 }
 
-/** Made once it is asked for, which takes longer than the rest of a server. */
+/** Makes the OpenAPI document on first request, as it takes longer to make than the rest of a server. */
 let document: ReturnType<typeof openApi> | undefined
 const documented = () => (document ??= openApi(routes, basePath))
 
@@ -153,7 +153,7 @@ const routeOf = (c: Context): string | undefined => {
   return path === '*' || path === '/*' ? undefined : path
 }
 
-/** Each field once. */
+/** Returns the query fields, each once. */
 const queryOf = (c: Of): Record<string, string> => {
   if (!c.req.url.includes('?')) return {}
   const fields: [string, string][] = []
@@ -166,7 +166,7 @@ const queryOf = (c: Of): Record<string, string> => {
   return Object.fromEntries(fields)
 }
 
-/** Sets the headers of every answer, but for those that are replies. */
+/** Sets the headers of every response, except for replies of routes. */
 const withEveryHeader = (c: Context): Context => {
   for (const [name, value] of Object.entries(everyHeader)) c.header(name, value)
   return c

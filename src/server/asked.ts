@@ -1,17 +1,17 @@
-/** The headers of a request, by their names in lower case. */
+/** Request headers, by lower-case name. */
 export type HeaderFields = Pick<Headers, 'get'>
 
-/** What came of a request, whichever way it came. */
+/** Head of a request, independent of how it arrived. */
 export interface RequestHead {
-  /** In capitals. */
+  /** Method in capitals. */
   readonly method: string
-  /** Without the query. */
+  /** Path without the query. */
   readonly path: string
-  /** By its name in lower case; those of one name are joined with commas. */
+  /** Returns a header by its lower-case name; repeated headers are joined with commas. */
   readonly header: (name: string) => string | undefined
 }
 
-/** What an operation is asked for, not checked yet. */
+/** Unchecked input of an operation. */
 export interface RequestInput {
   readonly params: Readonly<Record<string, string>>
   readonly query: Readonly<Record<string, string>>
@@ -21,7 +21,7 @@ export interface RequestInput {
   readonly signal: () => AbortSignal
 }
 
-/** Whether the caller has the answer with this ETag: he is told so, in place of it. */
+/** True if the caller already has the response with this ETag: then it is answered with 304. */
 export const isKnown = (asked: RequestHead, etag: string | undefined): boolean => {
   if (asked.method !== 'GET' || etag === undefined) return false
   const known = asked

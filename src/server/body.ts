@@ -6,14 +6,14 @@ import { parsedJson } from '../events/json.ts'
 import { isTyped, toError } from '../result/typed.ts'
 import { refused } from './problem.ts'
 
-/** What a schema makes of a value. Throws `InvalidInput`. */
+/** Parses a value with a schema. Throws `InvalidInput`. */
 export const checked = <S extends z.ZodType>(schema: S, value: unknown): z.infer<S> => {
   const given = parsed(schema, value)
   if (E.isLeft(given)) throw toError(given.left)
   return given.right
 }
 
-/** The JSON of a request's body; an empty one is `{}`. Throws `UnsupportedMediaType` or `InvalidRequest`. */
+/** Parses the JSON body of a request; an empty body is `{}`. Throws `UnsupportedMediaType` or `InvalidRequest`. */
 export const jsonIn = (type: string | undefined, text: string): unknown => {
   if (text === '') return {}
   if (type?.split(';')[0]?.trim().toLowerCase() !== 'application/json')
@@ -25,7 +25,7 @@ export const jsonIn = (type: string | undefined, text: string): unknown => {
   }
 }
 
-/** The text of a request's body. Throws `BodyTooLarge`, or `InvalidRequest` if it breaks off. */
+/** Reads the body of a request as text. Throws `BodyTooLarge`, or `InvalidRequest` if it ends early. */
 export const textOf = async ({ req }: Context, most: number): Promise<string> => {
   const length = req.header('content-length')
   const isCounted = length === undefined || req.header('transfer-encoding') !== undefined
@@ -38,7 +38,7 @@ export const textOf = async ({ req }: Context, most: number): Promise<string> =>
   }
 }
 
-/** Who sends has gone away, or sends nothing more. */
+/** Makes the error for a body that ends early: the sender has left, or sends nothing more. */
 export const brokenOff = (): Error => refused('InvalidRequest', 'the body of the request breaks off')
 
 const counted = async ({ body }: Request, most: number): Promise<string> => {

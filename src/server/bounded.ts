@@ -5,21 +5,24 @@ import { refused } from './problem.ts'
 
 // Work that reads a whole conversation: of a length that this process can hold, and little of it at the same time.
 
-/** The most events of a conversation that is looked into here. */
+/** Maximum number of events of a conversation that the server analyzes. */
 const longest = 100_000
-/** The most bytes that their data have as JSON, of a conversation that is held in memory: looking into it takes several times as many. */
+/**
+ * Maximum size of the events' data, as JSON in bytes, of a conversation held in memory: analyzing it takes several times as much
+ * memory.
+ */
 const largest = 64 * 1024 * 1024
-/** Where the time grows with the square of the length, so that nobody else waits for more than a few seconds. */
+/** Lower event limits for analyses whose time grows with the square of the length, so that others wait a few seconds at most. */
 export const shorter = { cache: 10_000, replay: 5_000 } as const
-/** So much of this work at the same time, and so many that wait for it. */
+/** Maximum number of such jobs running concurrently, and of those waiting. */
 const atOnce = 2
 const mostWaiting = 32
 
 /**
- * A conversation that is not too long.
+ * Returns a conversation, checked for its length. Throws `TooLong`.
  *
- * @param command what does the same without a server
- * @param most events that it may have
+ * @param command the command that does the same without a server
+ * @param most maximum number of events
  */
 export const looked = async (
   store: Pick<Store, 'conversation'>,
@@ -38,13 +41,17 @@ export const looked = async (
   return chat
 }
 
-/** As `looked`, for work that holds the whole conversation: its `events` throw `TooLong` where they are too large. */
+/** Like `looked`, for work that holds the whole conversation in memory: its `events` throw `TooLong` if they are too large. */
 export const heldWhole = async (...asked: Parameters<typeof looked>): Promise<Conversation> => {
   const [, , command] = asked
   return eventsWithin(await looked(...asked), command, largest)
 }
 
-/** A conversation whose `events` throw `TooLong` where they are larger than that. @param command what does the same without a server */
+/**
+ * Returns a conversation whose `events` throw `TooLong` if they are larger than `most` bytes.
+ *
+ * @param command the command that does the same without a server
+ */
 export const eventsWithin = (chat: Conversation, command: string, most: number): Conversation => {
   return {
     ...chat,
@@ -58,7 +65,7 @@ export const eventsWithin = (chat: Conversation, command: string, most: number):
   }
 }
 
-/** Adds up the texts of a conversation's events, and throws `TooLong` where they have more bytes than that. */
+/** Makes a function that adds up the size of a conversation's events, and throws `TooLong` above `most` bytes. */
 export const bytesOf = (
   id: string,
   command: string,
@@ -76,7 +83,7 @@ export const bytesOf = (
   }
 }
 
-/** The most bytes of a history that one answer is made of: made of texts, objects, texts again and bytes, it takes ten times as many. */
+/** Maximum size of the history for one response, in bytes: converted to objects, texts and bytes, it takes ten times as much memory. */
 export const largestAnswer = 16 * 1024 * 1024
 
 /**
@@ -98,7 +105,10 @@ export const shownAt = async (
   return now
 }
 
-/** Refuses a store whose conversations have too many events all together. Reads where each of them ends, until they are too many. */
+/**
+ * Throws `TooLong` if the conversations of a store have too many events in total. Reads the end of each conversation until the limit is
+ * exceeded.
+ */
 export const refuseMany = async (store: Pick<Store, 'conversations'>, command: string): Promise<void> => {
   let events = 0
   for await (const { events: own } of store.conversations()) {
@@ -113,10 +123,10 @@ export const refuseMany = async (store: Pick<Store, 'conversations'>, command: s
 }
 
 /**
- * A store of whose conversations so many events are read at most, all together.
+ * Returns a store from which at most 100,000 events are read, over all its conversations.
  *
- * @param command what does the same without a server
- * @returns `refuse` throws `TooLong` if there were more: whoever reads may have taken it for something else
+ * @param command the command that does the same without a server
+ * @returns `refuse` throws `TooLong` if there were more events: a reader may have taken the error for another one
  */
 export const readTogether = <S extends Pick<Store, 'conversation'>>(store: S, command: string) => {
   let events = 0
@@ -144,10 +154,10 @@ export const readTogether = <S extends Pick<Store, 'conversation'>>(store: S, co
   return { store: { ...store, conversation }, refuse }
 }
 
-/** Does work for somebody, who may leave before it begins: then it is not done. */
+/** Runs work for a caller, unless the caller leaves before it begins. */
 type Lane = <A>(leaving: () => AbortSignal, work: () => Promise<A>) => Promise<A>
 
-/** Does what takes long when there is room for it. Throws `Overloaded` if too many wait already. */
+/** Makes a lane that limits concurrent long jobs. Throws `Overloaded` if too many are already waiting. */
 export const lane = (): Lane => {
   let working = 0
   const waiting: (() => void)[] = []
@@ -181,7 +191,7 @@ export const lane = (): Lane => {
   }
 }
 
-/** What comes, begun when there is room for it, which it takes up until its end or until its reader leaves. Throws `Overloaded`. */
+/** Begins a stream in its turn; it occupies the lane until it ends or its reader leaves. Throws `Overloaded`. */
 export const flowInTurn = <A>(
   inTurn: Lane,
   leaving: () => AbortSignal,
@@ -203,7 +213,7 @@ export const flowInTurn = <A>(
     inTurn(leaving, taken).catch(reject)
   })
 
-/** A conversation whose events end with an error once whoever asked has left: nothing more is made of them. */
+/** Returns a conversation whose events end with an error once the caller has left, which stops the work on them. */
 export const untilLeft = (chat: Conversation, left: AbortSignal): Conversation => {
   async function* until<A>(events: AsyncIterable<A>): AsyncGenerator<A, void> {
     for await (const event of events) {
@@ -220,7 +230,7 @@ export const untilLeft = (chat: Conversation, left: AbortSignal): Conversation =
 
 const hasLeft = () => refused('Ending', 'whoever asked has left, or this server ends: ask again')
 
-/** As it is, with something to do at its end, also if nobody ever takes anything of it. */
+/** Wraps a generator so that `end` runs when it ends, even if it was never read. */
 export const endedBy = <A>(
   flow: AsyncGenerator<A, void>,
   end: () => Promise<void>,

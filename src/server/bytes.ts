@@ -5,15 +5,15 @@ import type { ByteResponse, Flow } from './route.ts'
 
 // Answers that are no JSON of this API: content as it is, whole or in parts (RFC 9110, sections 13 and 14).
 
-/** A part of a content, both ends included. */
+/** A range of bytes, both ends included. */
 interface Span {
   readonly first: number
   readonly last: number
 }
 
 /**
- * What a `Range` asks of so many bytes; undefined: all, as for anything but a single range of bytes. Throws `RangeNotSatisfiable` where
- * there is none of it.
+ * Parses a `Range` header for content of `size` bytes; undefined (all) for anything but a single range of bytes. Throws
+ * `RangeNotSatisfiable` if the range has no bytes.
  */
 export const spanOf = (range: string | undefined, size: number): Span | undefined => {
   const [, from = '', to = ''] = /^bytes=(\d*)-(\d*)$/i.exec(range ?? '') ?? []
@@ -25,7 +25,7 @@ export const spanOf = (range: string | undefined, size: number): Span | undefine
   return { first, last }
 }
 
-/** The whole bytes, or the part that is asked for if `If-Range` names these. */
+/** Responds with all the bytes, or with the requested range unless `If-Range` names another ETag. */
 export const bytesAnswered = (c: Context, { headers, bytes, type }: ByteResponse): Response => {
   const { etag } = headers
   c.header('accept-ranges', 'bytes')
@@ -44,9 +44,10 @@ export const bytesAnswered = (c: Context, { headers, bytes, type }: ByteResponse
 }
 
 /**
- * What comes, as the caller takes it: nothing piles up for a slow one. If it fails, the answer breaks off, so that nobody takes it for whole.
+ * Streams a response at the caller's pace, without buffering for a slow one. On an error the connection is cut, so that the response is
+ * not mistaken for complete.
  *
- * @param onFault told why
+ * @param onFault called with the error
  */
 export const flowing = (
   c: Context,

@@ -20,33 +20,33 @@ import { refused } from './problem.ts'
 // The calls of a model as pages ask for them: with a receipt, by number; without one, by the position of the reply.
 
 /**
- * What a receipt says of a request that was made again: `verified`, the canonical JSON of its system, tools and messages is that of the one
- * sent; `differs`, it is not. Without a receipt: `missing`, and replies before it have one; `reconstructed`, as of imported conversations;
+ * States of a rebuilt request: `verified`, the canonical JSON of its system, tools and messages equals that of the request sent;
+ * `differs`, it does not. Without a receipt: `missing`, earlier replies have one; `reconstructed`, as for imported conversations;
  * `pending`, there is no reply yet.
  */
 export const receiptStates = ['verified', 'differs', 'missing', 'reconstructed', 'pending'] as const
 type ReceiptState = (typeof receiptStates)[number]
 
-/** A call with its request, made again. */
+/** A call with its rebuilt request. */
 export interface CalledRequest extends Partial<ModelCall> {
   readonly state: ReceiptState
   readonly finding?: Omit<ReceiptFinding, 'call' | 'position'> | undefined
   readonly request: ModelRequest
-  /** The body as it is sent, as JSON. */
+  /** Request body as sent, as JSON. */
   readonly json: string
-  /** Of the event by which all of this is known. */
+  /** Id of the event that this result depends on. */
   readonly event: string
   readonly [more: string]: unknown
 }
 
-/** What a reply cost at list prices, in US dollars; undefined if nobody knows its price or its tokens. */
+/** Returns the cost of a reply at list prices, in US dollars; undefined if price or tokens are unknown. */
 export const usdOf = ({ model, usage }: Origin = {}): number | undefined => {
   const price = model === undefined || usage === undefined ? undefined : priceOf(prices, model)
   const counts = countsIn(usage)
   return price && lacksOf(counts, model).length === 0 ? costOf(counts, price) : undefined
 }
 
-/** The call of a number, if there is one; `isNext`: there is none, but one of the number before, or none at all. */
+/** Finds the call with a number. `isNext` is true if it does not exist but the previous number does, or if it is 1. */
 export const callOf = async (
   { catalogue }: Pick<Store, 'catalogue'>,
   id: string,
@@ -61,8 +61,10 @@ export const callOf = async (
 }
 
 /**
+ * Rebuilds the request of a call and checks it against the receipt.
+ *
  * @param name the number of a call from 1, or `p` and the position of a reply without a receipt. The number after the last one names the
- *   call that is being made, if the conversation awaits the model
+ *   pending call, if the conversation awaits the model
  */
 export const calledRequest = async (
   store: Pick<Store, 'conversation' | 'catalogue'>,
@@ -84,7 +86,7 @@ export const calledRequest = async (
   return { ...sent, state, json: bodySent(sent), event: await idAt(chat, sent.position) }
 }
 
-/** As it would be made today, of what the conversation was before the reply. */
+/** Rebuilds the request as it would be made today, from the history before the reply. */
 const unproven = async (
   { catalogue }: Pick<Store, 'catalogue'>,
   chat: Conversation,

@@ -2,14 +2,14 @@ import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
 
 /**
- * Closes connections on which nothing has moved for so long, also those that were used before: a sender that sends nothing more, a reader
- * that takes nothing of what is there for him. Whoever waits for this server is not cut off.
+ * Closes connections that were idle for `stall` ms, reused ones included: the sender sends nothing more, or the reader takes nothing.
+ * Clients that wait for a response are kept.
  *
  * @param stall in milliseconds
- * @returns closes the connections on which nothing is answered
+ * @returns closes the connections without a pending response
  */
 export const watchConnections = (server: Server, stall: number): (() => void) => {
-  /** Those that have asked for nothing yet: browsers and pools open some ahead, and Node does not count them among the idle ones. */
+  /** Connections without a request so far: browsers and pools open some ahead, and Node does not count them as idle. */
   const unused = new Set<Socket>()
   server.on('connection', (socket) => {
     unused.add(socket)

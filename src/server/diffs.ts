@@ -3,10 +3,13 @@ import { differenceOf, goneIn } from '../projections/diff.ts'
 
 // How histories and requests of two positions differ.
 
-/** How far apart the library compares effective histories, as it reads what is between them: the index knows what became of the rest. */
+/**
+ * Maximum distance of two positions at which the library compares effective histories, as it reads the events in between. Beyond it,
+ * the index provides the status of removed entries.
+ */
 const near = 2_000
 
-/** How what is seen at two positions differs. */
+/** Compares the effective histories at two positions. */
 export const effectiveChanges = async (
   { catalogue }: Pick<Store, 'catalogue'>,
   chat: Conversation,
@@ -26,21 +29,21 @@ export const effectiveChanges = async (
   return differenceOf({ from, to, before, after }, entries)
 }
 
-/** What an entry was before. */
+/** Earlier status of an entry. */
 interface Fate {
   readonly status: Entry['status']
   readonly by?: number | undefined
 }
 export interface EntryChange {
-  /** `turned`: it has become something else. */
+  /** Kind of change; `turned`: the status changed. */
   readonly change: 'appeared' | 'disappeared' | 'turned'
-  /** As it is at the later end; of what disappeared, as it was. */
+  /** The entry at the later position; if it disappeared, at the earlier one. */
   readonly entry: Entry
-  /** Of one that turned. */
+  /** Earlier status, for `turned`. */
   readonly was?: Fate
 }
 
-/** The entries that differ between two full histories, by position. */
+/** Returns the entries that differ between two full histories, by position. */
 export const entryChanges = (before: readonly Entry[], after: readonly Entry[]): readonly EntryChange[] => {
   const old = new Map(before.map((entry) => [entry.position, entry]))
   const now = new Set(after.map(({ position }) => position))
@@ -57,16 +60,16 @@ export const entryChanges = (before: readonly Entry[], after: readonly Entry[]):
   return [...left, ...come].toSorted((one, other) => one.entry.position - other.entry.position)
 }
 
-/** A part of a request other than its messages, as JSON; absent where there is none. */
+/** A part of a request other than its messages, as JSON; absent if the request lacks it. */
 interface Part {
   readonly name: string
   readonly before?: unknown
   readonly after?: unknown
 }
 export interface RequestChanges {
-  /** How many messages are the same at the beginning: what a cache may have kept. */
+  /** Number of equal messages at the beginning, which a cache may have kept. */
   readonly first: number
-  /** How many are the same at the end, the first ones aside. */
+  /** Number of equal messages at the end, not counting `first`. */
   readonly last: number
   readonly disappeared: RenderResult['messages']
   readonly appeared: RenderResult['messages']
@@ -76,7 +79,7 @@ export interface RequestChanges {
 
 const parts = ['system', 'tools'] as const
 
-/** How two requests differ. */
+/** Compares two requests. */
 export const requestChanges = (before: RenderResult, after: RenderResult): RequestChanges => {
   const [old, now] = [before.messages, after.messages].map((all) => all.map((one) => JSON.stringify(one)))
   const [was = [], is = []] = [old, now]

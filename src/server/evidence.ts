@@ -7,7 +7,10 @@ import { bytesOf, endedBy } from './bounded.ts'
 import type { Flow } from './route.ts'
 import { zipped } from './zip.ts'
 
-/** Events of more bytes are exported on the command line: a bundle is first written to a temporary folder, and may be three times as large. */
+/**
+ * Maximum size of the events, in bytes. Larger ones must be exported on the command line: a bundle is first written to a temporary
+ * folder, and may be three times as large.
+ */
 const largest = 32 * 1024 * 1024
 
 export interface EvidenceRequest {
@@ -16,7 +19,7 @@ export interface EvidenceRequest {
   readonly reason?: string | undefined
 }
 
-/** What exports the same on the command line: no more than is wanted. */
+/** Returns the command that exports the same on the command line. */
 export const exporting = (id: string, { calls, withhold }: Omit<EvidenceRequest, 'reason'>): string =>
   [
     `audit export ${id} --out FOLDER`,
@@ -24,7 +27,11 @@ export const exporting = (id: string, { calls, withhold }: Omit<EvidenceRequest,
     ...(withhold.length > 0 ? ['--redact POSITIONS'] : []),
   ].join(' ')
 
-/** The bundle that `palimpsest audit export` writes, as a ZIP archive. @param by the caller */
+/**
+ * Makes the bundle that `palimpsest audit export` writes, as a ZIP archive.
+ *
+ * @param by the caller
+ */
 export const evidenceOf = async (
   store: Pick<Store, 'audit'>,
   chat: Conversation,
@@ -68,7 +75,7 @@ const refuseLarge = async (chat: Conversation, command: string): Promise<void> =
   for await (const { data, metadata } of chat.stored({ turns: true })) add(data, metadata)
 }
 
-/** Undefined if nothing of it is sealed. */
+/** Returns the proof of a conversation; undefined if nothing of it is sealed. */
 const proofOf = async ({ audit }: Pick<Store, 'audit'>, id: string): Promise<LedgerProof | undefined> => {
   try {
     return await audit.proof(id, { compare: true })
@@ -78,7 +85,7 @@ const proofOf = async ({ audit }: Pick<Store, 'audit'>, id: string): Promise<Led
   }
 }
 
-/** Few enough to be in a header. */
+/** Maximum number of positions in a list, so that it fits in a header. */
 const most = 50
 
 const told = (

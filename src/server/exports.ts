@@ -12,17 +12,17 @@ import { anyOf, redactor } from './redact.ts'
 // Exports in pieces, as they are taken.
 
 interface FileOptions {
-  /** The last position of the export: it exists. */
+  /** Last position of the export, which must exist. */
   readonly at: number
-  /** Texts that it must not have. */
+  /** Texts to remove from the export. */
   readonly redact: readonly string[]
-  /** Of `html`: with the request of every call, as it was sent. */
+  /** For `html`: include the request of every call, as it was sent. */
   readonly calls: boolean
 }
-/** What an export reads. */
+/** Source of an export. */
 export interface ExportSource {
   readonly store: Store
-  /** The folder of the page. Default: the package's own. */
+  /** Folder of the page. Default: the package's own. */
   readonly pageFile?: URL | undefined
 }
 interface FileWriter {
@@ -77,7 +77,7 @@ const htmlOf = (source: ExportSource): FileWriter => ({
   },
 })
 
-/** The position that an export ends at. Throws a `ReadError`. */
+/** Returns the position at which an export ends. Throws a `ReadError`. */
 export const endOf = async (chat: Conversation, at: number | undefined): Promise<number> => {
   const last = await chat.position()
   if (at !== undefined && at > last) throw toError(outOfRange(chat.id, at, last))

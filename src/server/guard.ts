@@ -17,7 +17,11 @@ const nameOf = (host: string): string => host.replace(/:\d{1,5}$/, '').toLowerCa
 /** Names of this machine that no other machine can have. */
 export const loopback: readonly string[] = ['localhost', '127.0.0.1', '[::1]']
 
-/** Throws `HostRefused` or `OriginRefused`. @param hosts the names that the server is called by */
+/**
+ * Makes a check of the host and origin of a request. Throws `HostRefused` or `OriginRefused`.
+ *
+ * @param hosts names of the server
+ */
 export const guard =
   (hosts: readonly string[]) =>
   (req: RequestHead): void => {

@@ -5,7 +5,11 @@ import { appOf } from './app.ts'
 import { direct } from './direct.ts'
 import type { ServerSettings } from './settings.ts'
 
-/** Answers the requests of a server of Node. @param hostname where it listens */
+/**
+ * Makes the request listener of a Node server.
+ *
+ * @param hostname host that the server listens on
+ */
 export const listener = (settings: ServerSettings, hostname: string): RequestListener => {
   const operations = api(settings)
   const { fetch } = appOf(operations, settings)

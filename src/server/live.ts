@@ -3,7 +3,7 @@ import type { HeaderFields } from './asked.ts'
 import { refused } from './problem.ts'
 import type { SseMessage } from './sse.ts'
 
-/** Where a reader of a conversation's event stream had come to; undefined if it begins. */
+/** Returns the last event that a reader of a conversation's event stream has seen; undefined for a new reader. */
 export const lastSeen = (headers: HeaderFields): number | undefined => {
   const id = headers.get('last-event-id')
   if (id === null) return undefined
@@ -13,8 +13,8 @@ export const lastSeen = (headers: HeaderFields): number | undefined => {
 }
 
 /**
- * A conversation's events after a position, then new ones as they come; `caught-up` once, where those through `last`, its last position,
- * have been told.
+ * Yields a conversation's events after a position, then new ones as they come. Yields `caught-up` once, after the event at `last`, the
+ * conversation's last position.
  */
 export async function* conversationLive(
   chat: Conversation,
@@ -34,7 +34,7 @@ export async function* conversationLive(
   }
 }
 
-/** All events after a checkpoint, then new ones as they come. */
+/** Yields all events after a checkpoint, then new ones as they come. */
 export async function* storeLive(
   store: Store,
   options: FollowConversations,

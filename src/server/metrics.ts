@@ -1,18 +1,18 @@
 // What is counted of requests, in the text format of Prometheus, version 0.0.4.
 
-/** A request that was answered. Never with content. */
+/** An answered request, without content. */
 export interface ServedRequest {
   readonly method: string
-  /** The route, with its parameters in braces; undefined if there is none. */
+  /** Path of the route, with its parameters in braces; undefined if no route matches. */
   readonly route: string | undefined
   readonly path: string
   readonly status: number
-  /** Until the answer began, in milliseconds. */
+  /** Time until the response began, in milliseconds. */
   readonly ms: number
   readonly by: string | undefined
 }
 
-/** Upper ends of the buckets of durations, in seconds. */
+/** Upper bounds of the duration buckets, in seconds. */
 const ends = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
 interface Durations {
@@ -26,9 +26,9 @@ const label = (fields: Readonly<Record<string, string>>): string =>
     .map(([name, value]) => `${name}=${JSON.stringify(value)}`)
     .join(',')
 
-/** Counts requests, by route, never by conversation. */
+/** Counts requests by route, never by conversation. */
 export const metrics = () => {
-  /** By route, then by method and status. */
+  /** Counts by route, then by method and status. */
   const requests = new Map<string, Map<string, number>>()
   const durations = new Map<string, Durations>()
   let streams = 0
@@ -47,7 +47,7 @@ export const metrics = () => {
       for (let index = ends.length - 1; seconds <= (ends[index] ?? -1); index--)
         lasted.within[index] = (lasted.within[index] ?? 0) + 1
     },
-    /** Another reader of an event stream, or one fewer. */
+    /** Counts a new reader of an event stream, or the end of one. */
     streams: (change: 1 | -1): void => {
       streams += change
     },

@@ -9,7 +9,7 @@ interface Called {
   readonly headers: HeaderFields
 }
 
-/** The command of a call that has an id, and is to be carried out. */
+/** Returns the command of a call with an id, if it is to be carried out. */
 const commandIn = (
   { repeats, name }: Route,
   { params, query, body, headers }: Called,
@@ -24,7 +24,7 @@ const commandIn = (
   return { place, commandId, command: { ...command, name, params }, isKept: repeats === 'kept' }
 }
 
-/** Does what a call asks for; a repeated command once. */
+/** Handles a call; a repeated command is carried out only once. */
 export const onceDone = async (
   book: CommandBook,
   route: Route,

@@ -11,7 +11,7 @@ interface Wrapped {
   readonly properties: { readonly schema: Json }
 }
 
-/** What any request may be refused for. */
+/** Tags of errors that any request may get. */
 const anyRequest: readonly Tag[] = [
   'InvalidRequest',
   'InvalidInput',
@@ -26,7 +26,7 @@ const withBody: readonly Tag[] = ['OriginRefused', 'BodyTooLarge', 'UnsupportedM
 export const openApi = (routes: readonly Route[], base: string): Json => {
   const schemas: Record<string, unknown> = {}
 
-  /** Those that have a name are referred to, also at the top: hence the wrap. */
+  /** Converts a schema to JSON Schema. The schema is wrapped so that named schemas become references even at the top. */
   const jsonSchema = (schema: z.ZodType, io: 'input' | 'output'): Json => {
     const wrapped = z.toJSONSchema(z.object({ schema }), { io, unrepresentable: 'any' })
     const text = JSON.stringify(wrapped).replaceAll('"#/$defs/', '"#/components/schemas/')

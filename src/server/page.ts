@@ -7,7 +7,7 @@ import { refused } from './problem.ts'
 
 // The page, as it was built. It holds nothing of the store: what it shows it asks the API for.
 
-/** Where the build puts the page. The sources of the server and its build are both two folders below the package's own. */
+/** Returns the folder of the built page. Both the sources and the build of the server are two folders below the package root. */
 export const builtIn = (folder: string): URL => new URL(`../../dist/${folder}`, import.meta.url)
 
 const types: Readonly<Record<string, string>> = {
@@ -25,7 +25,7 @@ interface File {
 /** Files by their paths (`index.html`, `assets/…`). */
 export type PageFiles = ReadonlyMap<string, File>
 
-/** The files of a page, read once; undefined if it has not been built. */
+/** Reads the files of a page, once; undefined if it has not been built. */
 export const pageIn = (folder = fileURLToPath(builtIn('ui'))): PageFiles | undefined => {
   try {
     const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -41,10 +41,10 @@ export const pageIn = (folder = fileURLToPath(builtIn('ui'))): PageFiles | undef
   }
 }
 
-/** Where the one document of the page is. */
+/** Addresses that serve the page's document. */
 const addresses = ['/', '/c/*', '/workers', '/audit']
 
-/** Answers the page's addresses with the page. */
+/** Serves the page at its addresses. */
 export const servePage = <E extends Env>(server: Hono<E>, files: PageFiles | undefined): void => {
   for (const address of addresses)
     server.get(address, (c) => {

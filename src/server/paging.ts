@@ -1,27 +1,27 @@
 // A page of a list, and where those beside it are.
 
-/** What is asked for. */
+/** The requested page. */
 interface Wanted {
-  /** Where the page begins, that one included: an index, or a position. */
+  /** First index or position of the page, inclusive. */
   readonly from: number
   readonly limit: number
   readonly direction?: 'forward' | 'backward' | undefined
 }
-/** What the query of another page has in place of this one's. */
+/** Query fields that differ on another page. */
 export interface PageQuery {
   readonly from: number
   readonly limit: number
 }
-/** A page, and those beside it in the same direction, which have nothing in common with it. */
+/** A page, and its neighbours in the same direction, which do not overlap with it. */
 interface Page {
-  /** The lowest and the highest of it; `first` > `last`: it is empty. */
+  /** Lowest and highest index or position; the page is empty if `first` > `last`. */
   readonly first: number
   readonly last: number
   readonly next?: PageQuery | undefined
   readonly prev?: PageQuery | undefined
 }
 
-/** A page of a list from 0 through `end`. One that is to begin after the end is empty; backward it begins with the end. */
+/** Returns a page of a list from 0 through `end`. Forward, a page that begins after the end is empty; backward, it begins at the end. */
 export const pageOf = ({ from, limit, direction }: Wanted, end: number): Page => {
   if (direction === 'backward') {
     const last = Math.min(from, end)
@@ -44,10 +44,10 @@ export const pageOf = ({ from, limit, direction }: Wanted, end: number): Page =>
   }
 }
 
-/** The most bytes that the items of a page have as JSON: what is more is on the next one. */
+/** Maximum size of the items on a page, as JSON in bytes: further items go to the next page. */
 const largestPage = 8 * 1024 * 1024
 
-/** Tells of the items of a page, one after the other, which of them is too much. The first one never is. */
+/** Makes a predicate, called with each item of a page in order: true if the item does not fit. The first one always does. */
 export const fillingPage = (): ((item: object) => boolean) => {
   let bytes = 0
   return (item) => {
@@ -58,10 +58,10 @@ export const fillingPage = (): ((item: object) => boolean) => {
 }
 
 /**
- * The header that names the pages beside one: a relative reference has none of the query that it is resolved against.
+ * Makes the `Link` header with the neighbouring pages. Its relative references repeat the whole query, as they inherit none.
  *
  * @param query of the page
- * @param beside what those of the others have in its place; undefined: there is no such page
+ * @param beside fields that differ in the queries of the neighbours; undefined if there is no such page
  */
 export const linkHeader = (
   query: object,

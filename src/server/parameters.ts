@@ -5,7 +5,7 @@ import { conversationIdSchema } from '../events/ids.ts'
 
 const wholeText = z.string().regex(/^-?\d{1,16}$/, { error: 'is a whole number' })
 
-/** A whole number in this range. */
+/** Schema of an integer in this range. */
 export const whole = (least: number, most = Number.MAX_SAFE_INTEGER) =>
   wholeText.transform(Number).pipe(z.int().min(least).max(most))
 export const flag = z.enum(['true', 'false']).transform((text) => text === 'true')
@@ -19,7 +19,7 @@ export const ofCall = ofConversation.extend({
 })
 export const at = whole(-1).optional().describe('The position to look from. Default: the last one')
 
-/** The largest page. */
+/** Maximum number of items on a page. */
 export const maxLimit = 1_000
 export const limit = whole(1, maxLimit).default(200)
 export const clip = whole(1)

@@ -5,13 +5,17 @@ import { refused } from './problem.ts'
 
 // Optimistic concurrency and repeats, as HTTP says them.
 
-/** The ETag of a conversation that ends at this position. @param body what more its answer says, which changes without an event */
+/**
+ * Returns the ETag of a conversation that ends at this position.
+ *
+ * @param body further content of the response, which changes without an event
+ */
 export const revisionTag = (position: number, body?: object): string =>
   body === undefined ? `"r${position}"` : `"r${position}.${digestOf(body).slice(0, 12)}"`
 
 /**
- * The position that a command was decided on: from its body, or of `If-Match`; undefined for `If-Match: *`. Throws `PreconditionRequired`
- * if there is neither, so that nobody overwrites what he has not seen.
+ * Returns the position that a command was decided on: from its body or `If-Match`; undefined for `If-Match: *`. Throws
+ * `PreconditionRequired` if both are missing, so that no caller overwrites unseen changes.
  */
 export const fenceOf = (after: number | undefined, headers: HeaderFields): number | undefined => {
   if (after === undefined && headers.get('if-match') === null)
@@ -22,7 +26,7 @@ export const fenceOf = (after: number | undefined, headers: HeaderFields): numbe
   return optionalFence(after, headers)
 }
 
-/** As `fenceOf`, of what may be said at any time; undefined if there is neither. */
+/** Like `fenceOf`, for commands that are valid at any time; undefined if both are missing. */
 export const optionalFence = (after: number | undefined, headers: HeaderFields): number | undefined => {
   const match = headers.get('if-match')
   if (match === null || match === '*') return after
@@ -34,10 +38,10 @@ export const optionalFence = (after: number | undefined, headers: HeaderFields):
   return Number(position)
 }
 
-/** As a `commandId` may be: it is remembered. */
+/** Maximum length of an id in characters, as for a `commandId`: ids are remembered. */
 const longestId = 1_000
 
-/** The id of a command: from its body, or of `Idempotency-Key`. */
+/** Returns the id of a command from its body or `Idempotency-Key`. */
 export const commandIdOf = (commandId: string | undefined, headers: HeaderFields): string | undefined => {
   const key = headers.get('idempotency-key') ?? undefined
   if (key !== undefined && !(key.length >= 1 && key.length <= longestId))
@@ -47,24 +51,24 @@ export const commandIdOf = (commandId: string | undefined, headers: HeaderFields
   return commandId ?? key
 }
 
-/** How many commands are remembered. */
+/** Number of commands remembered. */
 const most = 10_000
 
-/** A command under an id. */
+/** A command with an id. */
 export interface IdentifiedCommand {
-  /** What it is about: a conversation, a worker. */
+  /** Subject of the command, such as a conversation or a worker. */
   readonly place: string
   readonly commandId: string
   readonly command: object
-  /** Its answer is remembered: it could not be found in the log. */
+  /** True if the response is remembered because it could not be found in the log. */
   readonly isKept: boolean
 }
 
-/** Which command an id stands for, of those that are being carried out and the last 10,000 that were. */
+/** The commands by id: those in progress and the last 10,000 that were completed. */
 export interface CommandBook {
   /**
-   * Carries out a command. Whoever gives the same under the same id meanwhile gets its answer; `isRepeat`: it was given before. Throws
-   * `CommandReused` if the id stands for another command.
+   * Carries out a command. A concurrent repeat under the same id gets the same response; `isRepeat` is true for repeats. Throws
+   * `CommandReused` if the id belongs to another command.
    */
   readonly once: <A>(
     named: IdentifiedCommand,
@@ -101,7 +105,7 @@ export const commandBook = (): CommandBook => {
   }
 }
 
-/** Of what a command does: what it was decided on may be another position when it is sent again. */
+/** Returns a digest of a command without `after`, which may differ when the command is sent again. */
 const digestOf = (command: object): string =>
   createHash('sha256')
     .update(JSON.stringify({ ...command, after: undefined, commandId: undefined }))

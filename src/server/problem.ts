@@ -6,18 +6,18 @@ import type { DecisionError, WithdrawalError } from '../agent/turn/calls/decisio
 import type { SayError } from '../agent/turn/say/say.ts'
 import type { WorkerError } from '../agent/workers/pausing.ts'
 
-/** An error as RFC 9457 has it. The data of a typed error are fields of it. */
+/** An error in the form of RFC 9457, with the data of a typed error as fields. */
 export interface ProblemDetails {
   /** `urn:palimpsest:` and the tag in kebab case: `urn:palimpsest:stale-context`. */
   readonly type: string
   readonly title: string
   readonly status: number
-  /** What to do. */
+  /** Message of the error: it says what to do. */
   readonly detail: string
   readonly [field: string]: unknown
 }
 
-/** What only a request over HTTP can be refused for. */
+/** Tags of errors that only an HTTP request can fail with. */
 export type RequestTag =
   | 'Unauthorized'
   | 'Forbidden'
@@ -51,10 +51,10 @@ type LibraryError =
   | UnknownRenderer
   | LedgerError
   | ProofError
-/** An error of this server, or of the library. */
+/** Tag of an error of this server or of the library. */
 export type Tag = RequestTag | LibraryError['_tag']
 
-/** The status of each error. */
+/** HTTP status of each error. */
 const statuses: Readonly<Record<Tag, number>> = {
   Unauthorized: 401,
   Forbidden: 403,
@@ -120,13 +120,13 @@ const statuses: Readonly<Record<Tag, number>> = {
 
 const kebab = (tag: string): string =>
   tag.replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => `-${letter}`).toLowerCase()
-/** A tag in words. */
+/** Formats a tag as words. */
 export const titleOf = (tag: string): string => {
   const [first = '', ...rest] = kebab(tag).replaceAll('-', ' ')
   return first.toUpperCase() + rest.join('')
 }
 
-/** What a caller is told of an error besides its message. A driver's own error may say anything; paths are the server's. */
+/** Fields of an error that are not sent to the caller: a driver's error may contain anything, and paths belong to the server. */
 const hidden = new Set(['_tag', 'message', 'name', 'stack', 'cause', 'store', 'partial'])
 
 interface Failed {
@@ -145,10 +145,10 @@ export const problemOf = (error: Failed): ProblemDetails => ({
   ...Object.fromEntries(Object.entries(error).filter(([field]) => !hidden.has(field))),
 })
 
-/** A request that the library does not see, as an error. */
+/** Makes an error for a request that does not reach the library. */
 export const refused = (tag: RequestTag, message: string, data: object = {}): Error & Failed =>
   toError({ ...data, _tag: tag, message })
 
-/** Every status that one of these errors may have. */
+/** Returns every status that these errors may have. */
 export const statusesOf = (tags: readonly Tag[]): readonly number[] =>
   [...new Set(tags.map((tag) => statuses[tag]))].toSorted((one, other) => one - other)

@@ -1,12 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Takes from a source as it comes, one ahead: who reads several sources at once does not wait for any of them. */
+/** Reads a source one value ahead, so that a reader of several sources need not wait for any of them. */
 export interface Pump<T> {
-  /** The next one, if it is there. Throws what the source has thrown. */
+  /** Returns the next value if it is ready. Throws the error of the source. */
   readonly take: () => T | undefined
 }
 
-/** @param next the next one; undefined after the last */
+/**
+ * Makes a pump.
+ *
+ * @param next returns the next value; undefined after the last one
+ * @param ring called when a value is ready or the source has failed
+ */
 export const pump = <T>(next: () => Promise<T | undefined>, ring: () => void): Pump<T> => {
   let ready: T | undefined
   let failed: { readonly error: unknown } | undefined
@@ -28,7 +33,7 @@ export const pump = <T>(next: () => Promise<T | undefined>, ring: () => void): P
   }
 }
 
-/** What an iterator gives, as the source of a pump. */
+/** Makes a pump's source from an iterable. */
 export const nextOf = <T>(iterable: AsyncIterable<T>): (() => Promise<T | undefined>) => {
   const iterator = iterable[Symbol.asyncIterator]()
   return async () => {
@@ -37,10 +42,10 @@ export const nextOf = <T>(iterable: AsyncIterable<T>): (() => Promise<T | undefi
   }
 }
 
-/** Wakes who waits for several things. */
+/** Wakes a reader that waits for several sources. */
 export interface Bell {
   readonly ring: () => void
-  /** Resolves when it has rung since it was heard last, to true, or after so many milliseconds. */
+  /** Resolves to true once it has rung since the last time, or to false after this many milliseconds. */
   readonly heard: (ms: number) => Promise<boolean>
 }
 

@@ -1,10 +1,10 @@
-/** What stands in place of what was redacted. */
+/** Replacement for redacted text. */
 export const mark = '[redacted]'
 
-/** What says what a part of a message is, and to what it belongs. */
+/** Names of fields with the type of a part of a message, or the ids that it belongs to. */
 const ofBlocks = 'type role id tool_use_id signature media_type ttl'
 
-/** The names of fields whose texts stay: in what is said there are fewer, since anything may be said under any name. */
+/** Names of fields whose texts are kept. In messages there are fewer, since any field may hold any text. */
 const kept = {
   around: new Set(
     [
@@ -18,32 +18,32 @@ const kept = {
   free: new Set<string>(),
 } as const satisfies Record<string, ReadonlySet<string>>
 
-/** `said`: in messages and prompts; `free`: in something that has a shape of its own; `around`: elsewhere. */
+/** Place of a value. `said`: in messages and prompts; `free`: in data with a schema of its own; `around`: elsewhere. */
 type Place = keyof typeof kept
 
-/** What is in these was said, or is part of a prompt. */
+/** Fields that hold messages or parts of a prompt. */
 const saying: ReadonlySet<string> = new Set(['content', 'system', 'tools'])
 
-/** What only this library writes, by its name and by a field that tells it from content of the same name: it stays whole. */
+/** Fields that only this library writes, each with an inner field that distinguishes it from content of the same name; kept unchanged. */
 const ours: ReadonlyMap<string, string> = new Map([
   ['context', 'digest'],
   ['receipt', 'digest'],
   ['policy', 'used'],
 ])
 
-/** Blocks and sources whose `data` is encoded: no text can be found in it. */
+/** Types of blocks and sources whose `data` is encoded, so that no text can be found in it. */
 const encoded: ReadonlySet<unknown> = new Set(['base64', 'redacted_thinking'])
 
-/** What is in these has a shape of its own: there, names say nothing, and numbers may be anybody's. */
+/** Fields whose data has a schema of its own: there, field names have no known meaning, and numbers may be confidential. */
 const free: readonly string[] = ['input', 'input_schema', 'parameters']
 
 export interface RedactionResult<A> {
   readonly value: A
-  /** How many texts, numbers and names of fields were changed. */
+  /** Number of texts, numbers and field names changed. */
   readonly places: number
 }
 
-/** Any of these texts, the longest first: all at once, so that none of them is looked for in a mark. */
+/** Makes a pattern for any of these texts, longest first. Matching all at once keeps texts from being found in a mark. */
 export const anyOf = (texts: readonly string[]): RegExp =>
   new RegExp(
     texts
@@ -52,7 +52,7 @@ export const anyOf = (texts: readonly string[]): RegExp =>
       .join('|'),
   )
 
-/** A copy of a value in which the mark stands for each of these texts in what is content; the value itself, without texts. */
+/** Makes a function that copies a value and replaces these texts in its content by the mark; without texts, it returns the value itself. */
 export const redactor = (texts: readonly string[]): (<A>(value: A) => A) => {
   if (texts.length === 0) return (value) => value
   const pattern = anyOf(texts)
@@ -60,10 +60,11 @@ export const redactor = (texts: readonly string[]): (<A>(value: A) => A) => {
 }
 
 /**
- * The same JSON with every match in its texts replaced by the mark; in inputs, schemas and other free data also in numbers and in the names
- * of fields. Structure stays elsewhere: types, ids and what is encoded, and around what is said times, hashes and receipts. No recursion: inputs may be nested deeply.
+ * Returns the same JSON with every match in its texts replaced by the mark; in inputs, schemas and other free data also in numbers and
+ * field names. Structure is kept elsewhere: types, ids and encoded data, and outside messages also times, hashes and receipts. No
+ * recursion: inputs may be nested deeply.
  *
- * @param alsoFree names of fields whose content has a shape of its own too
+ * @param alsoFree names of further fields whose data has a schema of its own
  */
 export const redacted = <A>(
   value: A,
@@ -120,7 +121,7 @@ const isOurs = (given: object, key: string): boolean => {
 
 type Fields = Record<string, unknown>
 
-/** Two names may become the same. */
+/** Returns a field name that is still unused: redaction may make two names equal. */
 const freeName = (fields: Fields, name: string): string => {
   let own = name
   for (let n = 2; own in fields; n++) own = `${name} ${n}`

@@ -3,21 +3,24 @@ import { type EventQueue, eventQueue } from '../agent/turn/stream/event-queue.ts
 
 // What workers tell of turns while they give them. Nothing of it is kept, and nothing rests on it: what counts is recorded.
 
-/** A reader of what is told of one conversation. */
+/** A subscription to the live events of one conversation. */
 export interface RelaySubscription extends Pick<EventQueue, 'next'> {
   readonly leave: () => void
 }
 
-/** Passes on to readers what workers tell. */
+/** Passes live events from workers on to readers. */
 export interface EventRelay {
-  /** Takes note that a worker tells, and of what it tells. */
+  /** Receives events from a worker, and notes that the worker reports. */
   readonly hear: (worker: string, served: readonly ServedEvent[]) => void
   readonly listen: (conversation: string) => RelaySubscription
-  /** The workers that tell, as far as they were heard lately. */
+  /** Returns the workers that have reported recently. */
   readonly workers: () => ReadonlySet<string>
 }
 
-/** As readers and other processes may be told it: what a driver's error says is not for them, and it may contain itself. */
+/**
+ * Removes the parts of an event that must not reach readers or other processes: a driver's error is private and may contain circular
+ * references.
+ */
 export const tellable = (served: ServedEvent): ServedEvent => {
   const { event } = served
   if (event.type !== 'retrying') return served
@@ -26,15 +29,15 @@ export const tellable = (served: ServedEvent): ServedEvent => {
 }
 const untold = new Set(['cause', 'partial', 'failed', 'stack'])
 
-/** How often a worker says that it tells, even if it has nothing to tell, in milliseconds. */
+/** Interval at which a worker reports even without events, in milliseconds. */
 export const relayBeat = 10_000
 
-/** How many workers are known at most: anybody may post under any name. */
+/** Maximum number of workers known: anyone may post under any name. */
 const mostHeard = 10_000
 
 export const newRelay = (now: () => number = () => performance.now()): EventRelay => {
   const queues = new Map<string, Set<EventQueue>>()
-  /** When each worker was heard last, those heard first before the others. */
+  /** Time at which each worker last reported, least recent first. */
   const heard = new Map<string, number>()
   const forget = (): void => {
     for (const [worker, at] of heard) {

@@ -11,17 +11,21 @@ export const basePath = '/api/v1'
 export interface HttpResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
-  /** null: it has none. */
+  /** Body of the response; null for none. */
   readonly text: string | null
 }
 
-/** The headers of every answer but those of the page's files. */
+/** Headers of every response except for the page's files. */
 export const everyHeader: Readonly<Record<string, string>> = {
   ...safeHeaders,
   'cache-control': 'private, no-cache',
 }
 
-/** @param access what the caller may do here */
+/**
+ * Converts the response of a route to HTTP.
+ *
+ * @param access the caller's access
+ */
 export const replyOf = (
   asked: RequestHead,
   { status = 200, headers = {}, body }: JsonResponse,
@@ -36,7 +40,11 @@ export const replyOf = (
   return { status, headers: all, text }
 }
 
-/** What a caller is told of an error. @param onFault told of those that he is not to blame for */
+/**
+ * Makes the response for an error.
+ *
+ * @param onFault called with errors that are not the caller's fault
+ */
 export const problemReply = (
   error: unknown,
   onFault: ((error: unknown) => void) | undefined,

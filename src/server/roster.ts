@@ -1,11 +1,11 @@
 import type { Roster, Store } from '../index.ts'
 
-/** A worker with nothing to do says that it lives once a minute. Longer silent, it has died unnoticed, in milliseconds. */
+/** Time after which a silent worker counts as dead, in milliseconds. An idle worker reports once a minute. */
 const longestSilence = 90_000
 
 /**
- * Who works on what, as of after it was asked for. Those who ask at the same time share an answer, and each event of the store is read
- * once: only the first answer reads what there is.
+ * Makes a function that returns a roster read after the call. Concurrent callers share one, and each event of the store is read once:
+ * only the first roster reads all of it.
  */
 export const rosterOf = (store: Store, signal: AbortSignal): (() => Promise<Roster>) => {
   let rosters: AsyncIterator<Roster> | undefined
@@ -30,7 +30,7 @@ export const rosterOf = (store: Store, signal: AbortSignal): (() => Promise<Rost
   }
 }
 
-/** The workers that may take a step, by what was heard of them last. */
+/** Returns the workers that are able to take a step, according to their last report. */
 export const livingIn = ({ workers }: Roster, now = Date.now()): readonly string[] =>
   workers
     .filter(({ slots, paused, heard }) => slots !== 0 && !paused && now - Date.parse(heard) < longestSilence)

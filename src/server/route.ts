@@ -8,20 +8,20 @@ import type { EventRelay } from './relay.ts'
 
 // An operation of the API as data. The router, the OpenAPI document and the tests read the same.
 
-/** What a token may do. */
+/** Scopes of a token. */
 export const scopes = ['read', 'write', 'audit', 'erase'] as const
 export type AccessScope = (typeof scopes)[number]
 
-/** Who calls. */
+/** Identity of a caller. */
 export interface Identity {
   readonly actor: Actor
-  /** Who decides or cancels, in the log's words. */
+  /** Name recorded in the log for decisions and cancellations. */
   readonly by: string
   readonly scopes: readonly AccessScope[]
 }
 
 type Fields = z.ZodObject
-/** What an operation is called with, checked. */
+/** Checked input of an operation, and its context. */
 export interface RequestContext<P extends Fields, Q extends Fields, B extends z.ZodType> {
   readonly params: z.infer<P>
   readonly query: z.infer<Q>
@@ -33,38 +33,41 @@ export interface RequestContext<P extends Fields, Q extends Fields, B extends z.
   /** The folder of the page for exports. Default: the package's own. */
   readonly pageFile: URL | undefined
   readonly relay: EventRelay
-  /** Who works on what now. */
+  /** Returns the current roster. */
   readonly roster: () => Promise<Roster>
-  /** How often a silent stream shows that it lives, in milliseconds. */
+  /** Interval of the heartbeat on a silent stream, in milliseconds. */
   readonly heartbeat: number | undefined
-  /** Aborts when the caller goes away, or the server ends. Most need none, and it takes a request of the web's. */
+  /**
+   * Returns a signal that aborts when the caller leaves or the server ends. Made on demand: most operations need none, and it requires
+   * a web request.
+   */
   readonly leaving: () => AbortSignal
 }
 
-/** What an operation answers. */
+/** JSON response of an operation. */
 export interface JsonResponse {
-  /** Default 200. */
+  /** HTTP status. Default 200. */
   readonly status?: number
   readonly headers?: Readonly<Record<string, string>>
-  /** As the schema of the status says: the tests check each. */
+  /** Body that matches the schema of the status; the tests check each. */
   readonly body: object
 }
 
-/** Content as it is, with an ETag: a part of it can be asked for. */
+/** Unmodified content with an ETag, which supports range requests. */
 export interface ByteResponse {
   readonly headers: Readonly<Record<string, string>> & { readonly etag: string }
   readonly type: string
   readonly bytes: Uint8Array
 }
 
-/** Content of any length, as it comes. */
+/** Content of any length, streamed. */
 export interface Flow {
   readonly headers: Readonly<Record<string, string>>
   readonly type: string
   readonly flow: AsyncGenerator<Uint8Array | string, void>
 }
 
-/** The texts of an event stream, as they come. */
+/** Texts of an event stream. */
 export type SseStream = AsyncGenerator<string, void>
 
 export type RouteResponse = JsonResponse | ByteResponse | Flow | SseStream
@@ -75,25 +78,28 @@ export interface Route<
   B extends z.ZodType = z.ZodType,
 > {
   readonly method: 'get' | 'post'
-  /** With parameters in braces. */
+  /** Path with parameters in braces. */
   readonly path: string
-  /** Names the operation in the document. */
+  /** Name of the operation in the OpenAPI document. */
   readonly name: string
   readonly summary: string
-  /** What a token needs. */
+  /** Scope that a token needs. */
   readonly scope: AccessScope
   readonly params?: P
   readonly query?: Q
   readonly body?: B
-  /** The JSON of the answer, by status. */
+  /** Schema of the response, by status. */
   readonly answers: Readonly<Record<number, z.ZodType>>
-  /** Other types that it may answer with, by what the caller accepts. */
+  /** Other media types of the response, chosen by what the caller accepts. */
   readonly media?: readonly string[]
-  /** It takes `Range`: its answers are `ByteResponse`. */
+  /** True if the operation supports `Range`: its responses are `ByteResponse`s. */
   readonly isRanged?: true
-  /** It takes a `commandId` or `Idempotency-Key`: a repeat finds in the log what was done, or the answer is kept by the server. */
+  /**
+   * Set if the operation takes a `commandId` or `Idempotency-Key`; a repeat either finds the result in the log, or gets the response
+   * kept by the server.
+   */
   readonly repeats?: 'found' | 'kept'
-  /** Typed errors that it may be refused with, besides those of every request. */
+  /** Typed errors of the operation, besides those of every request. */
   readonly errors?: readonly Tag[]
   // A method, so that routes of all types are in one list.
   handle(call: RequestContext<P, Q, B>): Promise<RouteResponse>
@@ -104,7 +110,7 @@ export interface SessionResponse {
   readonly by: string
   readonly scopes: readonly AccessScope[]
   readonly isReadOnly: boolean
-  /** The URL of the store, without credentials. */
+  /** URL of the store, without credentials. */
   readonly store: string
 }
 
@@ -120,7 +126,7 @@ type Known<M, T, Q extends Fields, B extends z.ZodType, A> = Omit<
   readonly answers: A
 }
 
-/** A route, its types inferred from its schemas. */
+/** Makes a route with types inferred from its schemas. */
 export const route = <
   P extends Fields,
   Q extends Fields,

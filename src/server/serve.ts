@@ -15,46 +15,46 @@ import { tokensIn } from './tokens.ts'
 
 export interface ServeOptions {
   readonly store: Store
-  /** Default 4141; 0: any that is free. */
+  /** Port. Default 4141; 0: any free port. */
   readonly port?: number | undefined
-  /** Default 127.0.0.1. Any other than loopback needs `tokenFile`. */
+  /** Address to listen on. Default 127.0.0.1; any other than loopback needs `tokenFile`. */
   readonly host?: string | undefined
-  /** More names that the server may be called by. */
+  /** Additional names of the server. */
   readonly names?: readonly string[] | undefined
   readonly isReadOnly?: boolean | undefined
-  /** Who may call. Default: everybody, from this machine. */
+  /** File of the tokens. Default: anyone on this machine may call. */
   readonly tokenFile?: string | undefined
-  /** The folder of the built page. Default: the package's own. */
+  /** Folder of the built page. Default: the package's own. */
   readonly page?: string | undefined
-  /** The folder of the page for exports. Default: the package's own. */
+  /** Folder of the page for exports. Default: the package's own. */
   readonly pageFile?: URL | undefined
-  /** What workers of this process tell of their turns. Default: what others post. */
+  /** Source of live events from workers in this process. Default: events posted by others. */
   readonly relay?: EventRelay | undefined
-  /** Where the access log goes: a line of JSON for each request. Default: nowhere. */
+  /** Stream for the access log, one line of JSON per request. Default: no log. */
   readonly log?: NodeJS.WritableStream | undefined
-  /** How long nothing may move on a connection that waits for its other end, in milliseconds. Default: a minute. */
+  /** Time after which a connection that waits for its client is closed, in milliseconds. Default: one minute. */
   readonly stall?: number | undefined
 }
 
-/** A server that listens. */
+/** A running server. */
 export interface ServerHandle {
   readonly url: string
-  /** Answers what has begun, ends event streams, and takes no more. */
+  /** Completes requests in progress, ends event streams, and accepts no more requests. */
   readonly close: () => Promise<void>
 }
 
-/** Why a server does not begin. */
+/** Error that keeps a server from starting. */
 export interface ServeError {
   readonly _tag: 'TokenRequired' | 'PortTaken' | 'HostUnusable'
   readonly message: string
 }
 const serveError = (_tag: ServeError['_tag'], message: string) => toError({ _tag, message })
 
-/** How long what has begun may take to end, in milliseconds. */
+/** Time limit for requests in progress when the server ends, in milliseconds. */
 const grace = 10_000
-/** How long a request may take to arrive, in milliseconds. */
+/** Time limit for receiving a request, in milliseconds. */
 const patience = 120_000
-/** How often to look for connections that have become idle while the server ends. */
+/** Interval between checks for idle connections while the server ends, in milliseconds. */
 const sweepEvery = 20
 
 /** Serves a store over HTTP. Rejects with a `ServeError` or a `TokenFileError`. */

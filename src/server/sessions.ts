@@ -3,7 +3,7 @@ import { remembered } from '../store/lru.ts'
 
 const most = 1_000
 
-/** The cookies of people who have shown a token in a browser, the last 1,000: a page cannot send headers with everything that it asks for. */
+/** Keeps the session cookies of the last 1,000 browser sign-ins, since a page cannot add headers to every request. */
 export const sessions = () => {
   const tokens = remembered<string>(most)
   return {

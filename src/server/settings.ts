@@ -4,29 +4,29 @@ import type { PageFiles } from './page.ts'
 import type { EventRelay } from './relay.ts'
 import type { Authenticate } from './tokens.ts'
 
-/** What a server serves, and to whom. */
+/** Settings of a server. */
 export interface ServerSettings {
   readonly store: Store
-  /** Who a token belongs to. Without it everybody may do everything: for loopback only. */
+  /** Finds the owner of a token. Without it, anyone may do everything: use it for loopback only. */
   readonly authenticate?: Authenticate | undefined
-  /** The names that it may be called by, besides those of loopback. */
+  /** Names of the server, besides those of loopback. */
   readonly hosts?: readonly string[] | undefined
-  /** Refuse everything that writes. */
+  /** Reject all writes. */
   readonly isReadOnly?: boolean | undefined
-  /** The page that people look at. Without it, its addresses say how it is built. */
+  /** Files of the page. Without them, its addresses explain how to build it. */
   readonly page?: PageFiles | undefined
-  /** The folder of the page for exports. Default: the package's own. */
+  /** Folder of the page for exports. Default: the package's own. */
   readonly pageFile?: URL | undefined
-  /** The largest body of a request, in bytes. Default 64 MiB. */
+  /** Maximum size of a request body, in bytes. Default 64 MiB. */
   readonly maxBody?: number | undefined
-  /** Told of each request when its answer begins. */
+  /** Called for each request when its response begins. */
   readonly onRequest?: ((request: ServedRequest) => void) | undefined
-  /** Told of faults of this server, which callers are not told of. */
+  /** Called with faults of this server, which are not disclosed to callers. */
   readonly onFault?: ((error: unknown) => void) | undefined
-  /** What workers tell of their turns. Default: what they post. */
+  /** Source of live events from workers. Default: events posted by workers. */
   readonly relay?: EventRelay | undefined
-  /** How often a silent stream shows that it lives, in milliseconds. Default 15,000. */
+  /** Interval of the heartbeat on a silent stream, in milliseconds. Default 15,000. */
   readonly heartbeat?: number | undefined
-  /** Aborts when the server ends: streams end then. */
+  /** Aborts when the server ends, which ends the streams. */
   readonly ending?: AbortSignal | undefined
 }

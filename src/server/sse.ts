@@ -5,26 +5,26 @@ import { problemOf, refused } from './problem.ts'
 
 /** A message of an event stream (HTML living standard, section 9.2). */
 export interface SseMessage {
-  /** Where to continue after it. */
+  /** Id from which the stream continues after this message. */
   readonly id?: string
   readonly event?: string
-  /** Any JSON. Without it, the reader only notes the id. */
+  /** Any JSON. Without it, the reader only records the id. */
   readonly data?: unknown
 }
 
 export const eventsMedia = 'text/event-stream'
-/** Whether the caller asks for a stream where there is another form, too. */
+/** True if the caller asks for a stream in place of another form. */
 export const acceptsEvents = (headers: HeaderFields): boolean =>
   headers.get('accept')?.includes(eventsMedia) === true
 
-/** Refuses who accepts no stream where there is nothing else. */
+/** Rejects a caller that does not accept a stream when there is no other form. */
 export const checkAccepts = (headers: HeaderFields): void => {
   const accepted = headers.get('accept') ?? '*/*'
   if (![eventsMedia, 'text/*', '*/*'].some((media) => accepted.includes(media)))
     throw refused('NotAcceptable', `this is a stream: ask with Accept: ${eventsMedia}`)
 }
 
-/** How often a silent stream shows that it lives, in milliseconds: below what proxies wait. */
+/** Interval of the heartbeat on a silent stream, in milliseconds: below the timeouts of proxies. */
 export const heartbeat = 15_000
 const retry = 'retry: 2000\n\n'
 
@@ -37,8 +37,8 @@ const textOf = ({ id, event, data }: SseMessage): string =>
   ].join('\n')
 
 /**
- * What is told, as the texts of an event stream, until the signal aborts, which has to end what tells. A message is taken when the reader has room for it: however slow he is, nothing piles up
- * here. An error is the last message, `problem`.
+ * Converts messages to an event stream until the signal aborts, which must end the source. Messages are read only as the reader takes
+ * them, so a slow reader causes no buffering. An error is the last message, `problem`.
  */
 export async function* eventStream(
   told: AsyncIterable<SseMessage>,

@@ -1,12 +1,12 @@
-/** How long the next of those is waited for that came together before, in milliseconds: less than a wait for the disk. */
+/** Time to wait for each of the requests expected to arrive together, in milliseconds: less than a wait for the disk. */
 const patience = 2
-/** How long they are waited for in all, in milliseconds. */
+/** Total time to wait for them, in milliseconds. */
 const longest = 10
 
 /**
- * Resolves at once for all who wait, when nothing more arrives: a store writes what is appended at once with one wait for the disk, and
- * requests arrive one by one. As many as the last time are expected again: clients that have their answers at the same time ask again at about
- * the same time. Who is alone waits for two turns of the event loop.
+ * Makes a function that resolves for all its callers at once, when no more requests arrive: requests arrive individually, while a store
+ * writes concurrent appends with a single wait for the disk. It expects as many requests as last time, as clients that are answered
+ * together tend to send again together. A single request waits for two turns of the event loop.
  */
 export const together = (): (() => Promise<void>) => {
   let gathering: Promise<void> | undefined

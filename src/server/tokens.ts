@@ -12,14 +12,14 @@ import { type Identity, type AccessScope, scopes } from './route.ts'
 const entrySchema = z.strictObject({
   name: z.string().regex(/^[A-Za-z0-9._-]{1,64}$/, { error: 'has 1 to 64 characters of A–Z a–z 0–9 . _ -' }),
   scopes: z.array(z.enum(scopes)).min(1),
-  /** SHA-256 of the token, hex. */
+  /** SHA-256 of the token, in hex. */
   sha256: z.string().regex(/^[0-9a-f]{64}$/),
   created: z.iso.datetime(),
 })
 const fileSchema = z.strictObject({ tokens: z.array(entrySchema) })
 type Entry = z.infer<typeof entrySchema>
 
-/** Why a token file cannot be used, or not be changed. */
+/** Error of reading or changing a token file. */
 export interface TokenFileError {
   readonly _tag: 'TokenFileError'
   readonly message: string
@@ -53,7 +53,7 @@ const existing = (file: string): readonly Entry[] => {
   }
 }
 
-/** Replaces the file as a whole, readable to its owner only. */
+/** Replaces the whole file, readable only by its owner. */
 const write = (file: string, tokens: readonly Entry[]): void => {
   const draft = `${file}.${randomBytes(6).toString('hex')}`
   const fd = openSync(draft, 'wx', 0o600)
@@ -68,7 +68,11 @@ const write = (file: string, tokens: readonly Entry[]): void => {
 
 const hashOf = (token: string): Buffer => createHash('sha256').update(token).digest()
 
-/** Adds a token to a file, which is created if it is missing. @returns the token, which is kept nowhere */
+/**
+ * Adds a token to a file, which is created if missing.
+ *
+ * @returns the token, which is not stored anywhere
+ */
 export const createToken = (file: string, name: string, given: readonly AccessScope[]): string => {
   const tokens = existing(file)
   if (tokens.some((entry) => entry.name === name))
@@ -86,7 +90,7 @@ export const createToken = (file: string, name: string, given: readonly AccessSc
   return token
 }
 
-/** Removes a token: a running server refuses it from its next request on, and ends its event streams before they tell anything more. */
+/** Removes a token: a running server rejects it from the next request on, and ends its event streams before sending anything more. */
 export const revokeToken = (file: string, name: string): void => {
   const tokens = existing(file)
   if (!tokens.some((entry) => entry.name === name)) throw problem(file, `has no token named ${name}`)
@@ -96,14 +100,14 @@ export const revokeToken = (file: string, name: string): void => {
   )
 }
 
-/** The tokens of a file, without their hashes. */
+/** Lists the tokens of a file, without their hashes. */
 export const listTokens = (file: string): readonly Omit<Entry, 'sha256'>[] =>
   read(file).map(({ name, scopes: given, created }) => ({ name, scopes: given, created }))
 
-/** Finds who a token belongs to; undefined for one that is not, or no longer, in the file. */
+/** Finds the owner of a token; undefined if it is not, or no longer, in the file. */
 export type Authenticate = (token: string) => Identity | undefined
 
-/** Tells tokens by a file, as it is now: it is read again when it has changed. Throws `TokenFileError` if it cannot be read at the start. */
+/** Makes an `Authenticate` from a file, which is read again when it changes. Throws `TokenFileError` if it cannot be read at the start. */
 export const tokensIn = (file: string): Authenticate => {
   const stamp = (): string => {
     const { mtimeNs, ino, size } = statSync(file, { bigint: true })

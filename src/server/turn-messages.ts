@@ -2,27 +2,27 @@ import type { AwaitedCall, Origin } from '../index.ts'
 
 // What the stream of a turn says besides events of the turn and of the conversation.
 
-/** The first message. */
+/** First message of a turn stream. */
 export interface AskedMessage {
   readonly conversation: string
-  /** The last position when it was asked. */
+  /** Last position at the time of the request. */
   readonly position: number
-  /** The same under this id continues the stream. */
+  /** Command id; repeating the same request under it resumes the stream. */
   readonly commandId: string
-  /** How many workers there are. */
+  /** Number of workers. */
   readonly workers: number
-  /** What comes of a reply: what the model writes as it writes it, or events once they are recorded. */
+  /** Content of the stream during a reply: `tokens` as the model writes them, or `events` once they are recorded. */
   readonly streams: 'tokens' | 'events'
   /** The same in words. */
   readonly detail: string
 }
-/** A worker has begun. */
+/** A worker has claimed the turn. */
 export interface ClaimedMessage {
   readonly worker: string
   readonly attempt: number
   readonly streams: 'tokens' | 'events'
 }
-/** A worker has let go, before the model has finished. */
+/** A worker has released the turn before the model finished. */
 export interface ReleasedMessage {
   readonly worker: string
   readonly reason: string
@@ -31,11 +31,11 @@ export interface ReleasedMessage {
   readonly waitMs?: number | undefined
 }
 
-/** How a turn ended, tagged on `outcome`: the last message. */
+/** Last message: the outcome of a turn, tagged on `outcome`. */
 export type OutcomeMessage =
   | {
       readonly outcome: 'done'
-      /** Of the reply; undefined if there was nothing to answer. */
+      /** Position of the reply; undefined if there was nothing to answer. */
       readonly position?: number | undefined
       readonly stopReason?: Origin['stopReason']
       readonly usage?: Origin['usage']

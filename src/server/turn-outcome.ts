@@ -1,13 +1,13 @@
 import type { Conversation, ConversationEvent, RecordedTurnFact, Roster } from '../index.ts'
 import type { OutcomeMessage } from './turn-messages.ts'
 
-/** The model has finished, or there was nothing to answer. */
+/** Makes the outcome of a finished turn; the reply is undefined if there was nothing to answer. */
 export const doneWith = (reply: ConversationEvent<'MessageAppended'> | undefined): OutcomeMessage => {
   const { stopReason, usage } = reply?.data.origin ?? {}
   return { outcome: 'done', position: reply?.position, stopReason, usage }
 }
 
-/** What was asked is no longer in the conversation. */
+/** Makes the outcome of a turn whose request was rewound away. */
 export const rewoundBy = ({
   position,
   data: { to, reason },
@@ -18,20 +18,24 @@ export const rewoundBy = ({
   reason,
 })
 
-/** What is recorded of turns since an answer was asked for. */
+/** Turn facts recorded since an answer was requested. */
 export interface FactsSince {
-  /** @returns whether the fact is since then */
+  /** @returns true if the fact was recorded since then */
   readonly see: (fact: RecordedTurnFact) => boolean
-  /** Something was recorded that may end a turn. */
+  /** True if a fact that may end a turn was recorded. */
   readonly hasEnded: () => boolean
   readonly cancelled: () => RecordedTurnFact<'TurnCancelled'> | undefined
 }
 
-/** Facts that may end a turn. */
+/** True for facts that may end a turn. */
 export const mayEnd = ({ type }: RecordedTurnFact): boolean =>
   type === 'TurnReleased' || type === 'TurnParked' || type === 'TurnCancelled'
 
-/** @param request the command whose fact has asked for it, before which others may be of the same position; undefined for a message */
+/**
+ * Makes a collector of turn facts.
+ *
+ * @param request the command whose fact requested the answer; earlier facts may have the same position. Undefined for a message
+ */
 export const factsSince = (request: string | undefined): FactsSince => {
   let isSince = request === undefined
   let hasEnded = false
@@ -53,15 +57,15 @@ export const factsSince = (request: string | undefined): FactsSince => {
   }
 }
 
-/** What a turn came to so far. */
+/** Progress of a turn. */
 export interface SoFar {
-  /** Events were told through this position. */
+  /** Last position whose event was sent. */
   readonly through: number
   readonly since: FactsSince
   readonly reply: ConversationEvent<'MessageAppended'> | undefined
 }
 
-/** How a turn ended that has left no final reply; undefined while something is left to do, or to tell. */
+/** Returns the outcome of a turn without a final reply; undefined while there is still work to do or events to send. */
 export const outcomeOf = async (
   chat: Conversation,
   roster: () => Promise<Roster>,

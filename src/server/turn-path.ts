@@ -4,29 +4,29 @@ import { isFinal } from '../agent/workers/seen.ts'
 import type { OutcomeMessage } from './turn-messages.ts'
 import { doneWith, rewoundBy } from './turn-outcome.ts'
 
-/** What is asked of workers: a place in a conversation, and the message there, if it is a message. */
+/** A request to workers: the position in a conversation, and the message there, if it is a message. */
 export interface AskedAt {
-  /** The last position when it was asked. */
+  /** Last position at the time of the request. */
   readonly position: number
   readonly message: ConversationEvent<'MessageAppended'> | undefined
 }
 
-/** What has come of it by the events told so far. */
+/** State of a request according to the events seen so far. */
 export interface TurnPath {
   readonly see: (event: ConversationEvent) => void
-  /** The newest reply that is still in the conversation. */
+  /** Newest reply that is still in the conversation. */
   readonly reply: () => ConversationEvent<'MessageAppended'> | undefined
-  /** How it ended, if the events say so: the model has finished, or the conversation was rewound to before what was asked. */
+  /** Returns the outcome if the events determine it: the model has finished, or the conversation was rewound to before the request. */
   readonly outcome: (position: () => Promise<number>) => Promise<OutcomeMessage | undefined>
 }
 
-/** What the path of a conversation was right after an event. */
+/** State of a conversation's path right after an event. */
 interface Place {
   readonly isOn: boolean
   readonly reply: ConversationEvent<'MessageAppended'> | undefined
 }
 
-/** Follows what was asked along the path of its conversation, through rewinds. */
+/** Follows a request along the path of its conversation, through rewinds. */
 export const turnPath = ({ position: first, message }: AskedAt): TurnPath => {
   const places: Place[] = [{ isOn: true, reply: undefined }]
   let rewound: ConversationEvent<'Rewound'> | undefined

@@ -9,24 +9,24 @@ import { factsSince, mayEnd, outcomeOf } from './turn-outcome.ts'
 import { type AskedAt, turnPath } from './turn-path.ts'
 import { tokenOrder } from './turn-tokens.ts'
 
-/** An answer that workers were asked for. */
+/** An answer requested from workers. */
 export interface TurnRequest extends AskedAt {
   readonly chat: Conversation
-  /** The command that asked for it. */
+  /** Id of the command that requested it. */
   readonly commandId: string
 }
 
 export interface TurnStreamContext {
   readonly relay: EventRelay
   readonly roster: () => Promise<Roster>
-  /** Events through this position were told before. */
+  /** Position through which events were already sent. */
   readonly seen: number
   readonly signal: AbortSignal
 }
 
-/** How often to look whether the turn has ended, if nothing is recorded that says so, in milliseconds. */
+/** Interval of checks whether the turn has ended without a recorded fact that says so, in milliseconds. */
 const lookEvery = 5_000
-/** How long to wait for events that are there, in milliseconds. */
+/** Time to wait for events that have already been recorded, in milliseconds. */
 const soon = 50
 
 const details = {
@@ -35,7 +35,7 @@ const details = {
   nobody: 'no worker is there: the answer is asked for, and comes once one is started (palimpsest work)',
 }
 
-/** The first message: who is there to answer, and what will come of it. */
+/** Makes the first message: the number of workers available, and the content of the stream. */
 const began = ({ chat, commandId, position }: TurnRequest, roster: Roster, relay: EventRelay): SseMessage => {
   const telling = relay.workers()
   const workers = new Set([...livingIn(roster), ...telling]).size
@@ -45,7 +45,7 @@ const began = ({ chat, commandId, position }: TurnRequest, roster: Roster, relay
   return { event: 'asked', data }
 }
 
-/** What is told of a fact: of most, nothing. */
+/** Yields the messages for a fact: for most facts, none. */
 function* factTold(
   { type, data }: RecordedTurnFact,
   tells: (worker: string) => boolean,
@@ -62,8 +62,8 @@ function* factTold(
 }
 
 /**
- * What comes of an answer that workers were asked for: `asked`, then what the worker tells of its turn, claims and releases, and the
- * conversation's events, with their positions as ids; at last `outcome`. Leaving it cancels nothing.
+ * Yields the messages of a requested answer: `asked`, then live events of the worker's turn, claims and releases, and the
+ * conversation's events, with their positions as ids; finally `outcome`. Leaving the loop cancels nothing.
  */
 export async function* turnTold(
   asked: TurnRequest,

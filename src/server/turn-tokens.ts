@@ -1,25 +1,32 @@
 import type { ConversationEvent } from '../index.ts'
 import type { InterimEvent } from '../agent/turn/stream/turn-event.ts'
 
-/** How long a recorded reply waits for what its worker still tells of it, in milliseconds. */
+/** Time that a recorded reply waits for its worker's remaining live events, in milliseconds. */
 const patience = 200
 
-/** Brings what a worker tells and what is recorded into one order: of each reply, what is told of it comes before it or not at all. */
+/** Merges live events and recorded events into one order: the live events of a reply come before it or are dropped. */
 export interface TokenOrder {
-  /** Whether to pass on what a worker tells. */
+  /** True if a live event should be passed on. */
   readonly passes: (told: InterimEvent) => boolean
-  /** How many milliseconds a recorded event has to wait for what is still told of it. */
+  /** Returns the time that a recorded event still has to wait for its live events, in milliseconds. */
   readonly wait: (event: ConversationEvent) => number
-  /** Who gives the turn from now on. */
+  /** Sets the worker that holds the turn from now on. */
   readonly heldBy: (worker: string) => void
 }
 
-/** @param tells whether a worker tells of its turns */
+/**
+ * Makes an order of live and recorded events.
+ *
+ * @param tells true if a worker sends live events
+ */
 export const tokenOrder = (tells: (worker: string) => boolean, now = () => performance.now()): TokenOrder => {
   let holder: string | undefined
-  /** The newest reply of which all was told. */
+  /** Position of the newest reply whose live events are complete. */
   let marked = -1
-  /** What is told is of a reply before this one, which was not waited for any longer. */
+  /**
+   * Position of the newest reply that stopped waiting for its live events; -1 once they are complete. Until then, live events are
+   * dropped, as they come too late.
+   */
   let late = -1
   let held: { readonly position: number; readonly until: number } | undefined
   return {

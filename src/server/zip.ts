@@ -6,10 +6,10 @@ import { crc32, createDeflateRaw } from 'node:zlib'
 // A folder as a ZIP archive (APPNOTE 6.3.10), in pieces as they are taken. Without ZIP64: it is for less than 4 GB.
 
 const version = 20
-/** UTF-8 names; sizes and checksum come after the content. */
+/** Flags of a zip entry: UTF-8 names; sizes and checksum follow the content. */
 const flags = 0x0808
 const deflated = 8
-/** 1980-01-01, the first that the format knows: what is in an archive does not depend on when it was made. */
+/** 1980-01-01, the earliest date of the format: an archive's content does not depend on when it was made. */
 const date = 0x0021
 
 interface Entry {
@@ -20,7 +20,11 @@ interface Entry {
   readonly size: number
 }
 
-/** The files of a folder, in the order of their names. @param prefix before each name, such as `task-42/` */
+/**
+ * Yields a zip archive of the files of a folder, in the order of their names.
+ *
+ * @param prefix before each name, such as `task-42/`
+ */
 export async function* zipped(folder: string, prefix: string): AsyncGenerator<Uint8Array, void> {
   const entries: Entry[] = []
   let offset = 0
@@ -71,7 +75,7 @@ const centralOf = (entry: Entry): Buffer =>
     entry.name,
   ])
 
-/** What the two records of a file begin with. */
+/** Makes the common part of a file's two records. */
 const record = (
   signature: number,
   versions: readonly number[],

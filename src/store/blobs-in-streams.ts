@@ -17,7 +17,7 @@ interface BlobSeal {
   readonly bytes: number
   /** Revisions of its chunks, in order. */
   readonly chunks: readonly number[]
-  /** ISO 8601. */
+  /** Time of queueing: ISO 8601. */
   readonly time: string
 }
 

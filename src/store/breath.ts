@@ -1,12 +1,12 @@
-/** How long the process may be kept from its timers and sockets, in milliseconds, not counting one step of work. */
+/** Maximum time to block the process's timers and sockets, in milliseconds, excluding one step of work. */
 const longest = 3
 
 let since = -Infinity
 let turn: Promise<void> | undefined
 
 /**
- * For work that runs from one microtask to the next: undefined while it may continue; otherwise what to await, until the event loop has
- * come round. All such work of the process shares one allowance, however many readers there are.
+ * Returns undefined while work that runs from one microtask to the next may continue; otherwise a promise for the next turn of the
+ * event loop. All such work in the process shares one allowance, regardless of the number of readers.
  */
 export const breath = (): Promise<void> | undefined => {
   const passed = performance.now() - since
@@ -22,10 +22,10 @@ export const breath = (): Promise<void> | undefined => {
   return turn
 }
 
-/** How much text is processed before the time is checked, in characters: short answers never check it. */
+/** Number of characters processed before the time is checked: short results never check it. */
 const slice = 128 * 1024
 
-/** For work on many texts, one after the other: called with the length of each, returns what to await, if anything. */
+/** Returns a function to call with the length of each text processed in sequence. It returns a promise to await if a pause is due. */
 export const pacer = (): ((length: number) => Promise<void> | undefined) => {
   let length = 0
   return (more) => {
@@ -36,7 +36,7 @@ export const pacer = (): ((length: number) => Promise<void> | undefined) => {
   }
 }
 
-/** Does work that is cut into slices. */
+/** Runs work that is cut into slices. */
 export const inBreaths = async <A>(slices: Iterator<void, A>): Promise<A> => {
   for (;;) {
     const { done, value } = slices.next()

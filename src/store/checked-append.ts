@@ -4,8 +4,8 @@ import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import type { AppendRequest } from './port.ts'
 
 /**
- * A copy of an append: what the caller does with its objects afterwards changes nothing. Errors: `InvalidInput` for what a store could
- * not keep, or not return unchanged.
+ * Copies and checks an append, so that the caller may change its objects afterwards. Errors: `InvalidInput` for content that a store
+ * could not keep or return unchanged.
  */
 export const checkedAppend = ({
   stream,

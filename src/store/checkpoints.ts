@@ -1,10 +1,10 @@
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
 import type { Checkpoint } from './port.ts'
 
-/** A place in the order of a store that numbers its events. */
+/** A position in a store that numbers its events. */
 export interface NumberedCheckpoint {
   readonly position: number
-  /** Tells the event at that position from those of other stores; undefined in checkpoints of version 0.1. */
+  /** Distinguishes the event at that position from those in other stores; undefined in checkpoints of version 0.1. */
   readonly mark: string | undefined
 }
 
@@ -19,7 +19,7 @@ export const numbered = (checkpoint: unknown): NumberedCheckpoint | undefined =>
   return Number.isSafeInteger(position) ? { position, mark } : undefined
 }
 
-/** The error for a checkpoint that the store at this URL never issued, or whose event it has lost. */
+/** Returns the error for a checkpoint that the store at this URL never issued, or whose event it has lost. */
 export const noCheckpoint = (url: string, checkpoint: unknown): InvalidInput => {
   const shown = typeof checkpoint === 'string' ? JSON.stringify(checkpoint.slice(0, 60)) : typeof checkpoint
   return invalidInput('after', `${shown} is not a checkpoint of ${url}: pass one that this store issued`)

@@ -1,7 +1,10 @@
 import type { DecodeFailed } from '../events/errors.ts'
 import type { StreamRange, RecordedEvent } from './port.ts'
 
-/** A stream has every revision from 0 on: an event that the store does not return although it has later ones is lost. */
+/**
+ * Returns the error for a lost event: a stream has every revision from 0, but the store does not return this one although it has later
+ * ones.
+ */
 export const eventMissing = (stream: string, revision: number, found?: number): DecodeFailed => ({
   _tag: 'DecodeFailed',
   message: `event ${revision} of stream ${stream} cannot be read: the store returns ${found === undefined ? 'nothing' : `event ${found} in its place`}, although the stream has later ones. The database is damaged: examine it with palimpsest doctor, and restore a backup`,
@@ -10,8 +13,8 @@ export const eventMissing = (stream: string, revision: number, found?: number): 
 })
 
 /**
- * The first event of a page that was not asked for: another revision, another stream, or one too many. A backward page may begin
- * anywhere at or before `from`.
+ * Returns the error for the first unexpected event of a page: wrong revision, wrong stream, or beyond the limit. A backward page may
+ * begin anywhere at or before `from`.
  */
 export const gapIn = (
   { stream, from, direction, limit }: StreamRange,

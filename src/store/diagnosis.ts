@@ -1,10 +1,10 @@
 /** The result of one check of a store. */
 export interface DiagnosisFinding {
-  /** What was checked: `connection`, `append limit`, … */
+  /** The subject of the check: `connection`, `append limit`, … */
   readonly check: string
-  /** `problem`: something does not work, or loses data; `warning`: it works, and somebody should know. */
+  /** `problem`: something does not work, or loses data; `warning`: it works, but needs attention. */
   readonly status: 'ok' | 'warning' | 'problem'
-  /** What was found and, unless it is `ok`, what to do. */
+  /** The finding and, unless it is `ok`, what to do. */
   readonly message: string
 }
 
@@ -18,16 +18,16 @@ export const finding = (
   message,
 })
 
-/** How many runs are timed. */
+/** Number of timed runs. */
 const samples = 20
 
 export interface RoundTrips {
-  /** In milliseconds. */
+  /** Time in milliseconds. */
   readonly median: number
   readonly worst: number
 }
 
-/** Times repeated runs, one after the other. */
+/** Times sequential runs. */
 export const roundTrips = async (run: () => Promise<unknown>): Promise<RoundTrips> => {
   const times: number[] = []
   for (let n = 0; n < samples; n++) {
@@ -42,7 +42,7 @@ export const roundTrips = async (run: () => Promise<unknown>): Promise<RoundTrip
 export const roundTripsText = ({ median, worst }: RoundTrips): string =>
   `median ${median.toFixed(1)} ms, worst ${worst.toFixed(1)} ms of ${samples}`
 
-/** Bytes, in a readable unit. */
+/** Formats a number of bytes in a readable unit. */
 export const bytesText = (bytes: number): string => {
   const units = ['bytes', 'KiB', 'MiB', 'GiB']
   let unit = 0

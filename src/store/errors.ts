@@ -6,7 +6,7 @@ import type {
   CommandRejections,
 } from '../commands/rejections.ts'
 
-/** Why a store could not do what it was asked. `cause` is the driver's own error, where there is one. */
+/** Failures of a store. `cause` is the driver's own error, if any. */
 export type StoreError =
   | DecodeFailed
   | Conflict
@@ -27,60 +27,60 @@ export type StoreError =
   | StoreTooNew
   | StoreUnavailable
 
-/** Whether an error is about one event, which cannot be read, and not about the store or the whole stream. */
+/** True if an error is about one unreadable event, and not about the store or the whole stream. */
 export const isOfEvent = <E extends { readonly _tag: string }>(
   error: E,
 ): error is Extract<E, DecodeFailed | BlobMissing | BlobDamaged> =>
   error._tag === 'DecodeFailed' || error._tag === 'BlobMissing' || error._tag === 'BlobDamaged'
 
-/** Whether an error says that what was written is not there as it was, and not that the store cannot be read. */
+/** True if an error means that written data is lost or altered, and not that the store cannot be read. */
 export const isLoss = (error: StoreError): boolean => isOfEvent(error) || error._tag === 'HistoryLost'
 
-/** Why something could not be read. */
+/** Errors of a read. */
 export type ReadError = StoreError | InvalidInput | ConversationNotFound | OutOfRange
-/** Why something was not written. No part of it was. */
+/** Errors of a write. Nothing was written. */
 export type WriteError = StoreError | CommandRejection
-/** Why a command of a type was not carried out. */
+/** Errors of one type of command. */
 type ErrorOfCommand<T extends keyof CommandRejections> = StoreError | CommandRejections[T]
 export type AppendError = ErrorOfCommand<'append'>
 export type ConfigureError = ErrorOfCommand<'configure'>
-/** Why nothing was condensed or truncated. */
+/** Errors of condense and truncate. */
 export type HideError = ErrorOfCommand<'condense' | 'truncate'>
 export type RestoreError = ErrorOfCommand<'restore'>
 export type RewindError = ErrorOfCommand<'rewind'>
 export type UndoError = ErrorOfCommand<'undo'>
 export type ForkError = ErrorOfCommand<'fork'>
-/** Why a note or a link was not written. */
+/** Errors of writing a note or a link. */
 export type NoteError = StoreError | InvalidInput | EventTooLarge | ConversationNotFound
 
-/** Somebody wrote to the stream after it was read: its last revision is not the expected one. */
+/** Another writer appended to the stream after it was read: its last revision is not the expected one. */
 export interface Conflict {
   readonly _tag: 'Conflict'
   readonly message: string
   readonly stream: string
-  /** The last revision that the writer had read; -1 for an empty stream. */
+  /** Last revision that the writer had read; -1 for an empty stream. */
   readonly expected: number
   readonly actual: number
 }
 
-/** It is not known whether the events were written. Sending the same command again (same command id) settles it. */
+/** It is unknown whether the events were written. Repeat the command under the same command id to find out. */
 export interface OutcomeUnknown {
   readonly _tag: 'OutcomeUnknown'
   readonly message: string
   readonly stream: string
-  /** The ids of the events in question. */
+  /** Ids of the affected events. */
   readonly events: readonly string[]
   readonly cause?: unknown
 }
 
-/** The database has lost events of the stream: what is left is not the conversation. */
+/** The database has lost events of the stream: the rest is not the whole conversation. */
 export interface HistoryLost {
   readonly _tag: 'HistoryLost'
   readonly message: string
   readonly stream: string
 }
 
-/** An import or copy of the conversation is under way or was interrupted: nothing can be written to it until that is complete. */
+/** An import or copy of the conversation is in progress or was interrupted: nothing can be written to it until that is complete. */
 export interface ImportUnfinished {
   readonly _tag: 'ImportUnfinished'
   readonly message: string
@@ -93,10 +93,10 @@ export interface BlobMissing {
   readonly message: string
   readonly stream: string
   readonly revision: number
-  /** The event's id. */
+  /** Id of the event. */
   readonly event: string
   readonly sha256: string
-  /** Of the event, if all events were read: those after it can be. */
+  /** Checkpoint of the event if all events were read: reading can continue after it. */
   readonly checkpoint?: string | undefined
 }
 /** Content stored outside an event does not match its hash. */
@@ -104,7 +104,7 @@ export interface BlobDamaged extends Omit<BlobMissing, '_tag'> {
   readonly _tag: 'BlobDamaged'
 }
 
-/** The file to write exists already. */
+/** The file to write already exists. */
 export interface FileExists {
   readonly _tag: 'FileExists'
   readonly message: string
@@ -114,30 +114,30 @@ export interface FileExists {
 interface StoreFailure<T extends string> {
   readonly _tag: T
   readonly message: string
-  /** The store's URL without credentials. */
+  /** URL of the store, without credentials. */
   readonly store: string
   readonly cause?: unknown
 }
 /** Another process held the write lock for longer than the store waits. Try again. */
 export type StoreBusy = StoreFailure<'StoreBusy'>
 export type StoreClosed = StoreFailure<'StoreClosed'>
-/** The file is not a store, or it is damaged. */
+/** The file is not a store, or is damaged. */
 export type StoreCorrupt = StoreFailure<'StoreCorrupt'>
 /** The server rejects the credentials. */
 export type StoreDenied = StoreFailure<'StoreDenied'>
-/** Somebody's own store answered something that no store may answer; `cause` is what it answered. */
+/** A custom store returned something that no store may return; `cause` is the returned value. */
 export type StoreFaulty = StoreFailure<'StoreFaulty'>
-/** There is no store, and it was not to be created. */
+/** The store does not exist, and creating it was not allowed. */
 export type StoreNotFound = StoreFailure<'StoreNotFound'>
-/** No space left to write. */
+/** There is no space left to write. */
 export type StoreFull = StoreFailure<'StoreFull'>
 export type StoreReadOnly = StoreFailure<'StoreReadOnly'>
 /**
- * The file that is open is not the one at its path any more: it was removed, renamed or replaced. What was written may be in the file
- * that was moved away, not in the one there now.
+ * The open file is no longer the one at its path: it was removed, renamed or replaced. Written data may be in the old file, not in the
+ * one now at the path.
  */
 export type StoreReplaced = StoreFailure<'StoreReplaced'>
-/** A newer palimpsest has written this store. */
+/** The store was written by a newer version of palimpsest. */
 export type StoreTooNew = StoreFailure<'StoreTooNew'>
 /** The store cannot be opened or reached. */
 export type StoreUnavailable = StoreFailure<'StoreUnavailable'>
@@ -179,7 +179,7 @@ export const fileExists = (
   advice = 'exists already: name another file, or overwrite it with force',
 ): FileExists => ({ _tag: 'FileExists', message: `${file} ${advice}`, file })
 
-/** @param what it did, such as `answered 5, which is no list of names` */
+/** @param what the store's fault, such as `answered 5, which is no list of names` */
 export const storeFaulty = (store: string, method: string, what: string, cause: unknown): StoreFaulty => ({
   _tag: 'StoreFaulty',
   message: `${method} of ${store} ${what}: correct the store; the contract in palimpsest/testing tells what else it breaks`,

@@ -13,12 +13,12 @@ import {
 } from './port.ts'
 import type { TailListener, TailSource, Tail } from './tail.ts'
 
-/** The most events that wait for a follower; a slower one reads them from the store again. */
+/** Maximum number of events queued for a follower; a slower one reads them from the store again. */
 const mostWaiting = 1_000
 
 /**
- * Catch-up, then live: the `follow` of stores without subscriptions. A follower reads by itself until it has reached the end; from then
- * on it gets events from the tail, which reads once for all. Ends when the store is closed.
+ * Catches up, then follows live: implements `follow` for stores without subscriptions. A follower reads on its own until it reaches the
+ * end; after that it gets events from the tail, which reads once for all followers. Ends when the store is closed.
  */
 export async function* followTail(
   source: TailSource,
@@ -67,17 +67,17 @@ const ended = (error: StoreError | InvalidInput | undefined): void => {
   if (error && error._tag !== 'StoreClosed') throw toError(error)
 }
 
-/** What the tail has passed to a follower, until that takes it. */
+/** Items that the tail has passed to a follower and that the follower has not yet taken. */
 interface Inbox {
   readonly listener: TailListener
-  /** The next item after a place, if there is one. */
+  /** Takes the next item after a place, if there is one. */
   readonly take: (at: Checkpoint | undefined) => FollowItem | undefined
-  /** Whether events were dropped: then they are read from the store, after the last one taken. */
+  /** True if events were dropped: they must be read from the store, after the last one taken. */
   readonly isFull: () => boolean
   readonly isOver: () => boolean
   readonly error: () => StoreError | InvalidInput | undefined
   readonly clear: () => void
-  /** Resolves when there is something new. */
+  /** Resolves when something new has arrived. */
   readonly next: () => Promise<void>
   readonly wake: () => void
 }

@@ -1,13 +1,13 @@
-/** Remembers the values that were used last, each under a name. To get a value is to use it. */
+/** Keeps the most recently used values, each under a name. Reading a value counts as a use. */
 export interface LruCache<T> {
   readonly get: (name: string) => T | undefined
   readonly set: (name: string, value: T) => void
   readonly forget: (name: string) => void
 }
 
-/** @param most of so many names; the one whose last use is longest ago goes first */
+/** @param most maximum number of names; the least recently used one is dropped first */
 export const remembered = <T>(most: number): LruCache<T> => {
-  /** By their last use: a map keeps the order in which its names came. */
+  /** Values in order of their last use: a map keeps insertion order. */
   const values = new Map<string, T>()
   let newest: string | undefined
 

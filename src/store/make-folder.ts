@@ -2,10 +2,10 @@ import { mkdir, stat } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 
 /**
- * Makes a folder, and those that it is in, unless they are there. Rejects with what the system says. (`mkdir` with `recursive` never ends
- * where a parent is there and refuses the name with ENOENT, as /proc does.)
+ * Creates a folder and its parents if they do not exist. Rejects with the system's error. (`mkdir` with `recursive` never ends if a
+ * parent exists and refuses the name with ENOENT, as /proc does.)
  *
- * @returns the folders that were not there, the outermost first
+ * @returns the folders created, outermost first
  */
 export const makeFolder = async (path: string, mode?: number): Promise<readonly string[]> => {
   try {

@@ -4,7 +4,7 @@ import { unknownField } from '../events/nearest.ts'
 
 // Options of readers are checked by hand: the first use of zod in a process takes longer than loading an effective history.
 
-/** What an option must be. */
+/** The required kind of an option's value. */
 interface Kind {
   readonly is: (value: unknown) => boolean
   readonly needed: string
@@ -36,22 +36,22 @@ export const kinds = {
   anything: kind(() => true, ''),
 } satisfies Readonly<Record<string, Kind>>
 
-/** An option that is one of these texts. */
+/** Returns the kind of an option that must be one of these strings. */
 export const oneOf = (names: readonly string[]): Kind =>
   kind((value) => typeof value === 'string' && names.includes(value), `is one of ${names.join(', ')}`)
 
-/** Whether this is a list of such values. Stops at the first other value: a sparse array may be four thousand million long. */
+/** True if this is a list whose elements all pass a test. Stops at the first that fails: a sparse array may have four billion elements. */
 export const isListOf = (list: unknown, is: (value: unknown) => boolean): boolean => {
   if (!Array.isArray(list)) return false
   for (let index = 0; index < list.length; index++) if (!is(list[index])) return false
   return true
 }
 
-/** A copy of an object's fields, for work that begins later. Anything else is returned as it is. */
+/** Copies an object's fields, for work that begins later. Returns anything else unchanged. */
 export const asNow = <O>(options: O): O =>
   typeof options === 'object' && options !== null && !Array.isArray(options) ? { ...options } : options
 
-/** The error for an option with an unknown name; options that are undefined are ignored. */
+/** Returns the error for an option with an unknown name; ignores options that are undefined. */
 export const unknownOption = (options: object, known: readonly string[]): InvalidInput | undefined => {
   for (const [name, value] of Object.entries(options))
     if (value !== undefined && !known.includes(name)) return invalidInput(name, unknownField(name, known))
@@ -59,9 +59,9 @@ export const unknownOption = (options: object, known: readonly string[]): Invali
 }
 
 /**
- * A copy of the options, each checked. Errors: `InvalidInput`, whose path names the option, also if its name is unknown.
+ * Checks each option and returns a copy. Errors: `InvalidInput`, whose path names the option, also for an unknown name.
  *
- * @param options undefined for none
+ * @param options undefined for no options
  */
 export const checkedOptions = <O extends object>(
   options: O | undefined,

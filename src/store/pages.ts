@@ -9,11 +9,14 @@ import { type AllRange, type EventStore, largePage, type RecordedEvent, streamPa
 
 type Pages<A, Errors = StoreError> = AsyncGenerator<E.Either<Errors, readonly A[]>, void>
 
-/** Tells that a page read forwards ends its stream: it is shorter than was asked for, and not because its data are many. */
+/** Reports whether a page read forwards ends its stream: it has fewer events than requested, and not because they are large. */
 export const endsStream = (page: readonly RecordedEvent[], limit: number): boolean =>
   page.length < limit && page.reduce((sum, { data }) => sum + data.length, 0) <= largePage
 
-/** The events of a stream from one revision through another, in order. Those before an event that cannot be read come before its error. */
+/**
+ * Yields the events of a stream from one revision through another, in order. Events before an unreadable one are yielded before its
+ * error.
+ */
 export async function* pagesOf(
   store: Pick<EventStore, 'read'>,
   stream: string,
@@ -51,7 +54,7 @@ export async function* backwards(
   }
 }
 
-/** Names of streams. `list` gives those after the last one of the page before. */
+/** Yields pages of stream names. `list` returns the names after the last one of the previous page. */
 export async function* namePages(
   list: (last: string | undefined) => TaskEither<StoreError, readonly string[]>,
 ): Pages<string> {
@@ -63,7 +66,7 @@ export async function* namePages(
   }
 }
 
-/** All events of a store that there are now. */
+/** Yields all current events of a store. */
 export async function* allPages(
   store: EventStore,
   { after, prefixes }: Pick<AllRange, 'after' | 'prefixes'> = {},

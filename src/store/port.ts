@@ -3,14 +3,20 @@ import type { StoredEvent } from '../events/codec.ts'
 import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
 import type { FileExists, StoreError } from './errors.ts'
 
-/** A place in the global order of a store's events. Opaque: only what the same store issued is valid; anything else is `InvalidInput`. */
+/**
+ * A place in the global order of a store's events. Opaque: only a checkpoint issued by the same store is valid; anything else is
+ * `InvalidInput`.
+ */
 export type Checkpoint = string
 
-/** An event's share in a write of several appends, which counts only once it is complete (ADR 13). */
+/** An event's part in a write of several appends, which counts only once it is complete (ADR 13). */
 export interface WritePart {
   /** Revision of the write's first event in this stream. */
   readonly from: number
-  /** Only in the write's last event in this stream. `true`: it is complete; a name: it is complete once that stream names this one. */
+  /**
+   * Present only in the write's last event in this stream. `true`: the write is complete; a name: it is complete once that stream names
+   * this one.
+   */
   readonly last?: true | string
 }
 
@@ -26,9 +32,9 @@ export interface RecordedEvent extends StoredEvent {
 /** Events to append to one stream. */
 export interface AppendRequest {
   readonly stream: string
-  /** One or more; all are written or none. */
+  /** One or more events, written all or nothing. */
   readonly events: readonly StoredEvent[]
-  /** The stream's last revision as the writer read it; -1 if it must not exist. */
+  /** Last revision of the stream as the writer read it; -1 if the stream must not exist. */
   readonly expected: number
   /**
    * Repeats of this append that must be noticed. `'none'`: nobody else can have sent events with these ids, so the store need not look for
@@ -37,7 +43,7 @@ export interface AppendRequest {
    * index slows every append.
    */
   readonly repeat?: 'none' | 'first' | 'each' | 'silent'
-  /** The events belong to a write of several appends. Adapters ignore this: `withWholeWrites` keeps it in the metadata. */
+  /** Marks the events as part of a write of several appends. Adapters ignore this: `withWholeWrites` keeps it in the metadata. */
   readonly part?: WritePart
 }
 
@@ -49,8 +55,8 @@ export interface AppendRequest {
 export type AppendOutcome = 'written' | 'repeated' | 'taken'
 
 /**
- * Events of one stream to read: at most `limit`, starting with revision `from`, in the direction given; fewer, but at least one, if
- * their data are more than `largePage`. A backward read from beyond the end starts with the last event.
+ * Events of one stream to read: at most `limit`, starting at revision `from`, in the given direction; fewer, but at least one, if their
+ * data exceeds `largePage`. A backward read from beyond the end starts with the last event.
  */
 export interface StreamRange {
   readonly stream: string
@@ -60,112 +66,116 @@ export interface StreamRange {
   readonly limit: number
 }
 
-/** The most events that one read returns. */
+/** Maximum number of events that one read returns. */
 export const maxPage = 1_000
-/** Events that a reader of everything takes at a time: few enough to die before the garbage collector promotes them. */
+/** Number of events read at a time when reading everything: few enough to be freed before the garbage collector promotes them. */
 export const streamPage = 200
-/** A page of more data than this, in characters, may have fewer events than were asked for. */
+/** Data size, in characters, above which a page may have fewer events than requested. */
 export const largePage = 64 * 1024
 
 /**
- * What a store keeps of a stream besides its events: an event at the end, or near it while it is written to. It reveals that the end
- * of a stream was changed or lost, which the hash chain cannot.
+ * A record about a stream, kept in addition to its events: an event at the end, or near it during writes. It reveals that the end of a
+ * stream was changed or lost, which the hash chain cannot.
  */
 export interface KeptEnd {
-  /** Its revision. */
+  /** Revision of the event. */
   readonly last: number
-  /** `hashOf` it as it was appended. */
+  /** `hashOf` the event as appended. */
   readonly hash: string
 }
 
-/** The outcome of `find`. */
+/** The result of `find`. */
 export interface FindResult {
-  /** The event's revision; undefined if the stream has no event of that id. */
+  /** Revision of the event; undefined if the stream has no event with that id. */
   readonly revision: number | undefined
-  /** The last revision that was searched, -1 if there was none: the event may be among later ones. */
+  /** Last revision searched; -1 if none was. The event may be among later ones. */
   readonly through: number
 }
 
 /** Events of all streams, in global order. */
 export interface AllPage {
   readonly events: readonly RecordedEvent[]
-  /** How far the store was searched: continue from here. Undefined in a store without events. */
+  /** Place up to which the store was searched: continue from here. Undefined in a store without events. */
   readonly checkpoint: Checkpoint | undefined
   /**
-   * Nothing came after it when it was read: who wants what is there needs no further page. Where a store does not say so, a page without
-   * events that is no further than the one before does: while others write, that may take as long as they do.
+   * True if nothing came after the page when it was read: no further page is needed to get all events of that time. If a store does not
+   * set this, a page that has no events and no later checkpoint than the one before marks the end; while others keep writing, that may
+   * not come until they stop.
    */
   readonly isEnd?: boolean | undefined
 }
 
-/** What was written since a checkpoint. */
+/** The streams written since a checkpoint. */
 export interface StreamChanges {
-  /** As of now. Undefined in a store without events, and in one that does not know. */
+  /** The current checkpoint. Undefined in a store without events, and in one that cannot tell. */
   readonly checkpoint: Checkpoint | undefined
-  /** The streams; undefined if it may be any: there is no checkpoint, or too much was written since. */
+  /** Names of the streams; undefined if it may be any stream: there is no checkpoint, or too much was written since. */
   readonly streams: ReadonlySet<string> | undefined
 }
 
 export interface AllRange {
-  /** Only streams whose name begins with one of these. Default: all. */
+  /** Only streams whose name begins with one of these prefixes. Default: all. */
   readonly prefixes?: readonly string[] | undefined
-  /** Events after this place; without one, from the first event on. */
+  /** Only events after this place. Default: from the first event. */
   readonly after?: Checkpoint | undefined
   /** 1 to `maxPage`. */
   readonly limit: number
 }
 
 export interface FollowOptions extends Omit<AllRange, 'limit'> {
-  /** Ends the iteration, without an error. */
+  /** Ends the iteration without an error. */
   readonly signal?: AbortSignal | undefined
   /**
-   * Throw when the connection to the store breaks, for followers that have to know how old their knowledge is. Default: the store resumes
-   * from where it was. A store without a connection ignores it.
+   * Throw when the connection to the store breaks, for followers that must know how old their data is. Default: the store resumes where
+   * it was. A store without a connection ignores it.
    */
   readonly untilBroken?: boolean | undefined
 }
 
-/** What a follower gets: an event, or how far the store was searched without finding one. */
+/** An item passed to a follower: an event, or the place up to which the store was searched without a match. */
 export type FollowItem =
   | { readonly type: 'event'; readonly event: RecordedEvent; readonly checkpoint: Checkpoint }
   | { readonly type: 'checkpoint'; readonly checkpoint: Checkpoint }
 
-/** Content stored outside the events that refer to it: bytes under their SHA-256 (hex), each kept once. */
+/** Content stored outside the events that refer to it: bytes under their SHA-256 (hex), deduplicated. */
 export interface BlobStore {
   /**
-   * Keeps the chunks, in order, under the hash of them all; if they are there already, only updates their time. All are kept or
-   * none. A chunk is at most `blobChunk` bytes, and belongs to the store from then on. The chunks may be iterated more than once.
+   * Stores the chunks, in order, under the hash of their whole content; if it is already stored, only updates its time. All or nothing.
+   * A chunk has at most `blobChunk` bytes, and the store owns it from then on. The chunks may be iterated more than once.
    */
   readonly put: (sha256: string, chunks: Iterable<Uint8Array>) => TaskEither<StoreError, void>
-  /** The bytes in order, in pieces of any size; none if there is no such blob. Not verified. Iteration throws a `StoreError`. */
+  /**
+   * Yields the bytes in order, in pieces of any size; nothing if the blob does not exist. Not verified. Iteration throws a
+   * `StoreError`.
+   */
   readonly get: (sha256: string) => AsyncIterable<Uint8Array>
-  /** In any order. Iteration throws a `StoreError`. */
+  /** Yields all blobs, in any order. Iteration throws a `StoreError`. */
   readonly list: () => AsyncIterable<BlobInfo>
-  /** Removes the blob, unless it was put after that time. */
+  /** Removes the blob, unless it was put at or after `before`. */
   readonly remove: (sha256: string, before: Date) => TaskEither<StoreError, void>
 }
 
 export interface BlobInfo {
   readonly sha256: string
   readonly bytes: number
-  /** When it was last put. */
+  /** Time of the last `put`. */
   readonly time: Date
 }
 
-/** The most bytes of a chunk: half of what one append call of EventStoreDB takes. */
+/** Maximum bytes of a chunk: half of the limit for one append call of EventStoreDB. */
 export const blobChunk = 512 * 1024
 
-/** Which of those who work on a store live, as the operating system knows it: without clocks. */
+/** Tracks which processes working on a store are alive, according to the operating system, without clocks. */
 export interface Liveness {
   /**
-   * Holds a name that nobody has had until `release`, or until this process ends, however it does.
+   * Holds a new, never used name until `release`, or until this process ends in any way.
    *
-   * @returns `release`, after which nobody knows the name; undefined if names cannot be held here
+   * @returns `release`, after which the name is unknown; undefined if names cannot be held here
    */
   readonly hold: (name: string) => (() => void) | undefined
-  /** Holds a name whose process has ended without releasing it. Undefined if it is held, if nobody knows it, and if it is not certain. */
+  /** Holds a name whose process ended without releasing it. Undefined if the name is held, unknown, or uncertain. */
   readonly inherit: (name: string) => (() => void) | undefined
-  /** Names that were held and have not been released. */
+  /** Returns the names that were held and not released. */
   readonly names: () => readonly string[]
 }
 
@@ -174,14 +184,14 @@ export interface BackupOptions {
   readonly force?: boolean | undefined
 }
 
-/** What a backup holds. */
+/** The contents of a backup. */
 export interface BackedUp {
-  /** As it was named. */
+  /** Path of the file as given. */
   readonly file: string
   readonly bytes: number
   readonly streams: number
   readonly events: number
-  /** Large contents. */
+  /** Number of large contents. */
   readonly blobs: number
 }
 
@@ -203,13 +213,13 @@ export interface BackedUp {
 export interface EventLog {
   /** URL without credentials, for messages. */
   readonly url: string
-  /** `EventTooLarge` comes from a store that keeps large content outside its events (see `blobs`). */
+  /** Appends events. `EventTooLarge` comes from a store that keeps large content outside its events (see `blobs`). */
   readonly append: (
     append: AppendRequest,
   ) => TaskEither<StoreError | EventTooLarge | InvalidInput, AppendOutcome>
   readonly read: (range: StreamRange) => TaskEither<StoreError, readonly RecordedEvent[]>
   readonly readAll: (range: AllRange) => TaskEither<StoreError | InvalidInput, AllPage>
-  /** Existing events, then new ones as they are written. Iteration throws a `StoreError` or `InvalidInput`. */
+  /** Yields existing events, then new ones as they are written. Iteration throws a `StoreError` or `InvalidInput`. */
   readonly follow: (options: FollowOptions) => AsyncIterable<FollowItem>
   readonly close: () => TaskEither<StoreError, void>
 }
@@ -219,25 +229,26 @@ export interface StreamIndex {
   /** Looks for an event by its id, that was appended with `repeat: 'first'`, `'each'` or `'silent'`. A store may search only the newest events. */
   readonly find: (stream: string, eventId: string) => TaskEither<StoreError, FindResult>
   /**
-   * How many events of this type the stream has, through that revision; undefined in a store that would have to read them all.
+   * Returns the number of events of this type in the stream, through that revision; undefined in a store that would have to read them
+   * all.
    */
   readonly count: (
     stream: string,
     type: string,
     through: number,
   ) => TaskEither<StoreError, number | undefined>
-  /** What the store keeps of a stream's end; undefined if it keeps nothing, or there is no such stream. */
+  /** Returns what the store keeps about a stream's end; undefined if it keeps nothing or the stream does not exist. */
   readonly keptEnd: (stream: string) => TaskEither<StoreError, KeptEnd | undefined>
-  /** At most `limit` names of streams that begin with `prefix`, after the name `after`, in order of UTF-8 bytes. */
+  /** Returns at most `limit` names of streams that begin with `prefix`, after the name `after`, in order of UTF-8 bytes. */
   readonly streams: (
     prefix: string,
     after: string,
     limit: number,
   ) => TaskEither<StoreError, readonly string[]>
   /**
-   * At most `limit` names of streams that begin with one of the prefixes, the stream that was begun last first; those older than the
-   * stream `before`, whatever that begins with. The cost depends on the answer, not on the size of the store. May name a stream that
-   * was never written.
+   * Returns at most `limit` names of streams that begin with one of the prefixes, most recently begun first; only streams begun before
+   * the stream `before`, which may have any prefix. The cost depends on the result, not on the size of the store. May include a stream
+   * that was never written.
    */
   readonly newest: (
     prefixes: readonly string[],
@@ -245,33 +256,31 @@ export interface StreamIndex {
     limit: number,
   ) => TaskEither<StoreError, readonly string[]>
   /**
-   * Those of these streams that certainly were never written, and so were not deleted either; fewer, or none, where telling costs more
-   * than a few reads. For stores in which a read of a stream that is not there costs as much as any.
+   * Returns those of these streams that certainly were never written, and so not deleted either; it may omit some if finding out would
+   * cost more than a few reads. For stores in which reading a missing stream costs as much as any other read.
    */
   readonly neverBegun?: (streams: readonly string[]) => TaskEither<StoreError, ReadonlySet<string>>
-  /** Which streams whose names begin with a prefix were written since a checkpoint of `changed`. */
+  /** Returns the streams with this name prefix that were written since a checkpoint of `changed`. */
   readonly changed: (prefix: string, since: Checkpoint | undefined) => TaskEither<StoreError, StreamChanges>
 }
 
 /** Abilities that only some databases have. */
 export interface StoreAbilities {
-  /**
-   * Checks the database itself, apart from its events: `StoreCorrupt` says what is damaged. For stores that can.
-   */
+  /** Checks the database itself, apart from its events: `StoreCorrupt` says what is damaged. For stores that support it. */
   readonly integrity?: () => TaskEither<StoreError, void>
-  /** Writes everything committed into another file, which can be opened as a store. For stores that are a file. */
+  /** Writes everything committed to another file, which can be opened as a store. For stores that are a file. */
   readonly backup?: (
     file: string,
     options: BackupOptions,
   ) => TaskEither<StoreError | InvalidInput | FileExists, BackedUp>
-  /** For stores whose processes are all on one machine. */
+  /** For stores whose processes all run on one machine. */
   readonly liveness?: Liveness
 }
 
 /** All that Palimpsest asks of a store. `completeStore` makes one of a `StoreAdapter`. */
 export interface EventStore extends EventLog, StreamIndex, StoreAbilities {
   readonly blobs: BlobStore
-  /** The most bytes of data and metadata that one append accepts, all its events together. */
+  /** Maximum bytes of data and metadata that one append accepts, for all its events together. */
   readonly maxAppendBytes: number
 }
 

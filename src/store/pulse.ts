@@ -1,8 +1,8 @@
 import { timer } from '../result/timers.ts'
 
-/** Wakes everybody who is waiting for a change. */
+/** Wakes everyone who waits for a change. */
 export interface Pulse {
-  /** The number of beats so far. Read it before you look for changes, so that a beat meanwhile is not missed. */
+  /** Returns the number of beats so far. Read it before looking for changes, so that no beat in the meantime is missed. */
   readonly beats: () => number
   readonly beat: () => void
   /** Resolves at the first beat after number `seen`, after `ms` milliseconds, or when the signal aborts. */

@@ -1,7 +1,7 @@
 import { secretsIn } from '../events/secrets.ts'
 import { type DiagnosisFinding, finding } from './diagnosis.ts'
 
-/** Whether a stored `Configured` contains a secret: earlier versions recorded parameters as they were. */
+/** True if a stored `Configured` contains a secret: earlier versions recorded parameters unchanged. */
 export const holdsSecret = (data: string): boolean => {
   try {
     return secretsIn((JSON.parse(data) as { readonly parameters?: unknown }).parameters).size > 0
@@ -12,10 +12,10 @@ export const holdsSecret = (data: string): boolean => {
 }
 
 /**
- * What is known about secrets in a store.
+ * Reports what is known about secrets in a store.
  *
- * @param conversations those that contain one
- * @param bound what was searched, if not everything, in brackets
+ * @param conversations ids of the conversations that contain one
+ * @param bound the part that was searched, in brackets, if not everything
  */
 export const secretsFinding = (conversations: ReadonlySet<string>, bound = ''): DiagnosisFinding =>
   conversations.size === 0

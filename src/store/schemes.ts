@@ -14,11 +14,11 @@ export type OpenEventStore<S extends StoreAdapter = StoreAdapter> = (
 /** The functions for the stores of a scheme. */
 export interface Scheme<S extends StoreAdapter = StoreAdapter> {
   readonly open: OpenEventStore<S>
-  /** Looks for problems, and changes nothing. Without it, `palimpsest doctor` opens the store and calls its `integrity`. */
+  /** Looks for problems without changing anything. If absent, `palimpsest doctor` opens the store and calls its `integrity`. */
   readonly diagnose?: (url: string) => TaskEither<InvalidInput, readonly DiagnosisFinding[]>
 }
 
-/** The scheme is registered already, by other functions. */
+/** The scheme is already registered with other functions. */
 export interface SchemeTaken {
   readonly _tag: 'SchemeTaken'
   readonly message: string
@@ -30,7 +30,7 @@ export interface UnknownScheme {
   readonly _tag: 'UnknownScheme'
   readonly message: string
   readonly scheme: string
-  /** The schemes that can be opened, sorted. */
+  /** Schemes that can be opened, sorted. */
   readonly registered: readonly string[]
 }
 
@@ -50,7 +50,7 @@ export const unknownScheme = (scheme: string, registered: readonly string[]): Un
 // A single letter is a drive of Windows.
 const schemeName = /^[a-z][a-z0-9+.-]+$/
 
-/** The scheme of a URL; undefined if it has none. */
+/** Returns the scheme of a URL; undefined if it has none. */
 export const schemeOf = (url: string): string | undefined => {
   const name = url.slice(0, Math.max(0, url.indexOf(':')))
   return schemeName.test(name) ? name : undefined
@@ -59,13 +59,16 @@ export const schemeOf = (url: string): string | undefined => {
 const key: unique symbol = Symbol.for('palimpsest.schemes')
 const process: typeof globalThis & { [key]?: Map<string, Scheme> } = globalThis
 
-/** What users have registered: the same in every copy of the library that the process loads, such as the command line's own. */
+/**
+ * Returns the schemes that users have registered: the same map in every copy of the library that the process loads, such as the command
+ * line's own.
+ */
 export const registered = (): Map<string, Scheme> => (process[key] ??= new Map())
 
 /**
- * Lets `openStore` and everything that takes a store's URL open `scheme:…`. Registering the same functions again changes nothing.
- *
- * Errors: `SchemeTaken`; `InvalidInput` for what is no name of a scheme (a–z, then a–z 0–9 + . -, two characters or more).
+ * Registers a scheme, so that `openStore` and everything else that takes a store's URL can open `scheme:…`. Registering the same
+ * functions again changes nothing. Errors: `SchemeTaken`; `InvalidInput` for an invalid scheme name (a–z, then a–z 0–9 + . -, two
+ * characters or more).
  */
 export const register = (
   name: string,

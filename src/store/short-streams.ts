@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { endsStream } from './pages.ts'
 import { type EventStore, type StreamRange, type RecordedEvent, streamPage } from './port.ts'
 
-/** Those of these streams that certainly were never begun; none where the store does not tell, or cannot: then they are to be read. */
+/** Returns those of these streams that certainly were never begun; empty if the store does not or cannot tell: then they must be read. */
 export const neverBegun = async (
   store: Pick<EventStore, 'neverBegun'>,
   streams: readonly string[],
@@ -17,20 +17,21 @@ interface Beginning {
   readonly isWhole: boolean
 }
 
-/** Streams to look at. `optional`: those that often are not there. */
+/** The streams to read. `optional`: streams that often do not exist. */
 interface Streams {
   readonly own: string
   readonly optional: readonly string[]
 }
 
 /**
- * A store that reads the first page of these streams once, for work that looks at the beginning, the end and all of them: most streams
- * are no longer than that. What is written meanwhile is not seen in them: not to be kept longer than the work takes.
+ * Returns a store that reads the first page of these streams only once, for work that reads their beginning, their end and all of them:
+ * most streams are no longer than a page. It does not see what is written to them in the meantime, so do not keep it longer than the
+ * work takes.
  */
 export const shortStreams = (store: EventStore, { own, optional }: Streams): EventStore => {
   const begun = new Map<string, Promise<Beginning | undefined>>()
   let absent: Promise<ReadonlySet<string>> | undefined
-  /** Undefined if the page cannot be read so. */
+  /** Reads the first page of a stream; undefined if it cannot be read this way. */
   const beginningOf = async (stream: string): Promise<Beginning | undefined> => {
     const page = await store.read({ stream, from: 0, direction: 'forwards', limit: streamPage })()
     if (E.isLeft(page)) return undefined
@@ -51,7 +52,7 @@ export const shortStreams = (store: EventStore, { own, optional }: Streams): Eve
   }
 }
 
-/** The events in a range, as far as they are in the first page; undefined if none is, and some may be after it. */
+/** Returns the events of a range that are in the first page; undefined if there are none and some may come after it. */
 const partOf = (
   beginning: Beginning | undefined,
   { from, direction, limit }: StreamRange,

@@ -6,7 +6,7 @@ import type { StoreError } from './errors.ts'
 import { type AllPage, type AllRange, type Checkpoint, type RecordedEvent, streamPage } from './port.ts'
 import type { Pulse } from './pulse.ts'
 
-/** A page, and whether it was the last one when it was read. */
+/** A page, with whether it was the last one when it was read. */
 export interface TailPage extends AllPage {
   readonly isEnd: boolean
 }
@@ -14,12 +14,12 @@ export interface TailPage extends AllPage {
 /** A store that numbers its events and has no subscriptions. */
 export interface TailSource {
   readonly page: (range: AllRange) => Promise<E.Either<StoreError | InvalidInput, TailPage>>
-  /** Beats when this process has written to the store, or closed it. */
+  /** Beats when this process has written to the store or closed it. */
   readonly pulse: Pulse
   readonly isClosed: () => boolean
-  /** How often to read though there was no beat, in milliseconds. */
+  /** Interval of reads without a beat, in milliseconds. */
   readonly pollInterval: number
-  /** Has the pulse beat soon after other processes have written, until the signal aborts. */
+  /** Makes the pulse beat soon after other processes have written, until the signal aborts. */
   readonly watchOthers?: (signal: AbortSignal) => void
 }
 
@@ -27,34 +27,34 @@ export interface TailSource {
 export interface TailListener {
   readonly prefixes: readonly string[]
   readonly event: (event: RecordedEvent) => void
-  /** The store has been searched up to there; called every now and then. */
+  /** Called from time to time with the place up to which the store was searched. */
   readonly reached: (checkpoint: Checkpoint) => void
-  /** The last call: the store is closed, or cannot be read. */
+  /** Called last: the store is closed or cannot be read. */
   readonly ended: (error: StoreError | InvalidInput | undefined) => void
 }
 
 export interface Tail {
   /**
-   * Calls a listener with the events of its streams after a checkpoint. Undefined if the tail is further already: then read up to it
-   * first.
+   * Calls a listener with the events of its streams after a checkpoint. Returns undefined if the tail is already further: then read up
+   * to it first.
    *
-   * @returns ends it
+   * @returns a function that stops the calls
    */
   readonly join: (listener: TailListener, from: Checkpoint | undefined) => (() => void) | undefined
-  /** Passes on events that were just written, in order. False if the tail is not at that place: then let it read. */
+  /** Passes on events that were just written, in order. Returns false if the tail is not at that place: then let it read. */
   readonly offer: (written: () => readonly RecordedEvent[]) => boolean
 }
 
-/** How often listeners are told how far the store was searched, in milliseconds. */
+/** Interval at which listeners receive the place up to which the store was searched, in milliseconds. */
 const tellInterval = 100
 
-/** The reading for some listeners, until the last of them leaves. */
+/** A read loop for some listeners, until the last of them leaves. */
 interface Run {
   at: Checkpoint | undefined
-  /** The last position that each listener has received. */
+  /** Last position that each listener has received. */
   readonly had: Map<TailListener, number>
   readonly byPrefix: Map<string, Set<TailListener>>
-  /** The common beginning of all prefixes that were ever asked for. */
+  /** Common beginning of all prefixes ever requested. */
   common: string
   readonly lengths: Set<number>
   readonly stop: AbortController
@@ -62,7 +62,7 @@ interface Run {
 
 const positionOf = (checkpoint: Checkpoint | undefined): number => numbered(checkpoint)?.position ?? -1
 
-/** The end of a store, read once for all who follow it. */
+/** Reads the end of a store once for all its followers. */
 export const tailOf = (source: TailSource): Tail => {
   let current: Run | undefined
 
@@ -143,7 +143,7 @@ export const tailOf = (source: TailSource): Tail => {
   }
 }
 
-/** Passes an event to the listeners of its stream that have not received it: by another prefix, or before they joined. */
+/** Passes an event to the listeners of its stream that have not yet received it, by another prefix or before they joined. */
 const handOut = ({ had, byPrefix, lengths }: Run, event: RecordedEvent): void => {
   const position = positionOf(event.checkpoint)
   for (const length of lengths)

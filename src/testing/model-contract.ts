@@ -4,5 +4,5 @@ import type { ModelCase } from './model-contract/support.ts'
 
 export type { ModelAnswer, ModelCase, ModelScene } from './model-contract/support.ts'
 
-/** What every `Model` must do. Run each case on a scene of its own: the model, and an endpoint that does as it is told. */
+/** Contract of every `Model`. Run each case on its own scene: the model, and an endpoint that can be scripted. */
 export const modelContract: readonly ModelCase[] = [...replies, ...failures]

@@ -1,6 +1,6 @@
 import type { StoredEvent } from '../events/codec.ts'
 
-/** Events in the batches of their appends: at most so many, and at most so many bytes unless one event alone has more. */
+/** Yields events in batches, one per append: at most `mostEvents` each, and at most `mostBytes` unless one event alone has more. */
 export function* batchesOf(
   events: Iterable<StoredEvent>,
   mostEvents: number,

@@ -13,30 +13,30 @@ import { readStreamEnd } from '../store/whole/whole-writes.ts'
 // What workers know depends on the order of what was recorded in a conversation and beside it. A copy keeps it since the last final reply:
 // what is older means nothing to them any more.
 
-/** A stream, through this revision. */
+/** A stream through a revision. */
 export interface CopySegment {
   readonly stream: string
   readonly last: number
 }
 
-/** A conversation's own stream, as far as it is copied. */
+/** A conversation's own stream, through the last revision to copy. */
 interface Own {
   readonly id: string
-  /** Position of its event of revision 0. */
+  /** Position of the stream's first event, revision 0. */
   readonly offset: number
   readonly last: number
 }
 
 interface Found {
-  /** What to copy, in this order. A later stretch of a stream continues an earlier one. */
+  /** Segments to copy, in this order. A later segment of a stream continues an earlier one. */
   readonly stretches: readonly CopySegment[]
-  /** Who gives the conversation a turn, as the log says. */
+  /** The party giving the conversation a turn, according to the log. */
   readonly holder?: string | undefined
-  /** The highest position of the conversation that is known beside it. */
+  /** Highest position of the conversation that its side streams mention. */
   readonly ahead: number
 }
 
-/** An event beside a conversation, and the conversation's last position as its writer knew it. */
+/** An event beside a conversation, with the conversation's last position as known to its writer. */
 interface Fact {
   readonly revision: number
   readonly metadata: Metadata
@@ -55,17 +55,17 @@ async function* newestFirst(
   }
 }
 
-/** Whether a step of workers begins with the event, or ends. */
+/** True if the event begins or ends a step of workers. */
 const isTurningPoint = (event: ConversationEvent): boolean =>
   event.type === 'Rewound' ||
   event.type === 'Forked' ||
   (event.type === 'MessageAppended' && (event.data.role === 'user' || isFinal(event)))
 
-/** Whether a fact was recorded before an event: its writer did not know the event, and the clocks of both say so. */
+/** True if a fact was recorded before an event: its writer did not know the event, and the clocks of both agree. */
 const isBefore = ({ metadata, data }: Fact, point: ConversationEvent): boolean =>
   data.at < point.position && Date.parse(metadata.time) < Date.parse(point.metadata.time)
 
-/** Reads a stream beside a conversation back from its end. */
+/** Returns a reader that goes backwards through a stream beside a conversation. */
 const reader = <A extends Fact>(
   store: EventStore,
   whole: CopySegment,
@@ -85,7 +85,7 @@ const reader = <A extends Fact>(
   }
   return {
     whole,
-    /** Back to the newest fact for which this is so. @returns its revision; -1 if there is none */
+    /** Goes back to the newest fact that passes the test. @returns its revision; -1 if there is none */
     to: async function* (isIt: (fact: A) => boolean): Steps<StoreError, number> {
       if (!hasBegun) yield* next()
       while (fact && !isIt(fact)) yield* next()
@@ -97,7 +97,7 @@ const reader = <A extends Fact>(
 const isAboutClaims = ({ type }: RecordedTurnFact): boolean =>
   type === 'TurnClaimed' || type === 'TurnReleased' || type === 'TurnParked'
 
-/** What there is of a conversation, and the order in which to copy it. */
+/** Finds everything that belongs to a conversation, and the order in which to copy it. */
 export async function* orderOf(store: EventStore, { id, offset, last }: Own): Steps<StoreError, Found> {
   const endOf = async function* (stream: string): Steps<StoreError, CopySegment> {
     return { stream, last: (yield* readStreamEnd(store, stream)).last?.revision ?? -1 }
@@ -153,7 +153,7 @@ export async function* orderOf(store: EventStore, { id, offset, last }: Own): St
   }
 }
 
-/** In the order in which they are copied, without those that add nothing to what comes before them. */
+/** Returns the segments in copying order, without those that add nothing to earlier ones. */
 const needed = (stretches: readonly CopySegment[]): readonly CopySegment[] => {
   const reached = new Map<string, number>()
   const all: CopySegment[] = []

@@ -10,19 +10,19 @@ import { readStreamEnd } from '../store/whole/whole-writes.ts'
 import { orderOf, type CopySegment } from './copy-order.ts'
 import type { CopyError } from './copy-stream.ts'
 
-/** A conversation as it was when the copy began. */
+/** A conversation as of the beginning of the copy. */
 export interface PlannedCopy {
-  /** The conversation that it was forked from. */
+  /** Id of the conversation that it was forked from. */
   readonly parent: string | undefined
-  /** Its own stream, its notes, what waits to be moved into it, and what its turns did: in the order in which to copy them. */
+  /** Segments of its own stream, its notes, its queued messages and its turns, in the order in which to copy them. */
   readonly stretches: readonly CopySegment[]
-  /** Who gives it a turn, as the log says. */
+  /** The party giving it a turn, according to the log. */
   readonly holder?: string | undefined
 }
 
 export type CopyPlan = ReadonlyMap<string, E.Either<CopyError, PlannedCopy>>
 
-/** Errors that every further conversation would meet too, maybe after a long wait. */
+/** True for errors that every further conversation would meet too, possibly after a long wait. */
 export const isOfStore = ({ _tag }: CopyError): boolean =>
   _tag === 'OutcomeUnknown' ||
   _tag === 'StoreClosed' ||
@@ -39,7 +39,10 @@ export async function* idsOf(store: EventStore): Steps<CopyError, readonly strin
   return ids
 }
 
-/** Every conversation to copy, once, parents before their forks; those that are being imported, only where they are named. */
+/**
+ * Plans every conversation to copy once, parents before their forks. Conversations still being imported are included only if they are
+ * named.
+ */
 export async function* planOf(
   store: EventStore,
   ids: readonly string[],
@@ -61,11 +64,11 @@ export async function* planOf(
   return plan
 }
 
-/** Whether a name is of a conversation that was never written, or is still being imported. */
+/** True if an error means that the named conversation was never written, or is still being imported. */
 const isNotThere = (error: CopyError, id: string): boolean =>
   error._tag === 'ImportUnfinished' || (error._tag === 'ConversationNotFound' && error.conversation === id)
 
-/** How often the end of a conversation is read again while its turns go ahead of it. */
+/** Maximum number of reads of a conversation's end while its turns are ahead of it. */
 const maxLooks = 10
 
 async function* look(store: EventStore, id: string): Steps<CopyError, PlannedCopy> {

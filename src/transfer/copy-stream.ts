@@ -10,17 +10,17 @@ import type { EventStore } from '../store/port.ts'
 import type { LogDiscrepancy } from '../conversation/verify.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
 
-/** Why a conversation was not copied, or not completely. What was copied stays, and the next copy continues after it. */
+/** Errors of a copy that failed or is incomplete. Copied events stay, and the next copy continues after them. */
 export type CopyError = ReadError | EventTooLarge | CopyDiverged | CopyNotVerified
 
-/** The target has another event than the source at this revision of the conversation's stream. Nothing was written after it. */
+/** The target's event at this revision of the conversation's stream differs from the source's. Nothing was written after it. */
 export interface CopyDiverged {
   readonly _tag: 'CopyDiverged'
   readonly message: string
   readonly conversation: string
   readonly revision: number
 }
-/** Everything was written, but the target's conversation does not verify. */
+/** Everything was written, but the target's conversation fails verification. */
 export interface CopyNotVerified {
   readonly _tag: 'CopyNotVerified'
   readonly message: string
@@ -30,20 +30,20 @@ export interface CopyNotVerified {
 
 /** A stream to copy. */
 export interface StreamCopy {
-  /** The conversation that it is of. */
+  /** Id of the conversation that it belongs to. */
   readonly id: string
   readonly stream: string
-  /** It is copied through this revision, at least. */
+  /** Last revision to copy, at least. */
   readonly last: number
-  /** Called after each append with how many events it added. */
+  /** Called after each append with the number of events that it added. */
   readonly wrote: (events: number) => void
 }
 
-/** Most events of one append, and of one read. */
+/** Maximum number of events per append, and per read. */
 const batchEvents = 100
-/** Most bytes of an append to a store that has no limit. */
+/** Maximum bytes of an append to a store that has no limit. */
 const batchBytes = 1024 * 1024
-/** How often a copy starts again because somebody else, maybe another copy, writes to the same conversation. */
+/** Maximum number of attempts of a copy while others, such as another copy, write to the same conversation. */
 const maxTries = 20
 
 /**
@@ -81,8 +81,8 @@ async function* checkSame(
 }
 
 /**
- * Appends the events after a revision, through the last one to copy, and returns that one's revision. If it takes several appends, the
- * events from revision `first` on count once the last one is written.
+ * Appends the events after a revision, through the last one to copy, and returns the last revision. If this takes several appends, the
+ * events from revision `first` on count only once the last one is written.
  */
 async function* appendRest(
   begun: number,

@@ -8,33 +8,31 @@ import { idsOf, isOfStore, type PlannedCopy, planOf } from './copy-plan.ts'
 import { type CopyError, copyNotVerified, copyStream, type StreamCopy } from './copy-stream.ts'
 import { verify } from '../conversation/verify.ts'
 
-/** What became of a conversation. */
+/** The result of copying one conversation. */
 export interface CopyResult {
   readonly id: string
-  /** Events of its own stream that the target has of the source's; 0 after an error. */
+  /** Number of events of its own stream that the target shares with the source; 0 after an error. */
   readonly events: number
-  /** How many were written now, notes, queued messages and events of turns included. */
+  /** Number of events written now, including notes, queued messages and events of turns. */
   readonly added: number
-  /** Why it was not copied, or not completely. The next copy continues where this one ended. */
+  /** Error if it was not copied, or not completely. The next copy continues where this one ended. */
   readonly error?: CopyError
 }
 
 export interface CopyOptions {
-  /** The conversations to copy, along with those that they were forked from. Default: all of the source. */
+  /** Ids of the conversations to copy, along with those that they were forked from. Default: all of the source. */
   readonly ids?: readonly string[] | undefined
-  /** Called after each append with how many of how many events the target has. */
+  /** Called after each append with the number of events that the target has, and the total. */
   readonly progress?: ((done: number, total: number) => void) | undefined
 }
 
 /**
- * Copies conversations from one store to another: the events byte for byte, at the same revisions, those of a fork's parents first.
- * Nothing is written twice: what the target has already is only compared, at its end. Then every copy is verified. What is appended
- * to the source meanwhile comes along or waits for the next copy.
+ * Copies conversations from one store to another: the events byte for byte, at the same revisions, a fork's parents first. Nothing is
+ * written twice: events already in the target are only compared, at their end. Then every copy is verified. Events appended to the
+ * source in the meantime are copied now or by the next copy. A conversation's failure is returned in its `error` and affects only its
+ * forks; if a store itself fails, all remaining conversations have that error.
  *
- * A conversation's failure is told in its `error`, and keeps back none but its forks; where a store itself fails, all that remain
- * have that error.
- *
- * @returns the conversations in the order in which they were copied, parents before their forks
+ * @returns the conversations in copying order, parents before their forks
  */
 export async function* copyBetween(
   from: EventStore,
@@ -71,7 +69,7 @@ export async function* copyBetween(
 
 const actor = { kind: 'copy' }
 
-/** Copies the conversation and what is beside it. Answers with how many events of the source the target has. */
+/** Copies a conversation and its side streams. Returns the number of the source's events that the target has. */
 async function* copyPlanned(
   from: EventStore,
   to: EventStore,
@@ -99,13 +97,13 @@ async function* copyPlanned(
   return discrepancy ? yield copyNotVerified(id, discrepancy) : events
 }
 
-/** The last revision of a stream, whether it counts yet or not. */
+/** Returns the last revision of a stream, whether or not it counts yet. */
 async function* reached(store: EventStore, stream: string): Steps<CopyError, number> {
   const { last, unfinished = last } = yield* readStreamEnd(store, stream)
   return unfinished?.revision ?? -1
 }
 
-/** How many events are to be copied of a conversation, with what is beside it. */
+/** Returns the number of events to copy for a conversation, including its side streams. */
 const eventsOf = (planned: E.Either<CopyError, PlannedCopy>): number => {
   const ends = new Map(
     E.isRight(planned) ? planned.right.stretches.map(({ stream, last }) => [stream, last]) : [],

@@ -22,13 +22,13 @@ import { fileShelf } from './shelf.ts'
 import { type Addition, writeAll } from './write-whole.ts'
 
 export interface ImportOptions {
-  /** Told after each batch how many of how many new events are written. */
+  /** Called after each batch with the number of new events written, and the total. */
   readonly progress?: ((written: number, total: number) => void) | undefined
 }
 
 type Importing<A> = Steps<ImportError | WriteError, A>
 
-/** `text`, `bytes` and `file` have been checked before: there are two ways to give a text. */
+/** Option kinds for a session. `text`, `bytes` and `file` have been checked before: there are two ways to pass a text. */
 const sessionFields = () => ({
   text: kinds.anything,
   bytes: kinds.anything,
@@ -41,8 +41,8 @@ const sessionFields = () => ({
 const maxTries = 20
 
 /**
- * Imports a session file. Everything is read, planned and checked before the first event is written, so a bad file writes
- * nothing. Importing the same file again adds nothing; a file that has grown adds what is new.
+ * Imports a session file. Everything is read, planned and checked before the first event is written, so a bad file writes nothing.
+ * Importing the same file again adds nothing; a file that has grown adds only what is new.
  */
 export async function* importSession(
   store: LargeContentStore,
@@ -96,7 +96,7 @@ interface Means {
   readonly progress: ImportOptions['progress']
 }
 interface Try extends Means {
-  /** How many events this import has added to each conversation, in all its tries. */
+  /** Number of events that this import has added to each conversation, in all attempts. */
   readonly added: Map<string, number>
 }
 
@@ -151,7 +151,7 @@ async function* importOnce(
   return { format, report, conversations }
 }
 
-/** The notes to write beside the conversations of a file. */
+/** Prepares the notes to write beside the conversations of a file. */
 async function* prepareAllNotes(
   store: LargeContentStore,
   plan: ImportPlan | StoredImport,

@@ -1,18 +1,18 @@
 import type { Format, ImportReport } from './formats/plan.ts'
 
-/** The outcome of an import. */
+/** The result of an import. */
 export interface ImportResult {
   readonly format: Format
   readonly report: ImportReport
-  /** In the order of the file. */
+  /** Conversations in file order. */
   readonly conversations: readonly ImportedConversation[]
 }
 
-/** `added` of its `events` were not there before. */
+/** An imported conversation. `added` of its `events` are new. */
 interface ImportedConversation {
   readonly id: string
   readonly added: number
   readonly events: number
-  /** Notes and links that were not there before; absent if none were added. */
+  /** Number of notes and links added; absent if none were. */
   readonly notes?: number
 }

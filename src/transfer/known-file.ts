@@ -16,9 +16,9 @@ import { type OpenSession, reading } from './read-session.ts'
 // What an import notes in the store: the file, by its bytes, and where its conversations ended. A stream is only ever added to, and each
 // event has the hash of the one before it, so while the same event is at that place, all that the file says is there (ADR 43).
 
-/** Bytes that are read and planned in no time. */
+/** Minimum size of a file whose import is noted, in bytes: smaller files are read and planned in no time. */
 const leastBytes = 64 * 1024
-/** Characters of a note: one that is longer is not worth keeping. */
+/** Maximum length of a note, in characters: a longer one is not worth keeping. */
 const mostNoted = 64 * 1024
 
 const prefix = 'imported-'
@@ -32,14 +32,14 @@ interface Noted extends Pick<ImportResult, 'format' | 'report'> {
   readonly conversations: readonly { readonly id: string; readonly ends: readonly End[] }[]
 }
 
-/** Takes the bytes of a file while somebody reads them, and names the stream in which its import is noted. */
+/** Digests the bytes of a file while they are read, and names the stream in which its import is noted. */
 export interface FileDigest {
   readonly taking: (open: () => OpenSession['bytes']) => OpenSession['bytes']
-  /** Undefined for a file that is not noted. */
+  /** Returns the name of that stream; undefined for a file whose import is not noted. */
   readonly stream: () => string | undefined
 }
 
-/** The digest of a file and of all else that decides what it becomes. */
+/** Returns the digest of a file and of everything else that determines the result of its import. */
 export const fileDigest = (options: SessionOptions): FileDigest => {
   const { format = '', id = '', skipBadLines = false } = options
   const hash: Hash = createHash('sha256').update(JSON.stringify([readingEdition, format, id, skipBadLines]))
@@ -61,12 +61,12 @@ export const fileDigest = (options: SessionOptions): FileDigest => {
   }
 }
 
-/** Opened when it is read, so that what goes wrong there is said as the file's. */
+/** Opens the bytes only when they are read, so that errors on opening are reported as the file's. */
 async function* opened(open: () => OpenSession['bytes']): OpenSession['bytes'] {
   yield* open()
 }
 
-/** The answer for a file whose import was noted in this stream, if all that it gave is still there; else undefined. */
+/** Returns the result for a file whose import was noted in this stream, if everything that it added is still there; otherwise undefined. */
 export const knownImport = async (
   store: EventStore,
   stream: string | undefined,
@@ -87,7 +87,7 @@ const notedIn = async (store: EventStore, stream: string): Promise<Noted | undef
   return E.isRight(end) && end.right.last ? (JSON.parse(end.right.last.data) as Noted) : undefined
 }
 
-/** Counts the events of a conversation, if it and its notes still begin as they did; else undefined. */
+/** Counts the events of a conversation if it and its notes still have the same beginning; otherwise undefined. */
 async function* eventsOf(
   store: EventStore,
   id: string,
@@ -103,7 +103,7 @@ async function* eventsOf(
   return lastPosition({ lineage, revision: last.revision }) + 1
 }
 
-/** Notes the import of a file. Nobody is told if that fails: the file is then parsed the next time. */
+/** Notes the import of a file. A failure is not reported: the file is then parsed again the next time. */
 export const noteImport = async (
   store: EventStore,
   stream: string | undefined,

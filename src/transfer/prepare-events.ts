@@ -25,9 +25,9 @@ import type { Addition } from './write-whole.ts'
 export interface PreparedAppend {
   readonly id: string
   readonly stream: string
-  /** The end of all that is stored, whether it counts yet or not. */
+  /** End of everything stored, whether or not it counts yet. */
   readonly end: ChainEnd
-  /** What the last stored event is part of, if it does not count yet: an import was interrupted, or is under way. */
+  /** The write that the last stored event belongs to, if it does not count yet: an import was interrupted or is in progress. */
   readonly open?: WritePart | undefined
   readonly events: LazyList<StoredEvent>
   readonly repeat?: Addition['repeat']
@@ -35,7 +35,7 @@ export interface PreparedAppend {
 
 type Preparing = Steps<ImportError | WriteError, PreparedAppend>
 
-/** The events that a conversation's plan adds to what is stored of it, on the shelf. */
+/** Prepares the events that a conversation's plan adds to the stored ones, and puts them on the shelf. */
 export async function* prepare(
   store: LargeContentStore,
   plan: ConversationPlan,
@@ -52,7 +52,7 @@ export async function* prepare(
   return { id, stream: streamOf(id), end, open, events }
 }
 
-/** An event on the shelf: its fields, a line each. They are JSON, an id and a type, so no line but the last could have an end in it. */
+/** Encodes an event for the shelf: one field per line. The fields are JSON, an id and a type, so only the last could contain a newline. */
 const textOf = ({ id, type, metadata, data }: StoredEvent): string => `${id}\n${type}\n${metadata}\n${data}`
 
 const eventIn = (text: string): StoredEvent => {
@@ -67,10 +67,10 @@ const eventIn = (text: string): StoredEvent => {
   }
 }
 
-/** Undefined where others may be given their turn. */
+/** The result of encoding an event; undefined where other work can run in between. */
 type Encoding = E.Either<ImportError, StoredEvent> | undefined
 
-/** The planned events, chained to the stored ones. */
+/** Encodes the planned events, chained to the stored ones. */
 function* encodePlanned(
   conversation: string,
   prev: string | null,
@@ -123,7 +123,7 @@ async function* checkAll(
   }
 }
 
-/** The events that are not stored yet, of those to be written as they are. The ones that are stored must be the same. */
+/** Prepares the events to be written unchanged that are not stored yet. Those already stored must be the same. */
 export async function* prepareStored(
   store: LargeContentStore,
   { id, events }: StoredConversation,
@@ -150,7 +150,7 @@ export async function* prepareStored(
   return { id, stream, end, open, events: added, repeat: 'each' }
 }
 
-/** The first stored event that is another one in the file. */
+/** Returns the first stored event that differs from the file's event at that revision. */
 export const firstDifferent = (
   stored: readonly RecordedEvent[],
   events: LazyList<StoredEvent>,
@@ -170,7 +170,7 @@ const parentIn = ({ data }: StoredEvent): string | undefined => {
 }
 
 /**
- * The end of all that is stored of a conversation.
+ * Returns the end of everything stored of a conversation.
  *
  * @param isAlone the parents of a fork need not be stored yet: they may come with the same file
  */

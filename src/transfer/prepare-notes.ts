@@ -17,7 +17,7 @@ import type { Addition } from './write-whole.ts'
 
 type Preparing = Steps<ImportError | WriteError, Addition>
 
-/** What is there of the notes of a conversation, whether it counts yet or not. */
+/** Reads the end of a conversation's stored notes, whether or not they count yet. */
 async function* thereOf(
   store: EventStore,
   id: string,
@@ -28,7 +28,7 @@ async function* thereOf(
 }
 
 /**
- * Of the notes of a file, those that the conversation does not have.
+ * Prepares the notes of a file that the conversation does not have yet.
  *
  * @param at the conversation's last position when the file is imported
  */
@@ -64,7 +64,7 @@ export async function* prepareNotes(
   return { ...there, events }
 }
 
-/** Of notes that are written as they are, those that the conversation does not have; the ones that it has must be the same. */
+/** Prepares the notes to be written unchanged that the conversation does not have yet; those that it has must be the same. */
 export async function* prepareStoredNotes(
   store: LargeContentStore,
   id: string,

@@ -13,9 +13,9 @@ import type { FileShelf } from './shelf.ts'
 type Read = E.Either<ImportError, ImportPlan | StoredImport>
 
 /**
- * Reads a session, a large JSON document in a thread of its own.
+ * Reads a session; a large JSON document is read in a separate thread.
  *
- * @returns what was read, and the shelf that it is on: a text is in memory anyway
+ * @returns the plan, and the shelf that holds it: a text is in memory anyway
  */
 export const readAny = async (
   session: SessionFile | OpenSession,
@@ -29,7 +29,7 @@ export const readAny = async (
   return { read: await readText(session, inMemory), shelf: inMemory }
 }
 
-/** Whether a registered format may be asked: the thread has none of them. */
+/** True if a registered format may apply: the thread does not have those formats. */
 export const mayBeOwn = ({ format }: SessionOptions): boolean =>
   format === undefined ? ownFormats().size > 0 : ownFormats().has(format)
 

@@ -10,13 +10,13 @@ import type { StoredEvent } from '../events/codec.ts'
 import { toError } from '../result/typed.ts'
 import type { FileShelf, Lent } from './shelf.ts'
 
-/** What the thread is given to begin with. */
+/** The input of the thread. */
 export interface ReaderTask {
   readonly options: SessionOptions
   readonly lent: Lent
 }
 
-/** What the thread answers: the plan, whose steps or events are at these places of the shelf. */
+/** The result of the thread: the plan, with the places of its steps or events on the shelf. */
 export type ReaderResult =
   | { readonly read: E.Either<ImportError, ShelvedPlan>; readonly lent: Lent }
   | { readonly failed: TemporaryFileFailed }
@@ -26,15 +26,15 @@ export interface ShelvedPlan extends Pick<ImportPlan | StoredImport, 'format' | 
     readonly id: string
     readonly withdrawn?: readonly string[]
     readonly places: readonly number[]
-    /** Where what is beside it is. */
+    /** Places of its notes on the shelf. */
     readonly notes?: readonly number[]
   }[]
 }
 
-/** So much of a file is looked at; what is shorter is parsed in no time. */
+/** Size of the part of a file to examine, in bytes for a file and characters for a text; shorter ones are parsed in no time. */
 export const smallest = 1024 * 1024
 
-/** Whether a large file that begins with this text may be one JSON document, and no JSON lines. */
+/** True if a large file with this beginning may be a JSON document rather than JSON Lines. */
 export const maybeDocument = (beginning: string): boolean => {
   const text = beginning.replace(/^\uFEFF/, '').trimStart()
   if (text.startsWith('[')) return true
@@ -44,8 +44,8 @@ export const maybeDocument = (beginning: string): boolean => {
 }
 
 /**
- * Reads a session in a thread of its own: a JSON document is parsed in one step, which everybody else would wait for. Steps and
- * events are on the shelf then. Throws `FileUnreadable` and `TemporaryFileFailed`.
+ * Reads a session in a separate thread: a JSON document is parsed in one step, which would block the process. Puts its steps and events
+ * on the shelf. Throws `FileUnreadable` and `TemporaryFileFailed`.
  */
 export const readApart = async (
   options: SessionOptions,

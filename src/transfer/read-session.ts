@@ -10,8 +10,9 @@ import { pacer } from '../store/breath.ts'
 import { toError } from '../result/typed.ts'
 
 /**
- * A session file of any size: its bytes (UTF-8), piece by piece. An error of the iteration is a `FileUnreadable`. A function gives them
- * from the beginning each time: of a file that was imported before, it is called once, to see that it is the same; else twice.
+ * A session file of any size: its bytes (UTF-8), in pieces. An error of the iteration is a `FileUnreadable`. A function returns them
+ * from the beginning each time. It is called once for a file that was imported before, to check that the file is the same; otherwise
+ * twice.
  */
 export interface SessionStream extends SessionOptions {
   readonly bytes: Pieces | (() => Pieces)
@@ -23,7 +24,7 @@ export interface OpenSession extends SessionOptions {
   readonly bytes: Pieces
 }
 
-/** What is wrong with the session given; undefined if nothing is. */
+/** Returns the error in the given session; undefined if it is valid. */
 export const sessionProblem = (
   session: SessionFile | SessionStream | null | undefined,
 ): string | undefined => {
@@ -41,7 +42,7 @@ export const isStream = <S extends OpenSession | SessionStream>(session: Session
 
 type Read = Promise<E.Either<ImportError, ImportPlan | StoredImport>>
 
-/** As `parseSession`, but lets other work of the process run. */
+/** Like `parseSession`, but lets other work of the process run. */
 export const readText = async ({ text, ...options }: SessionFile, shelf: Shelf): Read => {
   const reader = sessionReader(options, takeNotes(), shelf)
   const pace = pacer()
@@ -53,7 +54,7 @@ export const readText = async ({ text, ...options }: SessionFile, shelf: Shelf):
   return reader.finish()
 }
 
-/** Reads a session as its bytes come in. Large content goes to the shelf. Throws `FileUnreadable`. */
+/** Reads a session as its bytes arrive. Large content goes to the shelf. Throws `FileUnreadable`. */
 export const readSession = async ({ bytes, ...options }: OpenSession, shelf: Shelf): Read => {
   const notes = takeNotes()
   const reader = sessionReader(options, notes, shelf)
@@ -69,7 +70,7 @@ export const readSession = async ({ bytes, ...options }: OpenSession, shelf: She
   return reader.finish()
 }
 
-/** The bytes, an error of which is a `FileUnreadable`. */
+/** Yields the bytes; converts an error of the iteration to `FileUnreadable`. */
 export async function* reading(file: string, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     yield* bytes

@@ -7,37 +7,37 @@ import { toError } from '../result/typed.ts'
 
 /** A shelf that must be closed. */
 export interface FileShelf extends Shelf {
-  /** Lets another thread put values on it; here nobody may meanwhile. */
+  /** Lets another thread add values; this thread must not until `takeBack`. */
   readonly lend: () => Lent
-  /** Takes it back, with the values put on it meanwhile. */
+  /** Takes the shelf back, with the values added in the meantime. */
   readonly takeBack: (lent: Lent) => void
   readonly close: () => void
 }
 
-/** A shelf in another thread's hands: its file, which stays this thread's to close, and how far that is written. */
+/** A shelf lent to another thread: its file, which the lending thread must close, and the number of bytes written. */
 export interface Lent {
   readonly file: number
   readonly written: number
 }
 
-/** So many bytes stay in memory: an import of usual size needs no file. */
+/** Number of bytes kept in memory: an import of usual size needs no file. */
 const room = 4 * 1024 * 1024
-/** Bytes that are written and read at once. */
+/** Number of bytes written or read at once. */
 const blockBytes = 256 * 1024
-/** The length in bytes before each value. */
+/** Number of bytes before each value that hold its length. */
 const headBytes = 4
 
 /**
- * Keeps values as JSON, in a temporary file that only its owner can read. Throws `TemporaryFileFailed`.
+ * Returns a shelf that keeps values as JSON in a temporary file that only its owner can read. Throws `TemporaryFileFailed`.
  *
- * @param inMemory bytes that are kept in memory first
- * @param lent another thread's shelf, to put more on it
+ * @param inMemory number of bytes to keep in memory first
+ * @param lent another thread's shelf, to add more to it
  */
 export const fileShelf = (inMemory: number = room, lent?: Lent): FileShelf => {
   let file = lent && fileOf(lent.file)
   let buffer = Buffer.allocUnsafe(blockBytes)
   let filled = 0
-  /** Bytes in the file: all before those in the buffer. */
+  /** Number of bytes in the file: all those before the buffer. */
   let written = lent?.written ?? 0
 
   const flush = (): File => {
@@ -97,7 +97,7 @@ export const isTemporaryFileFailed = (error: unknown): error is TemporaryFileFai
 interface File {
   readonly descriptor: number
   readonly write: (bytes: Uint8Array, at: number) => void
-  /** Bytes that were written; to be used before the next read. */
+  /** Reads bytes that were written; use them before the next read. */
   readonly read: (at: number, length: number) => Buffer
   readonly close: () => void
 }
@@ -113,7 +113,7 @@ const openFile = (): File => {
   return { ...fileOf(file), close: closeLater }
 }
 
-/** Bytes of the file that were read: two pages, the first of which begins at a multiple of a page. */
+/** A part of the file that was read: two pages, the first of which begins at a multiple of a page. */
 interface Window {
   readonly bytes: Buffer
   start: number
@@ -121,11 +121,11 @@ interface Window {
 }
 
 const pageBytes = blockBytes / 2
-/** So many places are read from by turns: what was read, what is planned, earlier parts of the same. */
+/** Number of places read alternately: what was read, what is planned, earlier parts of the same. */
 const windows = 4
 
 const fileOf = (file: number): File => {
-  /** The one used last comes first. */
+  /** Open windows, most recently used first. */
   const open: Window[] = []
 
   const write: File['write'] = (bytes, at) => {

@@ -10,33 +10,33 @@ import { conflict, importUnfinished, type WriteError } from '../store/errors.ts'
 import { isRecord, recordOf, recordPrefix, type RevisionRange } from '../store/whole/parts.ts'
 import type { AppendRequest, EventStore, WritePart } from '../store/port.ts'
 
-/** Events to write to one stream of a conversation, after all that is there of it. */
+/** Events to write to one stream of a conversation, after everything already there. */
 export interface Addition {
   readonly id: string
   readonly stream: string
   readonly end: Pick<ChainEnd, 'revision'>
-  /** What the last stored event is part of, if it does not count yet. */
+  /** The write that the last stored event belongs to, if it does not count yet. */
   readonly open?: WritePart | undefined
   readonly events: EventList
   /** As of an append: the events may be those of commands that are repeated here. */
   readonly repeat?: AppendRequest['repeat']
 }
 
-/** Events in order; they need not all be in memory. */
+/** Events in order, not necessarily all in memory. */
 export type EventList = Iterable<StoredEvent> & { readonly length: number }
 
 type Writing<A> = Steps<WriteError | EventTooLarge, A>
 
-/** The most events, and bytes, of one append: others would wait for a large import in one transaction. */
+/** Maximum events, and bytes, of one append: a large import in one transaction would make others wait. */
 const batchEvents = 250
 const batchBytes = 512 * 1024
 
 /**
- * Writes what is added to all these conversations so that either all of it counts or nothing does. What fits one append is one; else
- * the events say that they are part of something (`Append.part`), and the last one that it is whole. Where there are several
- * conversations, a record that is written when all of them are there says so.
+ * Writes the additions to all these conversations so that either all count or none do. If they fit one append, it is a single append;
+ * otherwise the events are marked as parts of a write (`Append.part`), and the last one marks it complete. For several conversations, a
+ * record written once all of them are there marks them complete.
  *
- * @param wrote told after each append how many events it added to which conversation; those of another writer don't count
+ * @param wrote called after each append with the number of events added and the conversation; another writer's events do not count
  */
 export async function* writeAll(
   store: EventStore,
@@ -80,7 +80,7 @@ async function* write(
   }
 }
 
-/** Says of all these conversations that what was added to them is whole; each waits for the record that its last event names. */
+/** Marks the additions to all these conversations as complete; each waits for the record that its last event names. */
 async function* recordAll(store: EventStore, changed: readonly Addition[], record: string): Writing<void> {
   const records = Map.groupBy(changed, ({ events, open }) =>
     events.length === 0 && isRecord(open?.last) ? open.last : record,

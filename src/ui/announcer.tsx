@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 
 let say: ((text: string) => void) | undefined
-/** Tells readers of the screen one sentence; others see it for a moment. At most one every two seconds: the last. */
+/** Announces a sentence to screen readers; others see it for a moment. At most one every two seconds: the last. */
 export const announced = (text: string): void => say?.(text)
 
 const least = 2_000

@@ -14,7 +14,7 @@ import { count } from './words.ts'
 
 // The page as one file, which `palimpsest export --format html` writes: the same page, without a server.
 
-/** What this copy is, and what is missing from it. */
+/** Describes this copy, and what is missing from it. */
 const CopyNote = ({ file: { events, written, redacted } }: { readonly file: EmbeddedFile }) => (
   <footer class="copy-note">
     A copy of {count(events.length, 'event')}, made {written.slice(0, 16).replace('T', ' ')} UTC.{' '}

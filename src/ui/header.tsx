@@ -4,13 +4,13 @@ import { openSheet } from './sheet.tsx'
 import { hrefs } from './url.ts'
 
 interface HeaderProps {
-  /** Where one is, after the name: links and words. */
+  /** Links and text after the name that show the place. */
   readonly children?: ComponentChildren
-  /** At the right end. */
+  /** Content at the right end. */
   readonly end?: ComponentChildren
 }
 
-/** The line at the top of every page. */
+/** Shows the line at the top of every page. */
 export const Header = ({ children, end }: HeaderProps) => (
   <header class="top">
     <a class="brand" href={hrefs.list}>
@@ -32,13 +32,13 @@ export const Header = ({ children, end }: HeaderProps) => (
 
 interface CrumbProps {
   readonly id: string
-  /** The position that the link leads to. Default: the end. */
+  /** Position of the link's target. Default: the end. */
   readonly at?: number | undefined
-  /** What of the conversation this is. */
+  /** Name of this part of the conversation. */
   readonly children?: ComponentChildren
 }
 
-/** Where one is in a conversation. */
+/** Shows the place in a conversation. */
 export const Crumb = ({ id, at, children }: CrumbProps) => (
   <span class="crumb">
     <a href={hrefs.conversation(id, { at })}>

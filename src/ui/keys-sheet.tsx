@@ -3,7 +3,7 @@ import { keymap, printed, topics } from './keys.ts'
 import { Sheet } from './sheet.tsx'
 import { possible } from './use-keys.ts'
 
-/** The keys that do something here. */
+/** Lists the keys that are active here. */
 export const KeysSheet = () => {
   const here = possible()
   return (

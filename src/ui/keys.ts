@@ -1,13 +1,13 @@
 // Every key in one table: what is handled, the sheet of keys and the palette are made of it.
 
-/** Where in the sheet of keys an action is listed. */
+/** Sections of the key list. */
 export const topics = ['Move', 'Look', 'Find', 'Act', 'Page'] as const
 export type Topic = (typeof topics)[number]
 
 interface Binding {
-  /** Each is a key (`Shift+j` is `J`), or several in a row (`g g`). */
+  /** Keys (`Shift+j` is `J`), or sequences of keys (`g g`). */
   readonly keys: readonly string[]
-  /** What it does, as an order. */
+  /** Description of the action, in the imperative. */
   readonly does: string
   readonly topic: Topic
 }
@@ -21,7 +21,7 @@ const find = of('Find')
 const act = of('Act')
 const page = of('Page')
 
-/** A page handles what it can do (`useActions`); what nothing handles is not listed. */
+/** All actions with their keys. A page handles the actions it supports (`useActions`); actions without a handler are not listed. */
 export const keymap = {
   next: move('next position', 'j'),
   previous: move('previous position', 'k'),
@@ -92,7 +92,7 @@ const beginnings: ReadonlySet<string> = new Set(
   [...byKeys.keys()].flatMap((keys) => (keys.includes(' ') ? [keys.slice(0, keys.indexOf(' '))] : [])),
 )
 
-/** What of a `KeyboardEvent` is looked at. */
+/** The part of a `KeyboardEvent` that is used. */
 export interface KeyPress {
   readonly key: string
   readonly ctrlKey: boolean
@@ -100,24 +100,24 @@ export interface KeyPress {
   readonly altKey: boolean
 }
 
-/** The name that a key has in the table; undefined for combinations that no action has, which are the browser's. */
+/** Returns the name of a key in the table; undefined for combinations without an action, which belong to the browser. */
 export const nameOf = ({ key, ctrlKey, metaKey, altKey }: KeyPress): string | undefined => {
   // Many keyboards have brackets and braces under AltGr (which is Control and Alt) or Option.
   if (altKey) return /^[[\]{}]$/.test(key) ? key : undefined
   return ctrlKey || metaKey ? `Control+${key.toLowerCase()}` : key
 }
 
-/** Either what a key does, or the beginning of a sequence that it is, or nothing. */
+/** Meaning of a key: an action, the beginning of a sequence, or nothing. */
 export type Meaning = { readonly action: Action } | { readonly began: string } | undefined
 
-/** What a key means after the beginning of a sequence (`g`), if there was one. */
+/** Returns the meaning of a key, after the beginning of a sequence (`g`) if there is one. */
 export const meaningOf = (name: string, began: string | undefined): Meaning => {
   const action = (began === undefined ? undefined : byKeys.get(`${began} ${name}`)) ?? byKeys.get(name)
   if (action !== undefined) return { action }
   return beginnings.has(name) ? { began: name } : undefined
 }
 
-/** Whether a key types something: those are off while somebody types, and can be switched off (WCAG 2.1.4). */
+/** True if a key types a character: such keys are disabled while the user types, and can be switched off (WCAG 2.1.4). */
 export const isCharacter = (name: string): boolean => /^.$/u.test(name)
 
 const shown: Readonly<Record<string, string>> = {
@@ -127,7 +127,7 @@ const shown: Readonly<Record<string, string>> = {
   PageUp: 'PgUp',
   Enter: '⏎',
 }
-/** A key as it is printed. */
+/** Formats a key for display. */
 export const printed = (keys: string): string =>
   keys
     .split(' ')

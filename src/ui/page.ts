@@ -2,11 +2,11 @@ import type { ComponentType } from 'preact'
 import type { ApiSource } from './source/source.ts'
 import type { Parameters } from './url.ts'
 
-/** What every page gets. */
+/** Props of every page. */
 export interface PageProps {
   readonly source: ApiSource
   readonly params: Parameters
-  /** The query of the address, with its `?`. */
+  /** Query of the address, including `?`. */
   readonly search: string
 }
 export type PageComponent = ComponentType<PageProps>

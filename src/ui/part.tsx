@@ -13,13 +13,13 @@ const lost = (): Error =>
     status: 0,
   })
 
-/** A part, as `import()` loads it. Rejects with a `Problem` that says what to do. */
+/** Loads a part of the page, as with `import()`. Rejects with a `Problem` that says what to do. */
 export const part = <A,>(loading: Promise<A>): Promise<A> =>
   loading.catch(() => {
     throw lost()
   })
 
-/** Opens a sheet once its part is loaded: what is typed meanwhile is typed into it. */
+/** Opens a sheet once its part is loaded. Keys typed meanwhile go to the sheet. */
 export const openPart = <A,>(loading: Promise<A>, sheetOf: (loaded: A) => ComponentChildren): void => {
   const release = holdKeys()
   setComing(true)
@@ -32,7 +32,7 @@ export const openPart = <A,>(loading: Promise<A>, sheetOf: (loaded: A) => Compon
   void loading.then(() => setTimeout(done), done)
 }
 
-/** Uses a part once it is loaded; the foot of the page says so if it cannot be. */
+/** Uses a part once it is loaded; shows a toast if loading fails. */
 export const withPart = <A,>(loading: Promise<A>, use: (loaded: A) => void): void => {
   const tell = (): void =>
     toast(

@@ -10,21 +10,21 @@ const tell = (): void => {
   for (const listener of listeners) listener()
 }
 
-/** A page that is one file has its address after the `#`. */
+/** True if the page is a single file: its address is after the `#`. */
 const isFile = document.getElementById(holder) !== null
-/** The address of now. */
+/** Returns the current address. */
 export const here = (): PageAddress =>
   isFile ? placeIn(location.hash.slice(1)) : { path: location.pathname, search: location.search }
 
-/** The whole address of a place of the page, to give to somebody else. */
+/** Returns the full URL of a place on the page, for sharing. */
 export const linkTo = (href: string): string =>
   isFile ? `${location.href.replace(/#.*$/s, '')}#${href}` : location.origin + href
 
 let hasReturned = false
-/** Whether Back or Forward led to the place of now. */
+/** True if the current place was reached by Back or Forward. */
 export const isReturn = (): boolean => hasReturned
 
-/** Goes to an address of the page. `replace`: Back does not come here again. */
+/** Navigates to an address of the page. `replace`: Back does not return here. */
 export const go = (href: string, { replace = false }: { readonly replace?: boolean } = {}): void => {
   clearTimeout(resting)
   const { path, search } = here()
@@ -37,16 +37,16 @@ export const go = (href: string, { replace = false }: { readonly replace?: boole
 }
 
 let resting: ReturnType<typeof setTimeout> | undefined
-/** How long a drag has to rest before the address says where, in milliseconds. */
+/** Time for which a drag must pause before the address is updated, in milliseconds. */
 const rest = 150
 
-/** Replaces the address once nothing has moved for 150 ms: for a drag, which itself keeps what it shows. */
+/** Replaces the address once nothing has moved for 150 ms: for a drag, which keeps its own state. */
 export const goWhenAtRest = (href: string): void => {
   clearTimeout(resting)
   resting = setTimeout(() => go(href, { replace: true }), rest)
 }
 
-/** The address, of now and whenever it changes. */
+/** Returns the current address, updated when it changes. */
 export const usePlace = (): PageAddress => {
   const [place, setPlace] = useState(here)
   useEffect(() => {
@@ -69,7 +69,7 @@ export const usePlace = (): PageAddress => {
   return place
 }
 
-/** Links of the page's own are followed without loading it again. */
+/** Follows links within the page without reloading it. */
 export const followLinks = (): void => {
   document.addEventListener('click', (event) => {
     const { defaultPrevented, button, metaKey, ctrlKey, shiftKey, altKey } = event
@@ -83,7 +83,10 @@ export const followLinks = (): void => {
   })
 }
 
-/** In a page that is one file, its links lead into the file, however they are followed: in a new tab, or copied. Before anything is drawn. */
+/**
+ * Makes links point into the page if it is a single file, so that they also work in a new tab or copied. Must run before the first
+ * render.
+ */
 export const linkInto = (): void => {
   options.vnode = (vnode) => {
     const { href } = vnode.props as { readonly href?: unknown }

@@ -2,12 +2,12 @@ import { ConversationPage } from './conversation/page.tsx'
 import type { PageComponent } from './page.ts'
 import { matched, type Parameters } from './url.ts'
 
-/** A page that comes with the first load, or one that is loaded when it is first shown. */
+/** A page included in the first load, or one loaded when first shown. */
 type Route =
   | { readonly path: string; readonly page: PageComponent }
   | { readonly path: string; readonly load: () => Promise<PageComponent> }
 
-/** The pages, a line each. */
+/** All pages, one per line. */
 const routes: readonly Route[] = [
   { path: '/', load: async () => (await import('./list/page.tsx')).ListPage },
   { path: '/workers', load: async () => (await import('./workers/page.tsx')).WorkersPage },

@@ -26,7 +26,7 @@ export const set = <N extends keyof DisplaySettings>(name: N, value: DisplaySett
   }
 }
 
-/** Makes the page light or dark, as the reader wants it. */
+/** Applies the user's light or dark theme. */
 export const applyTheme = (): void => {
   const theme = setting('theme')
   document.documentElement.style.colorScheme = theme === 'system' ? '' : theme

@@ -6,15 +6,15 @@ import { Bar } from './states.tsx'
 
 let show: ((content: ComponentChildren | undefined) => void) | undefined
 
-/** Opens a sheet with this content (a `Sheet`), in place of the one that is open. */
+/** Opens a sheet with this content (a `Sheet`), replacing the open one. */
 export const openSheet = (content: ComponentChildren): void => show?.(content)
 export const closeSheet = (): void => show?.(undefined)
 
 let coming: ((isComing: boolean) => void) | undefined
-/** Says whether a sheet is still being loaded. */
+/** Sets whether a sheet is still being loaded. */
 export const setComing = (isComing: boolean): void => coming?.(isComing)
 
-/** Where sheets appear: once in the page. */
+/** Shows sheets; used once in the page. */
 export const SheetHost = () => {
   const [{ content, nth }, setShown] = useState<{
     readonly content?: ComponentChildren
@@ -45,9 +45,9 @@ export const SheetHost = () => {
 export interface SheetProps {
   readonly title: string
   readonly children: ComponentChildren
-  /** Buttons, at the bottom. */
+  /** Buttons at the bottom. */
   readonly actions?: ComponentChildren
-  /** A class for its width: `wide`. */
+  /** CSS class for the width: `wide`. */
   readonly class?: string
   readonly onClose?: () => void
 }

@@ -21,11 +21,11 @@ import { useActions } from './use-keys.ts'
 
 interface ShellProps {
   readonly source: ApiSource
-  /** Called with what to call when the server asks for a token. */
+  /** Registers the function to call when the server asks for a token. */
   readonly onUnauthorized: (tell: (why: AccessRefusal) => void) => void
 }
 
-/** What is around every page. */
+/** Shows the frame around every page. */
 export const Shell = ({ source, onUnauthorized }: ShellProps) => {
   const [refused, setRefused] = useState<AccessRefusal>()
   // Of what is asked at once, the first answer says why.
@@ -60,7 +60,7 @@ export const Shell = ({ source, onUnauthorized }: ShellProps) => {
   )
 }
 
-/** It is loaded when it is first asked for. */
+/** Opens the palette, which is loaded on first use. */
 const openPalette = (): void => openPart(import('./palette/palette.tsx'), ({ Palette }) => <Palette />)
 
 const loaded = new Map<string, PageComponent>()

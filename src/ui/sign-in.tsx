@@ -7,7 +7,7 @@ import { problemOf, type ApiSource } from './source/source.ts'
 const signIn = (source: ApiSource, token: string): Promise<unknown> =>
   source.post(apiPathOf('/session'), { token })
 
-/** A token in the fragment (`#token=…`) is taken once, and removed from the address. */
+/** Signs in once with a token in the fragment (`#token=…`), which is removed from the address. */
 export const signInByFragment = async (source: ApiSource): Promise<void> => {
   const token = new URLSearchParams(location.hash.slice(1)).get('token')
   if (token === null) return
@@ -28,7 +28,7 @@ const reasons: Readonly<Record<AccessRefusal, string | undefined>> = {
   'may-not-read': 'This token may not read: the page needs one with the scope read.',
 }
 
-/** Asks for a token where the server needs one: before everything else, and before a sheet in which somebody has written something. */
+/** Asks for a token if the server needs one, in front of everything else, including a sheet with the user's input. */
 export const SignIn = ({ source, why, done }: SignInProps) => {
   const [token, setToken] = useState('')
   const [error, setError] = useState<string>()

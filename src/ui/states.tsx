@@ -5,12 +5,12 @@ import type { ApiPath } from '../server/client/api-path.ts'
 import { type ConnectionState, problemOf, type ApiSource, unreachable } from './source/source.ts'
 import { number } from './words.ts'
 
-/** A bar at the top while something is fetched for longer than 150 ms. What was shown stays. */
+/** Shows a bar at the top while a request takes longer than 150 ms. The content stays. */
 export const Bar = ({ isBusy }: { readonly isBusy: boolean }) => (
   <div class="bar" hidden={!isBusy} role="presentation" />
 )
 
-/** Rows to be: for the first load only. */
+/** Shows placeholder rows, for the first load only. */
 export const Skeleton = ({ rows = 6 }: { readonly rows?: number }) => (
   <div class="skeleton" role="status" aria-label="Loading">
     {Array.from({ length: rows }, (_, index) => (
@@ -32,10 +32,10 @@ export const Empty = ({
   </section>
 )
 
-/** How long until what could not be reached is asked for again, in milliseconds. */
+/** Delay before an unreachable server is tried again, in milliseconds. */
 const pause = 4_000
 
-/** A problem in the place of what it is a problem of; the rest of the page still works. It goes by itself once the server is reached again. */
+/** Shows a problem in place of the failed content; the rest of the page still works. It disappears once the server is reached again. */
 export const Failed = ({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) => {
   const { title, detail, tag, status } = problemOf(error)
   useEffect(() => {
@@ -57,7 +57,7 @@ export const Failed = ({ error, retry }: { readonly error: unknown; readonly ret
   )
 }
 
-/** What keeps a page from continuing, in one line: what it shows stays. */
+/** Shows a problem that stops updates, on one line; the content stays. */
 export const Notice = ({ title, children }: NoticeProps) => (
   <p class="notice" role="alert">
     <b>{title}:</b> {children}
@@ -68,7 +68,7 @@ interface NoticeProps {
   readonly children: ComponentChildren
 }
 
-/** How far the index beside the store is, where something keeps it from continuing. */
+/** Shows how far the index beside the store is, if a problem stops it. */
 export const NotIndexed = ({ indexed = -1, problem }: UpTo) =>
   problem === undefined ? null : (
     <Notice title={indexed < 0 ? 'Nothing of it is indexed' : `Nothing after ${number(indexed)} is indexed`}>
@@ -80,7 +80,7 @@ interface UpTo {
   readonly problem?: string | undefined
 }
 
-/** Why nothing new comes, where the server says so itself. */
+/** Shows the server's reason for ending the stream, if it gave one. */
 export const Stopped = ({ connection }: { readonly connection: ConnectionState }) => {
   const why = connection.state === 'offline' ? connection.why : undefined
   return why ? (
@@ -90,7 +90,7 @@ export const Stopped = ({ connection }: { readonly connection: ConnectionState }
   ) : null
 }
 
-/** A value once it has not changed for so many milliseconds; until then undefined. */
+/** Returns a value once it has been unchanged for `ms` milliseconds; undefined until then. */
 export const useRested = <T,>(value: T, ms: number): T | undefined => {
   const [rested, setRested] = useState<T>()
   useEffect(() => {
@@ -100,7 +100,7 @@ export const useRested = <T,>(value: T, ms: number): T | undefined => {
   return rested === value ? rested : undefined
 }
 
-/** What is fetched: of the last answer, and whether another one is on its way. */
+/** State of a request: the last response, and whether another is pending. */
 export interface FetchState<T> {
   readonly value: T | undefined
   readonly error: unknown
@@ -115,7 +115,11 @@ export const useFetched = <T extends PathOf<'get'>>(
 ): FetchState<AnswerOf<'get', T>> =>
   useAsked(path === undefined ? undefined : (signal) => source.get(path, { signal }), [source, path])
 
-/** As `useFetched`, for what takes more than one answer. @param of what it is about: asked again when that changes */
+/**
+ * Like `useFetched`, for data that takes several requests.
+ *
+ * @param of dependencies: the data is fetched again when they change
+ */
 export const useAsked = <T,>(
   ask: ((signal: AbortSignal) => Promise<T>) | undefined,
   of: readonly unknown[],

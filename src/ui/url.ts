@@ -3,21 +3,21 @@ import { type ApiPath, filledPath } from '../server/client/api-path.ts'
 
 // What the page shows is in its address: a link to it is a link to this view.
 
-/** Both columns, only what happened, or only what the model sees. */
+/** Panes: both columns, only the history, or only what the model sees. */
 export const panes = ['both', 'all', 'model'] as const
 export type Pane = (typeof panes)[number]
 
-/** What is seen of a conversation. */
+/** View of a conversation. */
 export interface ConversationViewState {
-  /** The position looked from. Undefined: the last one, and it follows. */
+  /** Current position. Undefined: the last one, followed as it grows. */
   readonly at?: number | undefined
   readonly pane: Pane
-  /** The markers and rewinds whose events are shown; `all` of them. */
+  /** Markers and rewinds whose events are shown; `all` of them. */
   readonly open: readonly number[] | 'all'
   readonly text: 'exact' | 'rendered'
-  /** The position of the selected row. */
+  /** Position of the selected row. */
   readonly sel?: number | undefined
-  /** What is searched for in the conversation. */
+  /** Search text in the conversation. */
   readonly find?: string | undefined
 }
 
@@ -26,7 +26,7 @@ export const noView: ConversationViewState = { pane: 'both', open: [], text: 'ex
 const whole = (text: string | null | undefined): number | undefined =>
   text && /^(?:-1|\d{1,15})$/.test(text) ? Number(text) : undefined
 
-/** The view that a query names. What it does not name, or names wrongly, is as in `noView`. */
+/** Parses the view from a query. Missing or invalid fields are as in `noView`. */
 export const viewOf = (search: string): ConversationViewState => {
   const query = new URLSearchParams(search)
   const open = query.get('open')
@@ -40,7 +40,7 @@ export const viewOf = (search: string): ConversationViewState => {
   }
 }
 
-/** The query of a view, with its `?`; empty for `noView`. The same view has the same query. */
+/** Makes the query of a view, including `?`; empty for `noView`. Equal views have equal queries. */
 export const searchOf = ({ at, pane, open, text, sel, find }: ConversationViewState): string =>
   queryOf({
     at,
@@ -51,7 +51,7 @@ export const searchOf = ({ at, pane, open, text, sel, find }: ConversationViewSt
     find,
   })
 
-/** A query of the fields that have a value, in their order, with its `?`; empty if there is none. */
+/** Makes a query of the fields that have a value, in their order, including `?`; empty if there are none. */
 export const queryOf = (fields: Readonly<Record<string, string | number | boolean | undefined>>): string => {
   const given = Object.entries(fields).flatMap(([name, value]) =>
     value === undefined || value === ''
@@ -67,7 +67,7 @@ export interface PageAddress {
   readonly search: string
 }
 
-/** The address that a file has after its `#`, whatever somebody has typed there. */
+/** Parses the address after a file's `#`, which may be any text typed by the user. */
 export const placeIn = (text: string): PageAddress => {
   const end = text.search(/[?#]/)
   const path = end < 0 ? text : text.slice(0, end)
@@ -90,7 +90,7 @@ export const apiOf = <P extends PartOf<PathOf>>(
 ): ApiPath<`/conversations/{id}${P}`> =>
   filledPath(`/conversations/{id}${part}`, { id }, query) as ApiPath<`/conversations/{id}${P}`>
 
-/** The addresses of the page. */
+/** Functions for the addresses of the page. */
 export const hrefs = {
   list: '/',
   workers: '/workers',
@@ -98,17 +98,30 @@ export const hrefs = {
     `/c/${encodeURIComponent(id)}${searchOf({ ...noView, ...view })}`,
   diff: (id: string, from: number, to: number): string =>
     `/c/${encodeURIComponent(id)}/diff${queryOf({ from, to })}`,
-  /** @param call its number, or `p` and the position of a reply without a receipt @param as how it is shown, if not for reading */
+  /**
+   * Returns the address of a call's request.
+   *
+   * @param call its number, or `p` and the position of a reply without a receipt
+   * @param as view of the request; default: for reading
+   */
   call: (id: string, call: number | string, as?: string): string =>
     `/c/${encodeURIComponent(id)}/calls/${call}${queryOf({ as })}`,
   compare: (id: string, other: string, at?: number): string =>
     `/c/${encodeURIComponent(id)}/compare${queryOf({ with: other, at })}`,
-  /** Of a conversation, or of the store. */
+  /** Returns the address of the audit of a conversation, or of the store. */
   audit: (id?: string): string => (id === undefined ? '/audit' : `/c/${encodeURIComponent(id)}/audit`),
-  /** @param policy another one, by the fields of its form */
+  /**
+   * Returns the address of a conversation's calls and tokens.
+   *
+   * @param policy another policy, by the fields of its form
+   */
   tokens: (id: string, policy: Readonly<Record<string, string>> = {}): string =>
     `/c/${encodeURIComponent(id)}/tokens${queryOf(policy)}`,
-  /** @param bisection its id; without one, those that there are, and a form for another one */
+  /**
+   * Returns the address of a bisection.
+   *
+   * @param bisection its id; without one, the list of bisections, with a form for a new one
+   */
   bisect: (
     id: string,
     bisection?: string,
@@ -119,7 +132,7 @@ export const hrefs = {
 
 export type Parameters = Readonly<Record<string, string>>
 
-/** The parameters of a path, if it is of the pattern (`/c/:id/calls/:number`). */
+/** Returns the parameters of a path that matches the pattern (`/c/:id/calls/:number`). */
 export const matched = (pattern: string, path: string): Parameters | undefined => {
   const wanted = pattern.split('/')
   const given = path.replace(/(?<=.)\/$/, '').split('/')

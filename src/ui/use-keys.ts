@@ -3,10 +3,10 @@ import { type Action, actions, isCharacter, meaningOf, nameOf } from './keys.ts'
 import { setting } from './settings.ts'
 
 export type Handlers = { readonly [A in Action]?: (() => void) | undefined }
-/** A sheet is modal: while one is open, what the page can do is off. */
+/** Layer that handles keys. A sheet is modal: while one is open, the page's actions are disabled. */
 type Floor = 'page' | 'sheet'
 
-/** Of the components that are shown, the newest last: it wins. */
+/** Handlers of the visible components, newest last; the newest has priority. */
 const layers: { readonly floor: Floor; readonly handlers: { readonly current: Handlers } }[] = []
 
 const handlerOf = (action: Action, floor: Floor): (() => void) | undefined =>
@@ -14,14 +14,14 @@ const handlerOf = (action: Action, floor: Floor): (() => void) | undefined =>
     action
   ]
 
-/** What can be done on the page now, in the order of the table. */
+/** Returns the actions possible on the page now, in the order of the table. */
 export const possible = (): readonly Action[] =>
   actions.filter((action) => handlerOf(action, 'page') !== undefined)
 
-/** Does it as if its key had been pressed. */
+/** Performs an action as if its key had been pressed. */
 export const perform = (action: Action): void => handlerOf(action, 'page')?.()
 
-/** Says what actions do while the component is shown. An action that is undefined is not possible now. */
+/** Registers handlers for actions while the component is shown. An undefined action is disabled. */
 export const useActions = (handlers: Handlers, floor: Floor = 'page'): void => {
   const given = useRef<Handlers>(handlers)
   given.current = handlers
@@ -32,7 +32,7 @@ export const useActions = (handlers: Handlers, floor: Floor = 'page'): void => {
   }, [])
 }
 
-/** Keys that a native control takes itself. */
+/** Keys that a native control handles itself. */
 const native: Readonly<Record<string, RegExp>> = {
   range: /^(?:Arrow|Page|Home|End)/,
   checkbox: /^ $/,
@@ -52,10 +52,10 @@ const isTaken = (name: string, target: EventTarget | null): boolean => {
   return isTyping && !name.startsWith('Control+')
 }
 
-/** What was typed while a sheet was loading. */
+/** Characters typed while a sheet was loading. */
 let held: string[] | undefined
 
-/** Keeps what is typed from the page, until the function that it returns is called once the sheet is there that it is meant for. */
+/** Withholds typed characters from the page. The returned function, called once the sheet they are meant for is open, types them there. */
 export const holdKeys = (): (() => void) => {
   const own: string[] = []
   held = own
@@ -67,7 +67,7 @@ export const holdKeys = (): (() => void) => {
   }
 }
 
-/** How long the second key of a sequence may take, in milliseconds. */
+/** Time limit for the second key of a sequence, in milliseconds. */
 const patience = 1_500
 
 /** Listens for keys, once for the whole page. */

@@ -5,30 +5,30 @@ import { abortedBy } from './aborted.ts'
 import type { CallOptions, FailedCall, Model, ModelError, ModelRequest, Reply } from './model.ts'
 import { tracedCall } from './traced.ts'
 
-/** How to call a model, and how often to repeat a call that failed. */
+/** Options of a model call and of its retries. */
 export interface RetryOptions extends CallOptions {
-  /** How often to repeat a call that failed for a passing reason. Default 3; 0 for never. */
+  /** Number of retries of a call that failed for a transient reason. Default 3; 0 for none. */
   readonly maxRetries?: number
-  /** Called before a call is repeated; if it returns false, the call is not repeated. */
+  /** Called before each retry; if it returns false, the call is not retried. */
   readonly onRetry?: (retry: Retry) => boolean
 }
 
-/** A call that failed and is to be repeated. */
+/** A failed call that is to be retried. */
 export interface Retry {
   readonly error: ModelError
-  /** Milliseconds. */
+  /** Milliseconds until the next try. */
   readonly wait: number
-  /** The number of the next try: 2 or more. */
+  /** Number of the next try: 2 or more. */
   readonly try: number
-  /** Every call that failed, this one included. */
+  /** All failed calls, including this one. */
   readonly failed: readonly FailedCall[]
 }
 
 const defaultRetries = 3
 
 /**
- * Calls a model, and repeats the call where that may help: nothing of a reply that broke off is kept. The calls that failed are in the
- * reply's origin, or in the error, the last one included.
+ * Calls a model and retries where that may help; content of an interrupted reply is not kept. The failed calls are in the reply's
+ * origin or, including the last one, in the error.
  */
 export const callModel = async (
   model: Model,
@@ -56,23 +56,23 @@ export const callModel = async (
   }
 }
 
-/** An origin that also tells of the calls that failed before. */
+/** Adds the earlier failed calls to an origin. */
 export const withFailed = (origin: Origin, failed: readonly FailedCall[]): Origin =>
   failed.length > 0 ? { ...origin, failed: [...failed, ...failedIn(origin)] } : origin
 
-/** The failed calls that an origin or an error tells of. */
+/** Returns the failed calls in an origin or an error. */
 export const failedIn = (told: object): readonly FailedCall[] =>
   'failed' in told && Array.isArray(told.failed) ? (told.failed as readonly FailedCall[]) : []
 
 const isRetryable = (error: ModelError): boolean => 'retryable' in error && error.retryable
 
 const [firstWait, longestWait] = [500, 8_000]
-/** Milliseconds; a longer timer fires at once. */
+/** Longest delay of a timer, in milliseconds; a longer timer fires at once. */
 export const longestTimer = 2 ** 31 - 1
 
 /**
- * Milliseconds to wait: what the API asked for, else half a second, doubled with each try, and up to a quarter shorter so that callers
- * that failed together do not come back together.
+ * Milliseconds to wait: the time that the API asked for, else half a second, doubled with each try and shortened at random by up to a
+ * quarter, so that callers that failed together do not return together.
  */
 export const waitBefore = (error: ModelError, tries: number, random = Math.random()): number => {
   const { retryAfter } = error._tag === 'ModelFailed' ? error : {}
@@ -84,7 +84,7 @@ type Failure = Pick<FailedCall, 'message'> & {
   readonly [K in keyof Omit<FailedCall, 'error' | 'message'>]?: FailedCall[K] | undefined
 } & { readonly _tag: FailedCall['error'] }
 
-/** What is recorded of a failed call. */
+/** Creates the record of a failed call. */
 export const failedCall = ({
   _tag,
   message,

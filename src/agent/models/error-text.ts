@@ -1,6 +1,9 @@
 import { inspect } from 'node:util'
 
-/** What was thrown, as text for the model. It may be anything; if it cannot be printed, the results of other calls must not be lost. */
+/**
+ * Converts a thrown value to text for the model. It may be anything; if it cannot be printed, the results of other calls must not be
+ * lost.
+ */
 export const errorText = (error: unknown): string => {
   try {
     // Both may be of any type.

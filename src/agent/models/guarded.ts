@@ -9,7 +9,7 @@ const replySchema = z.object({ content: messageSchema.shape.content, origin: ori
 const isEither = (value: unknown): value is E.Either<unknown, unknown> =>
   typeof value === 'object' && value !== null && '_tag' in value
 
-/** A model that somebody else wrote: a call ends when the signal aborts, and what it answers and counts is checked. */
+/** Wraps a model written by somebody else: a call ends when the signal aborts, and its replies and counts are checked. */
 export const guarded = (model: Model): Model => ({
   ...model,
   // It may change: what is asked next is in the form that was learned.
@@ -45,7 +45,7 @@ export const guarded = (model: Model): Model => ({
 
 const isFailure = (answer: unknown): boolean =>
   isEither(answer) && answer._tag === 'Left' && isEither(answer.left)
-/** Right of an Either, or what was answered instead of one. */
+/** Unwraps the Right of an Either; returns any other answer unchanged. */
 const valueOf = (answer: unknown): unknown => (isEither(answer) && E.isRight(answer) ? answer.right : answer)
 
 const failed = (problem: string, cause?: unknown): ModelFailed =>

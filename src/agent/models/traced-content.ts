@@ -19,7 +19,7 @@ const partOf = (block: Block): object => {
 const partsOf = (content: string | readonly Block[]): readonly object[] =>
   typeof content === 'string' ? [{ type: 'text', content }] : content.map(partOf)
 
-/** What a request says. */
+/** Returns the content of a request as span attributes. */
 export const inputContent = ({ system, messages }: ModelRequest): Attributes => ({
   'gen_ai.system_instructions': system === undefined ? undefined : JSON.stringify(partsOf(system)),
   'gen_ai.input.messages': JSON.stringify(
@@ -27,7 +27,7 @@ export const inputContent = ({ system, messages }: ModelRequest): Attributes => 
   ),
 })
 
-/** What a reply says. */
+/** Returns the content of a reply as span attributes. */
 export const outputContent = ({ content, origin }: Reply): Attributes => ({
   'gen_ai.output.messages': JSON.stringify([
     { role: 'assistant', parts: partsOf(content), finish_reason: origin.stopReason ?? undefined },

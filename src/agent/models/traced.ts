@@ -9,7 +9,7 @@ import { inputContent, outputContent } from './traced-content.ts'
 
 type Answer = E.Either<ModelError, Reply>
 
-/** Calls a model, as a span that the conventions for GenAI describe. */
+/** Calls a model in a span that follows the GenAI conventions. */
 export const tracedCall = (model: Model, request: ModelRequest, options: CallOptions): Promise<Answer> =>
   inSpan(
     `chat ${request.model}`,
@@ -23,7 +23,10 @@ export const tracedCall = (model: Model, request: ModelRequest, options: CallOpt
     },
   )
 
-/** The form of its requests tells whose API it speaks; who answers in its place is not known. */
+/**
+ * Returns the attributes of a request. The provider is derived from the form of its requests: a compatible endpoint cannot be told from
+ * the original.
+ */
 const asked = ({ form }: Model, { model }: ModelRequest): Attributes => ({
   'gen_ai.operation.name': 'chat',
   'gen_ai.provider.name': form ? 'openai' : 'anthropic',
@@ -65,7 +68,7 @@ const tell = (span: SpanHandle, answer: Answer): void => {
   else span.failed(errorType(error))
 }
 
-/** What the API calls it, or its status, or else our own word. Messages may repeat what was said. */
+/** Returns the API's name for an error, or its status, or else our own. Messages are not used, as they may repeat content. */
 const errorType = (error: ModelError): string => {
   const { status, type } = 'status' in error || 'type' in error ? error : {}
   return type ?? (status === undefined ? error._tag : String(status))
@@ -101,13 +104,13 @@ const measure = (answer: Answer, ms: number, attributes: Attributes): void => {
   if (answer.left._tag === 'ModelAborted') count('palimpsest.calls.aborted')
 }
 
-/** Counts tokens that have bought nothing. */
+/** Counts the tokens of calls that brought nothing. */
 const countWasted = (usage: Origin['usage']): void => {
   const { input, output } = tokensOf(usage)
   count('palimpsest.tokens.wasted', input + output)
 }
 
-/** Counts a reply that was refused. */
+/** Counts a reply that was refused because it was stale. */
 export const countStale = (usage: Origin['usage']): void => {
   count('palimpsest.replies.stale')
   countWasted(usage)

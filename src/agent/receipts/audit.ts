@@ -14,29 +14,29 @@ import { fingerprintsIn } from './receipt-blocks.ts'
 
 export interface ReceiptVerification {
   readonly conversation: string
-  /** How many calls have a request that was made again, the same to the byte. */
+  /** Number of calls whose remade request is identical to the byte. */
   readonly receipts: number
   readonly findings: readonly ReceiptFinding[]
 }
 
 type Source = Pick<Conversation, 'id' | 'events' | 'context'>
 
-/** The calls of a model in a conversation. Iteration throws a `ReadError`. */
+/** Yields the model calls of a conversation. Iteration throws a `ReadError`. */
 export const modelCalls = (chat: Pick<Conversation, 'events'>): AsyncIterable<ModelCall> =>
   callsIn(chat.events())
 
 /**
- * Makes the request of every call again from the log and compares it with its receipt: on every branch, inherited calls of a fork and
- * calls for summaries included. A difference is an answer, not an error.
+ * Remakes the request of every call from the log and compares it with its receipt: on every branch, including a fork's inherited calls
+ * and calls for summaries. A difference is a result, not an error.
  *
- * Memory: what is shown, and the fingerprints of the receipts.
+ * Memory: the effective history, and the fingerprints of the receipts.
  */
 export const verifyReceipts = (chat: Source): TaskEither<ReadError, ReceiptVerification> =>
   TE.map(({ conversation, receipts, findings }: ReceiptsAudited) => ({ conversation, receipts, findings }))(
     auditReceipts(chat),
   )
 
-/** As `verifyReceipts`, and how many replies of models have no receipt. */
+/** Like `verifyReceipts`, and also counts the model replies without a receipt. */
 export const auditReceipts = (chat: Source): TaskEither<ReadError, ReceiptsAudited> =>
   task(() => caught(() => audited(chat)))
 
@@ -63,13 +63,17 @@ const audited = async (chat: Source): Promise<ReceiptsAudited> => {
   return { conversation: chat.id, receipts: count - wrong, findings, withoutReceipt }
 }
 
-/** A call, and why its request is not, or cannot be shown to be, the one that its receipt is of. */
+/** A call, and why its request is not, or cannot be shown to be, the one that its receipt covers. */
 interface CheckedCall {
   readonly call: ModelCall
   readonly found: FindingDetails | undefined
 }
 
-/** Checks the receipts of a log, event by event from its first. @param contextAt loads the effective history at a position */
+/**
+ * Checks the receipts of a log, event by event from its first.
+ *
+ * @param contextAt loads the effective history at a position
+ */
 export const receiptsChecked = (
   contextAt: (position: number) => Promise<Effective>,
 ): ((event: ConversationEvent) => Promise<readonly CheckedCall[]>) => {

@@ -1,29 +1,29 @@
 import type { ConversationEvent, Origin, Receipt } from '../../events/events.ts'
 import { receiptsOfSummary } from './summary-request.ts'
 
-/** A call of a model that has a receipt. */
+/** A model call with a receipt. */
 export interface ModelCall {
-  /** Counted from 1 in the order of the answers, those of abandoned branches and of inherited events included. */
+  /** Number of the call, from 1, in the order of the answers, including those of abandoned branches and of inherited events. */
   readonly number: number
   /** Position of the answer. */
   readonly position: number
-  /** What was requested. */
+  /** Kind of the request. */
   readonly kind: 'reply' | 'summary'
   readonly origin: Origin
   readonly receipt: Receipt
 }
 
-/** A reply of a model, by its origin, that has no receipt: it has no number. */
+/** A model reply, according to its origin, without a receipt, and therefore without a number. */
 export interface UnprovenCall {
   /** Position of the reply. */
   readonly position: number
   readonly kind: 'reply'
   readonly origin: Origin
-  /** Calls before it have one. */
+  /** True if earlier calls have a receipt. */
   readonly isMissing: boolean
 }
 
-/** The calls that an event is the answer to, by its receipt: one, or all that a summary took. */
+/** Returns the calls that an event answers, according to its receipt: one, or all calls made for a summary. */
 const callsOf = (event: ConversationEvent, first: number): readonly ModelCall[] => {
   if (event.type !== 'MessageAppended' && event.type !== 'Condensed') return []
   const { origin } = event.data
@@ -42,9 +42,9 @@ const callsOf = (event: ConversationEvent, first: number): readonly ModelCall[] 
 
 /** A summary with a receipt. */
 export interface AnsweredSummary {
-  /** The same if it is recorded again. */
+  /** Identifies the answer: the same if the summary is recorded again. */
   readonly answer: string
-  /** How many calls it took. */
+  /** Number of calls made for it. */
   readonly calls: number
 }
 
@@ -58,23 +58,23 @@ const summaryOf = (calls: readonly ModelCall[]): AnsweredSummary | undefined => 
   }
 }
 
-/** The summary that an event is, if it has a receipt. */
+/** Returns the summary of an event, if it has a receipt. */
 export const answeredSummary = (event: ConversationEvent): AnsweredSummary | undefined =>
   event.type === 'Condensed' ? summaryOf(callsOf(event, 1)) : undefined
 
-/** The calls that are passed. */
+/** Calls already counted. */
 export interface PassedCalls {
   readonly calls: number
-  /** The answers that were recorded as summaries. */
+  /** Answers that were recorded as summaries. */
   readonly summaries: ReadonlySet<string>
 }
 const noneYet: PassedCalls = { calls: 0, summaries: new Set() }
 
 /**
- * Numbers the calls that the events of a log are the answers to, event by event. A turn may record a summary again, before what was said
- * since: that is no other call.
+ * Numbers the calls that the events of a log answer, event by event. A turn may record a summary again, before later messages: this is
+ * not counted as another call.
  *
- * @param passed those before these events
+ * @param passed calls before these events
  */
 export const numberedCalls = (passed = noneYet): ((event: ConversationEvent) => readonly ModelCall[]) => {
   let first = passed.calls + 1
@@ -89,13 +89,13 @@ export const numberedCalls = (passed = noneYet): ((event: ConversationEvent) => 
   }
 }
 
-/** Every call of a model in these events, in order. */
+/** Yields every model call in these events, in order. */
 export async function* callsIn(events: AsyncIterable<ConversationEvent>): AsyncGenerator<ModelCall, void> {
   const calls = numberedCalls()
   for await (const event of events) yield* calls(event)
 }
 
-/** As `numberedCalls`, and the replies of models without a receipt. */
+/** Like `numberedCalls`, and includes the model replies without a receipt. */
 export const everyCall = (
   passed = noneYet,
 ): ((event: ConversationEvent) => readonly (ModelCall | UnprovenCall)[]) => {
@@ -110,7 +110,11 @@ export const everyCall = (
   }
 }
 
-/** Every call of a model in these events, in order, and the replies of models without a receipt. @param passed the calls before them */
+/**
+ * Yields every model call in these events, in order, and the model replies without a receipt.
+ *
+ * @param passed the calls before them
+ */
 export async function* everyCallIn(
   events: AsyncIterable<ConversationEvent>,
   passed = noneYet,
@@ -119,7 +123,7 @@ export async function* everyCallIn(
   for await (const event of events) yield* calls(event)
 }
 
-/** Whether an event is a reply of a model, by its origin, without a receipt. */
+/** True if an event is a model reply, according to its origin, without a receipt. */
 export const isUnproven = (event: ConversationEvent): event is UnprovenReply => {
   if (event.type !== 'MessageAppended' || event.data.role !== 'assistant') return false
   const { model, requestId, usage, context } = event.data.origin ?? {}

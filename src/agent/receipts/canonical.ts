@@ -6,31 +6,34 @@ import type { RenderResult, RenderedMessage } from '../../projections/render/ren
 import { memo } from '../../projections/memo.ts'
 import { listDigest } from './list-digest.ts'
 
-/** What a receipt is of: a request as it is sent, without model and parameters. */
+/** The content that a receipt covers: a request as it is sent, without model and parameters. */
 export interface SentRequest extends Pick<RenderResult, 'tool_choice'> {
   readonly system?: string | readonly Block[]
   readonly tools?: readonly Fields[] | undefined
   readonly messages: readonly RenderedMessage[]
-  /** In the form of Chat Completions, if that is the form it is sent in. */
+  /** The request in the form of Chat Completions, if it is sent in that form. */
   readonly chat?: Chat
 }
 
 /** A block of a request, or a tool. */
 export type SentPart = { readonly [field: string]: unknown }
 
-/** Of more characters, a text is not remembered: those of all blocks are as long as the history, and each is asked for a few times only. */
+/**
+ * Longer texts, in characters, are not remembered: the texts of all blocks are as long as the history, and each is needed only a few
+ * times.
+ */
 const mostRemembered = 8_192
 const briefText = memo((part: SentPart): string | undefined => {
   const text = canonicalize(part) ?? ''
   return text.length > mostRemembered ? undefined : text
 })
 
-/** The canonical JSON (RFC 8785) of a block. */
+/** Returns the canonical JSON (RFC 8785) of a block. */
 export const textOf = (part: SentPart): string => briefText(part) ?? canonicalize(part) ?? ''
 
 /**
- * SHA-256 (hex) of the canonical JSON (RFC 8785) of system, tools and messages as they are sent, omitting absent ones. Continues from what
- * it has hashed of the conversation before, as long as that is the same.
+ * Returns the SHA-256 (hex) of the canonical JSON (RFC 8785) of system, tools and messages as they are sent, omitting absent ones.
+ * Continues from the conversation's previous hash as long as the beginning is unchanged.
  */
 export const digestOf = ({ chat, messages, system, tools }: SentRequest): string => {
   if (chat) return chatDigest(chat)
@@ -52,7 +55,7 @@ export const digestOf = ({ chat, messages, system, tools }: SentRequest): string
 
 const opening = '{"messages":['
 
-/** The system prompt is made again for each request; the messages after it stay what they are. */
+/** Hashes the system prompt for each request; the messages after it do not change. */
 const chatDigest = ({ messages, tools }: Chat): string => {
   const [first] = messages
   const isPrompt = first !== undefined && (first.role === 'system' || first.role === 'developer')
@@ -71,7 +74,7 @@ const listText = (parts: readonly SentPart[]): string => `[${parts.map((part) =>
 const isMarked = ({ content }: SentRequest['messages'][number]): boolean =>
   content.some((block) => 'cache_control' in block)
 
-/** How many messages the next request will probably begin with: the last two breakpoints move with the conversation. */
+/** Estimates how many messages the next request will begin with: the last two breakpoints move with the conversation. */
 const stableIn = (messages: SentRequest['messages']): number => {
   let moving = 0
   for (let index = messages.length - 1; index >= 0; index--) {

@@ -4,13 +4,13 @@ import type { Container } from '../../events/events.ts'
 import { configurationOf, type Effective } from '../../projections/effective.ts'
 import type { ModelError } from '../models/model.ts'
 
-/** The container that belongs to a request: sent with it, or left out for a reason. Receipts keep it. */
+/** Container of a request: sent with it, or omitted for a reason. Receipts keep it. */
 export interface SentContainer {
   readonly id: string
   readonly left?: 'expired' | 'refused'
 }
 
-/** The newest container on the path, unless the parameters name one themselves. */
+/** Returns the newest container on the path, unless the parameters name one themselves. */
 export const containerFor = (now: Effective): Container | undefined => {
   const { container } = configurationOf(now).parameters ?? {}
   const isNamed =
@@ -25,7 +25,7 @@ export const sentContainer = (now: Effective, time: number): SentContainer | und
   return end !== undefined && Date.parse(end) <= time ? { id, left: 'expired' } : { id }
 }
 
-/** Parameters with a container; its other fields (skills) stay. */
+/** Adds a container to parameters; its other fields (skills) stay. */
 export const withContainer = (
   parameters: { readonly [name: string]: unknown },
   sent: SentContainer | undefined,
@@ -35,7 +35,7 @@ export const withContainer = (
   return { ...parameters, container: isFields(container) ? { ...container, id: sent.id } : sent.id }
 }
 
-/** Whether an error of the API says that it does not accept the container. */
+/** True if an error of the API says that it does not accept the container. */
 export const refusesContainer = (error: ModelError, sent: SentContainer | undefined): boolean =>
   sent !== undefined &&
   !sent.left &&

@@ -7,17 +7,20 @@ import { sharedBy } from './receipt-blocks.ts'
 import type { ReceiptOptions } from './receipt-options.ts'
 import type { RenderedRequest } from './request.ts'
 
-/** How a request that was made again differs from the one that a receipt is of. */
+/** Difference between a remade request and the one that a receipt covers. */
 export type ReceiptDifference =
-  /** The place of the first block that differs, and what is there now: nothing, or a type and the beginning of its JSON. */
+  /**
+   * Path of the first block that differs, and the block now at that path: its type and the beginning of its JSON, or undefined if there
+   * is none.
+   */
   | { readonly kind: 'block'; readonly path: string; readonly now?: string }
-  /** The blocks are the same: cache breakpoints differ, or the digest is of something else. */
+  /** The blocks are the same, but cache breakpoints differ, or the digest covers something else. */
   | { readonly kind: 'breakpoints' }
-  /** The receipt does not say where. */
+  /** The request differs, but the receipt does not say where. */
   | { readonly kind: 'digest' }
-  /** The request is the same, but was made with other numbers of repairs than these. */
+  /** The request is the same, but its numbers of repairs were others than these. */
   | { readonly kind: 'repairs'; readonly repairs: ReceiptOptions['repairs'] }
-  /** The request is the same, but the newest container on the path is not the one that the receipt names. */
+  /** The request is the same, but the newest container on the path is not the one named by the receipt. */
   | { readonly kind: 'container'; readonly named: string | undefined; readonly newest: string | undefined }
 
 /** @param prints fingerprints of the receipt's request, if they are known */

@@ -1,22 +1,22 @@
 import type { CallName } from '../../events/call-name.ts'
 
-/** The request was made by a renderer (of replies, or of summaries) of a newer version of palimpsest. */
+/** The request was made by a renderer (of replies or of summaries) of a newer version of palimpsest. */
 export interface UnknownRenderer {
   readonly _tag: 'UnknownRenderer'
   readonly message: string
   readonly renderer: number
-  /** The ones of this version. */
+  /** Renderers of this version. */
   readonly known: readonly number[]
 }
 
-/** The conversation has no such call of a model. */
+/** The conversation has no model call of this number. */
 export interface CallOutOfRange {
   readonly _tag: 'CallOutOfRange'
   readonly message: string
   readonly conversation: string
-  /** The call asked for; undefined if the last one was asked for and there are none. */
+  /** The requested call; undefined if the last one was requested but there are none. */
   readonly call: CallName | undefined
-  /** How many there are with a receipt. */
+  /** Number of calls with a receipt. */
   readonly calls: number
 }
 

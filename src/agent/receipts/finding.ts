@@ -9,21 +9,21 @@ import { compareReceipt, type ReceiptDifference } from './difference.ts'
 import { type ReceiptOptions, receiptOptionsIn } from './receipt-options.ts'
 import { requestOf } from './request.ts'
 
-/** A call whose request is not, or cannot be shown to be, the one that its receipt is of. */
+/** A call whose request is not, or cannot be shown to be, the one that its receipt covers. */
 export interface ReceiptFinding {
-  /** Undefined for `missing`: only calls with a receipt are counted. */
+  /** Number of the call; undefined for `missing`, as only calls with a receipt are numbered. */
   readonly call?: number
   /** Position of the answer. */
   readonly position: number
-  /** That of the `ReceiptDifference`; `receipt`: it cannot be used; `renderer`: a newer version made the request; `missing`: there is no receipt. */
+  /** Kind of the `ReceiptDifference`; `receipt`: unusable receipt; `renderer`: made by a newer version; `missing`: no receipt. */
   readonly kind: ReceiptDifference['kind'] | 'receipt' | 'renderer' | 'missing'
   readonly message: string
-  /** With `block`: the place of the first difference, and type and beginning of what is there now, if anything. */
+  /** For `block`: path of the first difference, and the type and beginning of the block now there, if any. */
   readonly path?: string
   readonly now?: string
 }
 
-/** A finding without the call that it is about. */
+/** A finding without its call. */
 export type FindingDetails = Omit<ReceiptFinding, 'call' | 'position'>
 
 /** @param prints fingerprints of the receipt's request, if they are known */

@@ -3,16 +3,16 @@ import type { Chat, ChatMessage } from '../models/openai/chat/chat.ts'
 import { mapped, memo } from '../../projections/memo.ts'
 import { type SentPart, type SentRequest, textOf } from './canonical.ts'
 
-/** A block of a request with its place: `messages[3].content[0]`, `system[0]`, `tools[2]`. */
+/** A block of a request with its path: `messages[3].content[0]`, `system[0]`, `tools[2]`. */
 export interface PlacedPart {
   readonly path: string
   readonly part: SentPart | string
 }
 
-/** Characters of a block's fingerprint. */
+/** Length of a block's fingerprint, in characters. */
 export const fingerprintLength = 6
 
-/** Every block of a request in the order that the model sees: tools, system prompt, messages. */
+/** Returns the blocks of a request in the order that the model sees: tools, system prompt, messages. */
 export const partsOf = (sent: SentRequest): readonly PlacedPart[] => {
   const { chat } = sent
   if (!chat) return blocksOf(sent)
@@ -31,9 +31,9 @@ const blocksOf = ({ tools = [], system = [], messages }: SentRequest): readonly 
 ]
 
 /**
- * The fingerprints of a request's blocks, joined in the order of `partsOf`: the first 6 characters of the base64url SHA-256 of the block's
- * role and canonical JSON, without its `cache_control`, which moves from request to request. In the form of Chat Completions, a message
- * counts as a block.
+ * Returns the fingerprints of a request's blocks, joined in the order of `partsOf`: the first 6 characters of the base64url SHA-256 of
+ * the block's role and canonical JSON, without its `cache_control`, which moves from request to request. In the form of Chat
+ * Completions, a message counts as a block.
  */
 export const fingerprintsOf = ({ chat, tools = [], system = [], messages }: SentRequest): string => {
   if (chat) return chatPrints(chat)

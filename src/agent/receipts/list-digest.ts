@@ -1,18 +1,18 @@
 import { createHash, type Hash } from 'node:crypto'
 import { beginnings } from '../../projections/memo.ts'
 
-/** A text with a list in it: what comes before the list, its items, and what comes after it. */
+/** A text that contains a list: the text before it, its items, and the text after it. */
 export interface ListText {
   readonly before: string
-  /** The same objects for the same items, each time. */
+  /** The items: always the same objects for the same items. */
   readonly items: readonly object[]
   readonly textAt: (index: number) => string
   readonly after: string
-  /** How many items the next list will probably begin with. */
+  /** Number of items that the next list will probably begin with. */
   readonly stable: number
 }
 
-/** A hash of what comes before a list, and of the list's first `length` items. */
+/** Hash of the text before a list and of the list's first `length` items. */
 interface Hashed {
   readonly before: string
   readonly length: number
@@ -20,7 +20,7 @@ interface Hashed {
 }
 const hashes = beginnings<object, Hashed>()
 
-/** SHA-256 (hex). Continues from what was hashed of the list's beginning before, as long as that is the same. */
+/** Returns the SHA-256 (hex). Continues from the previous hash of the list's beginning as long as it is unchanged. */
 export const listDigest = ({ before, items, textAt, after, stable }: ListText): string => {
   const begun = hashes.of(items)
   const isSame = begun?.made.before === before && begun.shared >= begun.made.length

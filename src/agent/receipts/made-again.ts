@@ -12,10 +12,10 @@ import { receiptOptionsIn } from './receipt-options.ts'
 import { currentRenderer, requestOf } from './request.ts'
 import { currentSummarizer, requestOfSummary, summaryOptionsSchema } from './summary-request.ts'
 
-/** Why a receipt cannot be used. */
+/** Reason why a receipt cannot be used. */
 export type Unusable = InvalidInput | UnknownRenderer
 
-/** Checks what can be checked without the log. The version first: a newer one has other options. */
+/** Checks everything that can be checked without the log. The version comes first: a newer one has other options. */
 export const checkCall = (call: ModelCall): E.Either<Unusable, ModelCall> => {
   const { kind, position, receipt } = call
   const [what, newest] =
@@ -35,11 +35,11 @@ export const checkCall = (call: ModelCall): E.Either<Unusable, ModelCall> => {
     : E.left(invalidInput('position', `${receipt.position} is not before the answer`))
 }
 
-/** The form that a receipt names, if it names one. */
+/** Returns the form named by a receipt, if any. */
 export const formIn = ({ options: { form, along } }: ModelCall['receipt']): unknown =>
   form ?? (isFields(along) ? along['form'] : undefined)
 
-/** The request of a call, made again. */
+/** Remakes the request of a call. */
 export const requestIn = (
   { kind, receipt }: ModelCall,
   effective: Effective,

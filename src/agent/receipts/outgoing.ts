@@ -12,11 +12,11 @@ import { alongSummary, summaryOptionsSchema } from './summary-request.ts'
 
 interface Along {
   readonly container?: SentContainer | undefined
-  /** The model, if none was configured. */
+  /** Model to use if none was configured. */
   readonly named?: string | undefined
 }
 
-/** The whole request: what was rendered of a history, with its model and parameters. */
+/** Builds the whole request from the rendered history, with its model and parameters. */
 export const outgoing = (
   now: Effective,
   sent: SentRequest,
@@ -27,7 +27,7 @@ export const outgoing = (
   return requestWith(sent, { ...along, parameters: withContainer(along.parameters, container) })
 }
 
-/** The whole request of a call, made again, and the beta features that were requested, as far as its receipt tells. */
+/** Remakes the whole request of a call, with the requested beta features, as far as its receipt tells. */
 export const asSent = (
   { kind, origin, receipt }: ModelCall,
   now: Effective,

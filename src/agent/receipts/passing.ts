@@ -2,14 +2,14 @@ import type { ConversationEvent } from '../../events/events.ts'
 import { type Effective, evolved } from '../../projections/effective.ts'
 
 /**
- * The effective history at positions that mostly ascend, while the events of the log pass by: continues from the last one, and loads it
- * again only after a jump.
+ * Returns the effective history at positions that mostly ascend, as the events of the log pass by: continues from the last history, and
+ * reloads only after a jump.
  *
  * @param contextAt loads it
  */
 export const historyOf = (contextAt: (position: number) => Promise<Effective>) => {
   let known: Effective | undefined
-  /** Events that have passed since. */
+  /** Events passed since then. */
   let since: ConversationEvent[] = []
   let last = -1
   return {
@@ -17,7 +17,7 @@ export const historyOf = (contextAt: (position: number) => Promise<Effective>) =
       last = event.position
       if (known) since.push(event)
     },
-    /** At a position that has passed. Throws what `contextAt` throws. */
+    /** Returns the history at a position already passed. Throws the errors of `contextAt`. */
     at: async (position: number): Promise<Effective> => {
       if (known && position >= known.at) {
         const next = evolved(

@@ -5,7 +5,7 @@ import type { Effective, Item } from '../../projections/effective.ts'
 import { fingerprintLength } from './fingerprints.ts'
 import { type ReceiptBlocks, receiptOptionsIn } from './receipt-options.ts'
 
-/** What a receipt keeps of the fingerprints of its request's blocks. */
+/** Returns the part of the fingerprints of a request's blocks that its receipt keeps. */
 export const blocksOf = (effective: Effective, prints: string): ReceiptBlocks => {
   const base = baseOf(effective)
   if (!base) return { shared: 0, rest: prints }
@@ -13,7 +13,7 @@ export const blocksOf = (effective: Effective, prints: string): ReceiptBlocks =>
   return { base: base.position, shared, rest: prints.slice(shared * fingerprintLength) }
 }
 
-/** How many fingerprints two lists have in common at their beginning. */
+/** Returns the length of the common prefix of two lists, in fingerprints. */
 export const sharedBy = (one: string, other: string): number => {
   let [least, most] = [0, other.length / fingerprintLength]
   while (least < most) {
@@ -29,7 +29,7 @@ interface Base {
   readonly prints: string
 }
 
-/** The newest reply that is shown together with its receipt and every receipt that this one continues. */
+/** Returns the newest reply that is shown together with its receipt and all receipts that this one continues. */
 const baseOf = ({ items }: Effective): Base | undefined => {
   const before = chains.of(items)
   const isBeginning = before !== undefined && before.shared === before.made.length
@@ -56,7 +56,8 @@ interface Chain {
 const chains = beginnings<Item, Chain>()
 
 /**
- * The fingerprints of the blocks of a receipt's request; undefined if the receipt is malformed, or continues one that is not there.
+ * Returns the fingerprints of the blocks of a receipt's request; undefined if the receipt is malformed, or continues one that is
+ * missing.
  *
  * @param basePrints the fingerprints of the receipt at a position
  */

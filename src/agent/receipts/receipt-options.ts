@@ -6,7 +6,7 @@ import type { DeepReadonly, Receipt } from '../../events/events.ts'
 
 const count = z.int().min(0)
 
-/** `ChatForm`. */
+/** Schema of `ChatForm`. */
 export const formSchema = z.strictObject({
   name: z.literal('chat-completions'),
   version: count,
@@ -28,17 +28,17 @@ const receiptOptionsSchema = z.strictObject({
   renderer: count,
   systemMessages: z.boolean().exactOptional(),
   cache: z.enum(['5m', '1h']).exactOptional(),
-  /** The form of the request, if it is not that of the Messages API. */
+  /** Form of the request, if not the Messages API's. */
   form: formSchema.exactOptional(),
-  /** Beta features that were requested. */
+  /** Names of the requested beta features. */
   betas: z.array(z.string()).exactOptional(),
-  /** The newest container on the path: sent, or `left` out because it had expired or was refused. */
+  /** The newest container on the path: sent, or omitted (`left`) because it had expired or was refused. */
   container: z
     .strictObject({ id: z.string(), left: z.enum(['expired', 'refused']).exactOptional() })
     .exactOptional(),
-  /** How many repairs of each kind the request needed. */
+  /** Number of repairs of each kind that the request needed. */
   repairs: z.record(z.string(), count),
-  /** The fingerprints of the request's blocks: the first `shared` ones of the request that `base` answers, then `rest`. */
+  /** Fingerprints of the request's blocks: the first `shared` ones of the request answered by `base`, then `rest`. */
   blocks: z.strictObject({
     /** Position of an earlier reply with a receipt. */
     base: count.exactOptional(),
@@ -47,7 +47,7 @@ const receiptOptionsSchema = z.strictObject({
   }),
 })
 
-/** The options of a reply's receipt: how its request was made, and what an audit needs to say where another one differs. */
+/** Options of a reply's receipt: the settings of its request, and the data an audit needs to locate a difference. */
 export type ReceiptOptions = DeepReadonly<z.infer<typeof receiptOptionsSchema>>
 export type ReceiptBlocks = ReceiptOptions['blocks']
 

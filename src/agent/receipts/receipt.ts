@@ -7,11 +7,11 @@ import type { ReceiptOptions } from './receipt-options.ts'
 import type { RenderedRequest, RequestOptions } from './request.ts'
 
 /**
- * What is recorded with the reply to a request: enough to make the request again from the log, and to prove that it is the same.
- * It does not grow with the conversation.
+ * Creates the receipt that is recorded with the reply to a request: enough to remake the request from the log and prove that it is the
+ * same. Its size does not grow with the conversation.
  *
- * @param effective what the request was made of; the receipt's position is its position
- * @param along what is sent with the request and cannot be told from the log alone
+ * @param effective the history that the request was made from; the receipt's position is its position
+ * @param along the fields sent with the request that cannot be derived from the log alone
  */
 export const receiptOf = (
   effective: Effective,
@@ -29,7 +29,7 @@ export const receiptOf = (
   },
 })
 
-/** How many repairs there are of each kind. */
+/** Counts the repairs of each kind. */
 export const countsOf = ({ repairs }: Pick<RenderedRequest, 'repairs'>): ReceiptOptions['repairs'] => {
   const counts: Record<string, number> = {}
   for (const { kind } of repairs) counts[kind] = (counts[kind] ?? 0) + 1

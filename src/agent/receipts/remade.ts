@@ -12,17 +12,22 @@ import { asSent, outgoing } from './outgoing.ts'
 
 // The request of a call, made again from a history. It hashes nothing, so that it can be made wherever the events are.
 
-/** A request that is made again. */
+/** A remade request. */
 export interface RemadeCall {
-  /** In the form of the Messages API. */
+  /** The request in the form of the Messages API. */
   readonly request: ModelRequest
-  /** The body that was sent, if it had another form. */
+  /** The body that was sent, if in another form. */
   readonly body?: { readonly [field: string]: unknown }
-  /** Beta features that were requested with it. */
+  /** Names of the beta features requested with it. */
   readonly betas?: readonly string[]
 }
 
-/** The request of a call as its receipt says, and what the receipt's digest is of. @param call that `checkCall` accepts @param effective at the receipt's position */
+/**
+ * Remakes the request of a call according to its receipt, and the content that the receipt's digest covers.
+ *
+ * @param call a call that `checkCall` accepts
+ * @param effective the history at the receipt's position
+ */
 export const remadeCall = (
   call: ModelCall,
   effective: Effective,
@@ -37,7 +42,11 @@ export const remadeCall = (
     }),
   )
 
-/** The request of a call without a receipt, as it would be made today. @param effective right before the reply */
+/**
+ * Makes the request of a call without a receipt as it would be made today.
+ *
+ * @param effective the history right before the reply
+ */
 export const requestToday = (
   effective: Effective,
   rendered: SentRequest,
@@ -47,7 +56,11 @@ export const requestToday = (
   ...(model !== undefined && { model }),
 })
 
-/** The request of a call; undefined if its receipt cannot be used. @param effectiveAt the history at a position */
+/**
+ * Remakes the request of a call; undefined if its receipt cannot be used.
+ *
+ * @param effectiveAt returns the history at a position
+ */
 export const requestOfCall = (
   call: ModelCall | UnprovenCall,
   effectiveAt: (position: number) => Effective,

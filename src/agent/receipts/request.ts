@@ -6,22 +6,22 @@ import { render, type RenderResult, type Repair } from '../../projections/render
 import { render as render1 } from '../../projections/renderers/1/renderer.ts'
 import { type UnknownRenderer, unknownRenderer } from './errors.ts'
 
-/** How a request is made from a history; with the history itself, all that decides the request's bytes. Receipts keep it. */
+/** Options for making a request from a history; together with the history they determine the request's bytes. Receipts keep them. */
 export interface RequestOptions {
   /** Version of the renderer. */
   readonly renderer: number
-  /** The model accepts messages of role `system` between the others. Default false. */
+  /** True if the model accepts `system` messages between the others. Default false. */
   readonly systemMessages?: boolean | undefined
-  /** Set cache breakpoints that live this long. Default: the stored ones. */
+  /** Lifetime of the cache breakpoints to set. Default: the stored breakpoints. */
   readonly cache?: '5m' | '1h' | undefined
-  /** The form that the rendered request is translated to. Default: that of the Messages API. */
+  /** Form to translate the rendered request to. Default: the Messages API's. */
   readonly form?: ChatForm | undefined
 }
 
-/** A request as it is sent, and how it departs from what is stored. */
+/** A request as it is sent, and its deviations from the stored content. */
 export interface RenderedRequest extends Omit<RenderResult, 'repairs'> {
   readonly repairs: readonly (Repair | ChatRepair)[]
-  /** In the form of Chat Completions, if that is the form it is sent in. */
+  /** The request in the form of Chat Completions, if it is sent in that form. */
   readonly chat?: Chat
 }
 
@@ -35,10 +35,10 @@ const byVersion = new Map<number, Renderer>(
   Object.entries(renderers).map(([version, made]) => [Number(version), made]),
 )
 
-/** The renderer of new requests. */
+/** Version of the renderer for new requests. */
 export const currentRenderer = 2
 
-/** The request that a version of the renderer makes from a history. */
+/** Makes the request from a history with the given version of the renderer. */
 export const requestOf = (
   effective: Effective,
   { renderer, form, ...options }: RequestOptions,

@@ -16,20 +16,20 @@ import { checkCall, formIn, reasonOf, type Unusable } from './made-again.ts'
 import { fingerprintsIn } from './receipt-blocks.ts'
 import { type RemadeCall, remadeCall } from './remade.ts'
 
-/** A call with its request, made again from the log. */
+/** A call with its request, remade from the log. */
 export interface SentCall extends ModelCall, RemadeCall {
-  /** Whether the request has the digest of the receipt. */
+  /** True if the request has the digest in the receipt. */
   readonly isSame: boolean
-  /** What differs from the receipt, if anything does: other repairs or another container also with the same digest. */
+  /** Difference from the receipt, if any; the repairs or the container may differ even if the digest does not. */
   readonly finding?: FindingDetails
 }
 
 /**
- * A call of a model with its whole request, as it was sent.
+ * Returns a model call with its whole request, as it was sent.
  *
  * Errors: `CallOutOfRange`; `UnknownRenderer` and `InvalidInput` if the receipt cannot be used.
  *
- * @param call its number, from 1, or the call itself, as it was listed: then what came before it is not counted; the last one by default
+ * @param call its number, from 1, or the call itself as listed, which saves counting the ones before it; default: the last one
  */
 export const sentCall = (
   chat: Source,
@@ -69,20 +69,20 @@ async function* callOf(
   return calls[(number ?? calls.length) - 1] ?? (yield callOutOfRange(chat.id, number, calls.length))
 }
 
-/** Whether somebody who writes JavaScript gives a call. */
+/** Reports whether a value from untyped JavaScript is a call. */
 const isCall = (call: unknown): boolean =>
   isFields(call) &&
   typeof call['number'] === 'number' &&
   isFields(call['receipt']) &&
   isFields(call['receipt']['options'])
 
-/** The body of a call as the adapters of this library send it, as JSON; of a call without a receipt as the Messages API takes it. */
+/** Returns the body of a call as this library's adapters send it, as JSON; without a receipt, in the form of the Messages API. */
 export const bodySent = ({ request, receipt }: Pick<SentCall, 'request'> & Partial<ModelCall>): string => {
   const form = receipt && (formIn(receipt) as ChatForm | undefined)
   return JSON.stringify(form ? calledChat(request, form) : calledBody(request))
 }
 
-/** The fingerprints of a call's request, if the receipts that it continues are there. */
+/** Returns the fingerprints of a call's request, if the receipts that it continues are available. */
 const printsOf = (calls: readonly ModelCall[], { number, receipt }: ModelCall): string | undefined => {
   const prints = new Map<number, string>()
   for (const call of calls.slice(0, number - 1)) {
@@ -99,7 +99,7 @@ const callsOf = (chat: Source): Steps<ReadError, readonly ModelCall[]> =>
     return calls
   })
 
-/** Names the call whose receipt cannot be used. */
+/** Adds the call to the error of an unusable receipt. */
 const unusableOf = ({ number, position }: ModelCall) =>
   E.mapLeft((error: Unusable): Unusable => ({
     ...error,

@@ -8,15 +8,15 @@ import {
 } from '../../events/blocks.ts'
 import { isCompaction } from '../../projections/render/renderer.ts'
 
-/** How content is shown to a model that summarizes it. */
+/** Options for showing content to a summarizing model. */
 export interface SummaryContentOptions {
-  /** Show pictures and documents; if false, a note stands for each. */
+  /** Show pictures and documents; if false, a note replaces each. */
   readonly images: boolean
-  /** Longer texts, in characters, are cut in the middle. Default: no limit. */
+  /** Length in characters above which texts are cut in the middle. Default: no limit. */
   readonly longest?: number | undefined
 }
 
-/** The blocks as they are shown. A compaction block of the provider becomes text: such a block may only come first. */
+/** Returns the blocks as they are shown. A compaction block of the provider becomes text, as such a block may only come first. */
 export const shownBlocks = (blocks: readonly Block[], showing: SummaryContentOptions): readonly Block[] =>
   blocks.map((block) => shown(block, showing))
 
@@ -51,7 +51,7 @@ const cut = (text: string, longest: number): string => {
   return text.slice(0, half) + note + text.slice(text.length - half)
 }
 
-/** The value with every text in it cut. */
+/** Cuts every text inside a value. */
 const cutInside = (value: unknown, longest: number): unknown => {
   if (typeof value === 'string') return cut(value, longest)
   if (typeof value !== 'object' || value === null) return value

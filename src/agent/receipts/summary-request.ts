@@ -17,26 +17,26 @@ import { formSchema } from './receipt-options.ts'
 import { renderers } from './request.ts'
 import { shownBlocks } from './summary-content.ts'
 
-/** The version of new requests for summaries. */
+/** Version of new requests for summaries. */
 export const currentSummarizer = 2
 
-/** How a request for a summary is made from a history; with the history itself, all that decides its bytes. Receipts keep it. */
+/** Options for making a summary request from a history; together with the history they determine its bytes. Receipts keep them. */
 export const summaryOptionsSchema = z.object({
   /** Version of the request. */
   summarizer: z.union([z.literal(1), z.literal(currentSummarizer)]),
   /** The slice to summarize, through the last item of this request. */
   covers: coversSchema,
-  /** Instead of the default ones. */
+  /** Instructions that replace the default ones. */
   instructions: z.string().regex(/\S/, { error: 'instructions need text' }).optional(),
-  /** Pictures and documents are sent; if false, a note stands for each. */
+  /** Send pictures and documents; if false, a note replaces each. */
   images: z.boolean(),
-  /** Summaries by earlier requests, of the slice from its beginning through position `last`; the last one replaces these items. */
+  /** Summaries by earlier requests, each of the slice from its beginning through position `last`; the last one replaces these items. */
   parts: z
     .array(
       z.object({
         last: z.int().min(0),
         text: z.string(),
-        /** The earlier request: its digest, and how its options differ from this one's. */
+        /** The earlier request: its digest, and the options that differ from this one's. */
         sent: z
           .object({
             digest: receiptSchema.shape.digest,
@@ -47,7 +47,7 @@ export const summaryOptionsSchema = z.object({
       }),
     )
     .optional(),
-  /** What is sent with each request. */
+  /** Fields sent with each request. */
   along: z
     .object({
       model: z.string(),
@@ -56,15 +56,15 @@ export const summaryOptionsSchema = z.object({
       form: formSchema.optional(),
     })
     .optional(),
-  /** Longer texts, in characters, are cut in the middle. Default: no limit. */
+  /** Length in characters above which texts are cut in the middle. Default: no limit. */
   longest: z.int().min(1).optional(),
 })
 export type SummaryOptions = DeepReadonly<z.infer<typeof summaryOptionsSchema>>
 
-/** What a receipt is of. */
+/** Content that a receipt covers. */
 export interface SummaryRequest extends Pick<ModelRequest, 'tools' | 'messages'> {
   readonly system: string
-  /** In the form of Chat Completions, if that is the form it is sent in. */
+  /** The request in the form of Chat Completions, if it is sent in that form. */
   readonly chat?: Chat
 }
 
@@ -87,12 +87,12 @@ const defaultInstructions = `Summarize the conversation above. The summary will 
 
 Where the conversation begins with a summary, take over from it what still holds. Do not go on with the conversation and call no tool: answer with the summary alone. Be brief, but leave out nothing that would have to be found out again.`
 
-/** A request with calls needs tools. This one is sent if the tools that were called are not recorded. */
+/** Tool for requests whose called tools are not recorded: a request with calls needs tools. */
 const anyTool = { name: 'tool', description: 'A tool that was called.', input_schema: { type: 'object' } }
 
 /**
- * The request for a summary of a slice: what it shows, without truncations and thinking, then the instructions. The same arguments always
- * give the same request. It is valid whatever the slice is, with `tool_choice` none if it has tools.
+ * Builds the summary request for a slice: its shown content, without truncations and thinking, then the instructions. Deterministic:
+ * the same arguments always give the same request. It is valid for any slice, with `tool_choice` none if it has tools.
  */
 export const requestOfSummary = (effective: Effective, options: SummaryOptions): SummaryRequest => {
   const { tools = [], messages } = renderers[options.summarizer](shownFor(effective, options), {})
@@ -106,7 +106,7 @@ export const requestOfSummary = (effective: Effective, options: SummaryOptions):
   return form ? { ...request, chat: chatOf(effective, request, form, {}).chat } : request
 }
 
-/** What is sent with a request for a summary, as far as its receipt tells. */
+/** Returns the fields sent with a summary request, as far as its receipt tells. */
 export const alongSummary = (
   { tools }: Pick<ModelRequest, 'tools'>,
   { along }: SummaryOptions,
@@ -118,7 +118,7 @@ export const alongSummary = (
   },
 })
 
-/** The receipts of all requests that a summary took: those for its parts, then the given one. */
+/** Returns the receipts of all requests made for a summary: those for its parts, then the given one. */
 export const receiptsOfSummary = (receipt: Receipt): readonly Receipt[] => {
   const checked = check(summaryOptionsSchema, receipt.options)
   if (E.isLeft(checked)) return [receipt]
@@ -133,7 +133,7 @@ export const receiptsOfSummary = (receipt: Receipt): readonly Receipt[] => {
   return [...earlier, receipt]
 }
 
-/** The items of the slice that no part of the summary covers yet; without truncations, which say nothing. */
+/** Returns the items of the slice that no partial summary covers yet, without truncations, which have no content. */
 export const itemsLeft = (
   effective: Effective,
   { covers, parts }: Pick<SummaryOptions, 'covers' | 'parts'>,
@@ -175,7 +175,7 @@ const summaryItem = ({ at }: Effective, summary: string): SummaryItem => ({
   method: 'model',
 })
 
-/** As a user message, so that open calls before it are ended. */
+/** Returns the instructions as a user message, so that open calls before it are closed. */
 const instructionsItem = (
   { at }: Effective,
   { instructions = defaultInstructions }: SummaryOptions,

@@ -1,4 +1,4 @@
-/** What a span says of something that was thrown: it may be anything, and asking for its name may throw as well. */
+/** Returns the name of a thrown value for a span. It may be anything, and reading its name may throw, too. */
 export const errorName = (error: unknown): string => {
   try {
     const name: unknown = error instanceof Error && error.name

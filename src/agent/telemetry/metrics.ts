@@ -1,12 +1,12 @@
 import type { Meter } from '@opentelemetry/api'
 import { type Attributes, defined, openTelemetry, quietly, scope } from './open-telemetry.ts'
 
-/** Does something with the program's meter, if there is one. */
+/** Calls `measure` with the program's meter, if there is one. */
 const measured = (measure: (meter: Meter) => void): void => {
   void openTelemetry()?.then((api) => api && quietly(() => measure(api.metrics.getMeter(scope))))
 }
 
-/** What is counted, and what that means. */
+/** Counters, by name, with their descriptions. */
 const counters = {
   'palimpsest.claims.won': 'steps that a worker has claimed',
   'palimpsest.claims.refused': 'claims that came too late: another worker has the step',
@@ -28,7 +28,11 @@ export const count = (name: keyof typeof counters, by = 1, attributes: Attribute
 const durations = { unit: 's', description: 'how long a call of a model takes' }
 const tokens = { unit: '{token}', description: 'tokens of a call of a model' }
 
-/** The metrics of the GenAI conventions. @param ms milliseconds */
+/**
+ * Records the metrics of the GenAI conventions.
+ *
+ * @param ms duration in milliseconds
+ */
 export const measureCall = (
   ms: number,
   used: { readonly input: number; readonly output: number },
@@ -42,13 +46,13 @@ export const measureCall = (
       if (used[type] > 0) usage.record(used[type], { ...said, 'gen_ai.token.type': type })
   })
 
-/** How many steps there are of each state, and for how many seconds the oldest open one has waited. */
+/** Number of steps in each state, and the age of the oldest open step in seconds. */
 export interface StepCounts {
   readonly counts: Readonly<Record<string, number>>
   readonly oldestOpen: number
 }
 
-/** Has a meter read what a worker knows whenever it wants, until what is returned is called. */
+/** Registers gauges that read a worker's counts on every collection, until the returned function is called. */
 export const gauging = (attributes: Attributes, read: () => StepCounts): (() => void) => {
   let end = (): void => {}
   let isOver = false

@@ -8,10 +8,10 @@ export type TelemetryApi = Pick<
   'context' | 'createContextKey' | 'metrics' | 'SpanKind' | 'SpanStatusCode' | 'trace'
 >
 
-/** What may be said of a span or a measurement. Undefined values are left out. */
+/** Attributes of a span or a measurement. Undefined values are omitted. */
 export type Attributes = { readonly [name: string]: string | number | readonly string[] | undefined }
 
-/** What the API registers providers under, in each of its versions with this major number. */
+/** Key under which every version of the API with this major number registers providers. */
 const registry = Symbol.for('opentelemetry.js.api.1')
 export const scope = 'palimpsest'
 
@@ -28,11 +28,14 @@ const load = async (): Promise<TelemetryApi | undefined> => {
   }
 }
 
-/** Undefined at once if the program has registered nothing: then nothing is loaded, measured or kept. */
+/**
+ * Loads the program's OpenTelemetry API. Returns undefined at once if the program has registered nothing: then nothing is loaded,
+ * measured or kept.
+ */
 export const openTelemetry = (): Promise<TelemetryApi | undefined> | undefined =>
   registry in globalThis ? (loaded ??= load()) : undefined
 
-/** Work is done whatever becomes of what is said about it: a processor or an exporter of the program's may throw. */
+/** Runs `say` and ignores its errors: the program's processor or exporter may throw, and work must not depend on it. */
 export const quietly = <A>(say: () => A): A | undefined => {
   try {
     return say()
@@ -41,7 +44,7 @@ export const quietly = <A>(say: () => A): A | undefined => {
   }
 }
 
-/** Without those that are undefined. */
+/** Returns the attributes without undefined values. */
 export const defined = (attributes: Attributes): Record<string, string | number | string[]> => {
   const all: Record<string, string | number | string[]> = {}
   for (const [name, value] of Object.entries(attributes))
@@ -49,7 +52,7 @@ export const defined = (attributes: Attributes): Record<string, string | number 
   return all
 }
 
-/** Whether content may be in spans, by the variable that instrumentations of GenAI share. */
+/** Reports whether spans may hold content, according to the variable that GenAI instrumentations share. */
 export const showsContent = (): boolean =>
   /^(true|span_only|span_and_event)$/i.test(
     process.env['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT'] ?? '',
@@ -57,13 +60,13 @@ export const showsContent = (): boolean =>
 
 interface Flushable {
   readonly forceFlush?: () => Promise<void>
-  /** The API hands out a stand-in for the tracer provider. */
+  /** Returns the actual tracer provider; the API hands out a proxy. */
   readonly getDelegate?: () => Flushable
 }
 
 const longest = 5_000
 
-/** Has what was measured exported, for a process that is about to end. Resolves after 5 seconds at the latest. */
+/** Exports pending telemetry, for a process that is about to end. Resolves after 5 seconds at the latest. */
 export const flush = async (): Promise<void> => {
   const api = await openTelemetry()
   if (!api) return

@@ -9,20 +9,20 @@ import {
   scope,
 } from './open-telemetry.ts'
 
-/** What a span is told while it lasts. */
+/** Handle of an active span. */
 export interface SpanHandle {
   readonly set: (attributes: Attributes) => void
-  /** @param type a word for the class of the error; no content */
+  /** @param type class of the error; no content */
   readonly failed: (type: string) => void
 }
 
 export interface SpanOptions {
   readonly attributes: Attributes
-  /** Also said of the spans inside. */
+  /** Attributes that the spans inside inherit. */
   readonly inherited?: Attributes
-  /** `client`: somebody else is asked to do it. Default `internal`. */
+  /** `client`: the work is a request to another program. Default `internal`. */
   readonly kind?: 'internal' | 'client'
-  /** It is part of nothing else. */
+  /** Start a new trace instead of a child span. */
   readonly isRoot?: boolean
 }
 
@@ -33,9 +33,9 @@ const toldOf = (span: Span, { SpanStatusCode }: TelemetryApi): SpanHandle => ({
 })
 
 /**
- * Does work as a span, inside of the one that is active; what else makes spans meanwhile makes them inside of it.
+ * Runs work in a span inside the active one; spans created meanwhile are inside it.
  *
- * @param options asked for if there will be a span
+ * @param options evaluated only if there will be a span
  */
 export const inSpan = <A>(
   name: string,

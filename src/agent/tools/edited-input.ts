@@ -4,10 +4,10 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { type Fields, isFields, pathText } from '../../events/json.ts'
 
 /**
- * Checks the input that a person gives a tool against what the model was told of it, in JSON Schema. What other keywords than these say is
- * left to the tool, and so are patterns: those of a stranger's server may take for ever.
+ * Checks an input edited by a person against the tool's JSON Schema, as the model knows it. Only the keywords below are checked; others
+ * are left to the tool, and so are patterns: those from an untrusted server may take forever.
  *
- * @param tools as they are configured
+ * @param tools definitions as configured
  */
 export const editedInput = (
   tools: readonly unknown[],
@@ -26,7 +26,7 @@ interface Problem {
   readonly what: string
 }
 
-/** The most looks at schemas, and their depth: one that refers to itself has no end. */
+/** Limits on the number of schemas visited, and on their depth: a schema that refers to itself has no end. */
 const mostLooks = 10_000
 const mostDeep = 200
 
@@ -100,7 +100,7 @@ const problemInFields = (
   return undefined
 }
 
-/** Says what is wrong with a value itself, whatever it holds. */
+/** Describes the problem with a value itself, without its contents. */
 const plainProblem = (schema: Fields, value: unknown): string | undefined => {
   const types = typeof schema['type'] === 'string' ? [schema['type']] : listOf(schema['type'])
   if (types.length > 0 && !types.some((type) => isOf(type, value)))
@@ -155,7 +155,7 @@ const isOf = (type: unknown, value: unknown): boolean => {
 
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : [])
 
-/** A part of the same schema, as `#/$defs/name`; undefined if there is none. */
+/** Returns the part of the same schema that a reference such as `#/$defs/name` points to; undefined if there is none. */
 const referredTo = (root: unknown, ref: string): unknown => {
   if (ref === '#') return root
   if (!ref.startsWith('#/')) return undefined

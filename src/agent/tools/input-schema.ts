@@ -6,7 +6,7 @@ import { errorText } from '../models/error-text.ts'
 import { hasJsonSchema, type StandardSchema } from './standard-schema.ts'
 
 /**
- * What a model is told about the input of a tool, in JSON Schema: what is given, else what the schema's library makes of the schema.
+ * Returns the JSON Schema of a tool's input for the model: the given one, else the one that the schema's library generates.
  *
  * Errors: `InvalidInput`, if there is neither, or if the API would refuse it.
  */
@@ -26,7 +26,7 @@ export const inputSchemaOf = (
   return E.right(withoutUnions(copied.right))
 }
 
-/** A JSON schema of an object as the API accepts it: in its one dialect, and without a union at the top. */
+/** Converts an object's JSON Schema to the form that the API accepts: in its one dialect, and without a union at the top. */
 export const withoutUnions = (schema: Fields): Fields =>
   Object.fromEntries(
     Object.entries(schema).filter(([field]) => field !== '$schema' && !unions.includes(field)),

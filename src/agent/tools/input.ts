@@ -3,7 +3,7 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { pathText } from '../../events/json.ts'
 import type { OutputOf, SchemaIssue, StandardSchema } from './standard-schema.ts'
 
-/** What a schema makes of an input; `InvalidInput`, in words for the model, if the input does not fit. */
+/** Applies a schema to an input; `InvalidInput`, worded for the model, if the input does not match. */
 export const checkedInput = async <S extends StandardSchema>(
   schema: S,
   tool: string,
@@ -17,7 +17,7 @@ export const checkedInput = async <S extends StandardSchema>(
   return E.left(invalidInput('', [head, ...problems, end].join('\n')))
 }
 
-/** How many problems, and ways of a union, are told. */
+/** Limit on the reported problems, and on the reported branches of a union. */
 const most = 10
 
 const problemText = (issue: SchemaIssue): string => {
@@ -27,7 +27,7 @@ const problemText = (issue: SchemaIssue): string => {
   return path === '' ? problem : `${path}: ${problem}`
 }
 
-/** zod says of a union only that it does not fit, and keeps what is wrong in each of its branches. */
+/** Returns the issues of a union's branches: zod reports only that the union does not match, and keeps the errors of each branch. */
 const waysOf = (issue: SchemaIssue & { readonly errors?: unknown }): readonly SchemaIssue[] =>
   Array.isArray(issue.errors)
     ? (issue.errors as readonly (readonly SchemaIssue[])[]).slice(0, most).flatMap(([first]) => first ?? [])

@@ -1,6 +1,6 @@
 /**
- * A connected client of an MCP server: what is used of `Client` of `@modelcontextprotocol/sdk`, or of `@modelcontextprotocol/client`, the
- * next version, whose `callTool` takes no schema.
+ * A connected client of an MCP server: the part that we use of `Client` of `@modelcontextprotocol/sdk`, or of
+ * `@modelcontextprotocol/client`, the next version, whose `callTool` takes no schema.
  */
 export interface McpClient {
   listTools(params?: { readonly cursor: string }): Promise<McpPage>
@@ -20,7 +20,7 @@ export interface McpTool {
   readonly annotations?: McpHints | undefined
 }
 
-/** What a server says of a tool: true only as far as the server is trusted. */
+/** A server's hints about a tool: as trustworthy as the server. */
 export interface McpHints {
   readonly readOnlyHint?: boolean | undefined
   readonly destructiveHint?: boolean | undefined
@@ -35,7 +35,7 @@ export type McpCall = {
 
 export interface McpRequest {
   readonly signal: AbortSignal
-  /** Milliseconds. */
+  /** Time limit in milliseconds. */
   readonly timeout: number
   readonly onprogress: (progress: McpProgress) => void
 }
@@ -46,7 +46,7 @@ export interface McpProgress {
   readonly message?: string | undefined
 }
 
-/** What takes no schema. */
+/** Client of the next version, whose `callTool` takes no schema. */
 interface NextClient {
   callTool(params: McpCall, options: McpRequest): Promise<unknown>
 }

@@ -6,20 +6,20 @@ import type { McpTool } from './mcp-client.ts'
 export interface ToolNameTaken {
   readonly _tag: 'ToolNameTaken'
   readonly message: string
-  /** The name. */
+  /** The name in conflict. */
   readonly taken: string
-  /** The two, as the server names them. */
+  /** The two tools, by their names on the server. */
   readonly tools: readonly [string, string]
 }
 
 export interface McpNameOptions {
-  /** Comes before every name, as it is. Default: nothing. */
+  /** Prefix of every name, used verbatim. Default: none. */
   readonly prefix?: string | undefined
-  /** What to call a tool of the server, before the prefix is added; undefined leaves it out. Default: as the server calls it. */
+  /** Returns the name to use for a tool of the server, before the prefix is added; undefined omits the tool. Default: the server's name. */
   readonly rename?: ((name: string) => string | undefined) | undefined
 }
 
-/** The tools by the names that the model gets to know. */
+/** Renames the tools to the names that the model sees. */
 export const namedTools = (
   tools: readonly McpTool[],
   { prefix = '', rename = (name) => name }: McpNameOptions,
@@ -36,7 +36,7 @@ export const namedTools = (
   return E.right(named)
 }
 
-/** What the API accepts in the place of a name: the same name is always replaced by the same. */
+/** Converts a name to one that the API accepts, always in the same way. */
 const validName = (name: string): string => {
   const valid = name.replaceAll(/[^a-zA-Z0-9_-]/g, '_') || '_'
   if (valid.length <= longest) return valid

@@ -13,14 +13,14 @@ import { type McpNameOptions, namedTools, type ToolNameTaken } from './mcp-names
 import { settingsShape, type ToolSettings } from './settings.ts'
 import type { Tool, ToolDefinition } from './tool.ts'
 
-/** How the tools of an MCP server become tools of a turn. */
+/** Options for turning the tools of an MCP server into tools of a turn. */
 export interface McpOptions extends McpNameOptions, Pick<ToolSettings, 'timeout'> {
   /**
-   * Believes what the server says of its tools: one with `readOnlyHint` has the effect `none` and needs no approval, one with
-   * `idempotentHint` has the effect `idempotent`. Default false: every effect is `unsafe`.
+   * Trust the server's hints: a tool with `readOnlyHint` has the effect `none` and needs no approval, one with `idempotentHint` has the
+   * effect `idempotent`. Default false: every effect is `unsafe`.
    */
   readonly trustHints?: boolean | undefined
-  /** Whether somebody has to approve a call. Default: of tools that the server calls destructive (`destructiveHint: true`). */
+  /** Require approval of a call. Default: for tools that the server declares destructive (`destructiveHint: true`). */
   readonly approve?: ToolSettings['approve']
 }
 
@@ -42,7 +42,7 @@ const optionsSchema = z.strictObject({
 })
 
 /**
- * The tools of an MCP server, as it lists them now. The client stays the caller's: connect it before, close it after the turns.
+ * Returns the tools that an MCP server lists now. The caller owns the client: connect it before, close it after the turns.
  *
  * Errors: `McpFailed`, `ToolNameTaken`, `InvalidInput`.
  */
@@ -68,7 +68,7 @@ async function* toolsOf(client: McpClient, options: McpOptions): Steps<McpError,
   }))
 }
 
-/** All pages. */
+/** Lists the tools on all pages. */
 async function* list(client: McpClient): Steps<McpFailed, readonly McpTool[]> {
   const tools: McpTool[] = []
   const seen = new Set<string>()
@@ -110,7 +110,7 @@ const settingsOf = (
 const progressText = ({ progress, total, message }: McpProgress): string =>
   message ?? (total === undefined ? `${progress}` : `${progress} of ${total}`)
 
-/** What a turn reads of a result; a server of the first protocol answers with `toolResult` alone. */
+/** Extracts a tool's result; a server of the first protocol returns only `toolResult`. */
 const resultOf = (result: unknown): unknown => {
   if (!isFields(result)) return result
   const { content, isError, structuredContent, toolResult }: Fields = result

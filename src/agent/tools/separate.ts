@@ -10,9 +10,9 @@ interface Given {
 }
 
 /**
- * Options with the tools in `tools` as what they are made of: definitions in `tools`, functions in `run`. Nothing else is checked.
+ * Splits the tools in `tools` into definitions (`tools`) and functions (`run`). Checks nothing else.
  *
- * Errors: `InvalidInput`, if a tool has the name of another.
+ * Errors: `InvalidInput`, if two tools have the same name.
  */
 export const separate = <G extends Given>(options: G): E.Either<InvalidInput, G> => {
   if (!Array.isArray(options?.tools)) return E.right(options)
@@ -30,7 +30,7 @@ export const separate = <G extends Given>(options: G): E.Either<InvalidInput, G>
   return E.right({ ...options, tools, run: isFields(run) ? { ...Object.fromEntries(own), ...run } : run })
 }
 
-/** Ends after what is no object: an array may have four thousand million holes. */
+/** Splits the tools; stops after the first that is not an object, as a sparse array may have four billion holes. */
 const taken = (given: readonly object[]) => {
   const tools: object[] = []
   const own: (readonly [string, ToolFunction | ToolSettings])[] = []
@@ -43,7 +43,7 @@ const taken = (given: readonly object[]) => {
   return { tools, own }
 }
 
-/** A tool with its settings, or with these in `run`. */
+/** A tool with its settings at the top level, or in `run`. */
 interface Whole {
   readonly definition: Fields
   readonly run: ToolFunction | ToolSettings

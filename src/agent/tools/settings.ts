@@ -3,13 +3,13 @@ import { z } from 'zod'
 import type { InvalidInput } from '../../events/errors.ts'
 import { longestTimer } from '../../result/timers.ts'
 
-/** A call that the model makes. */
+/** A tool call by the model. */
 export interface ToolCall<Input = unknown> {
   /** The id of the call. */
   readonly id: string
   readonly name: string
   readonly input: Input
-  /** Is `input` if the tool's schema has made it. */
+  /** The input, if the tool's schema has produced it. */
   readonly checked?: unknown
 }
 
@@ -17,21 +17,24 @@ export interface ToolContext {
   /** The id of the call. */
   readonly id: string
   readonly name: string
-  /** The same for each attempt at this call, and for no other call: what an idempotent tool tells whoever it calls. */
+  /**
+   * Key of this call, the same for each attempt and different for every other call: an idempotent tool passes it to the service it
+   * calls.
+   */
   readonly key: string
-  /** A result of up to this many bytes is shown to the model whole. */
+  /** Largest result, in bytes, that is shown to the model whole. */
   readonly maxResult: number
-  /** Aborts with the turn, and when the tool's time is up. */
+  /** Aborts with the turn, and when the tool's time limit expires. */
   readonly signal: AbortSignal
-  /** Tells whoever follows the turn how far the call is (`onEvent`). Not recorded, and the model does not see it. */
+  /** Reports the progress of the call to listeners (`onEvent`). Not recorded, and not shown to the model. */
   readonly progress: (text: string) => void
-  /** Is the input if the tool's schema has made it. */
+  /** The input, if the tool's schema has produced it. */
   readonly checked?: unknown
 }
 
 /**
- * What a call does to the world: nothing (`none`); the same if it is carried out twice (`idempotent`); or something that must not be done
- * twice (`unsafe`).
+ * External effect of a call: `none`; `idempotent` if carrying it out twice has the same effect as once; `unsafe` if it must not be
+ * carried out twice.
  */
 export type ToolEffect = 'none' | 'idempotent' | 'unsafe'
 
@@ -42,21 +45,21 @@ interface Methods {
 }
 /**
  * Carries out a call. Returns, or promises, a text or blocks for the model, the result of an MCP client's `callTool`, any other value
- * (JSON for the model), or nothing. What it throws goes to the model as an error result.
+ * (JSON for the model), or nothing. A thrown error becomes an error result for the model.
  */
 export type ToolFunction = Methods['run']
 
-/** A tool with settings. */
+/** A tool's function with its settings. */
 export interface ToolSettings extends Pick<Methods, 'run'> {
-  /** Default `unsafe`. A tool with another effect is run again if the process ended in a call. */
+  /** Effect of a call. Default `unsafe`. A tool with another effect is run again if the process ended during a call. */
   readonly effect?: ToolEffect | undefined
-  /** Short for the effect `idempotent`, if none is given. */
+  /** Shorthand for the effect `idempotent`, used if `effect` is absent. */
   readonly idempotent?: boolean | undefined
-  /** Whether somebody has to approve a call before it runs. Default false. */
+  /** Require approval of a call before it runs. Default false. */
   readonly approve?: boolean | Methods['approve'] | undefined
-  /** Milliseconds. Default: the turn's `toolTimeout`. */
+  /** Time limit in milliseconds. Default: the turn's `toolTimeout`. */
   readonly timeout?: number | undefined
-  /** Applies the tool's schema, once: the same value is shown, approved and run. `tool` gives it. */
+  /** Applies the tool's schema, once: the same value is shown, approved and run. Supplied by `tool`. */
   readonly check?: ((input: unknown) => Promise<E.Either<InvalidInput, unknown>>) | undefined
 }
 
@@ -66,7 +69,7 @@ export type Tools = { readonly [name: string]: ToolFunction | ToolSettings }
 export const effectOf = ({ effect, idempotent }: ToolSettings): ToolEffect =>
   effect ?? (idempotent ? 'idempotent' : 'unsafe')
 
-/** Whether somebody has to approve a call. Rejects with what a function of the caller throws. */
+/** Reports whether a call needs approval. Rejects with the error thrown by the caller's function. */
 export const needsApproval = async ({ approve = false }: ToolSettings, call: ToolCall): Promise<boolean> =>
   typeof approve === 'function' ? approve(call) : approve
 
@@ -74,7 +77,7 @@ const isFunction = (value: unknown): boolean => typeof value === 'function'
 
 export const milliseconds = z.int().min(1).max(longestTimer)
 
-/** The fields of a tool's settings, for schemas. */
+/** Fields of a tool's settings, for use in schemas. */
 export const settingsShape = {
   run: z.custom(isFunction, { error: 'is the function that carries out a call' }),
   effect: z.enum(['none', 'idempotent', 'unsafe']).optional(),

@@ -12,23 +12,23 @@ type Validated<Output> =
   | { readonly value: Output; readonly issues?: undefined }
   | { readonly issues: readonly SchemaIssue[] }
 
-/** What a schema finds wrong in a value. */
+/** A problem that a schema finds in a value. */
 export interface SchemaIssue {
   readonly message: string
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** What a schema makes of a value that fits it. */
+/** Output of a schema for a valid value. */
 export type OutputOf<S extends StandardSchema> = NonNullable<S['~standard']['types']>['output']
 
-/** A schema that can say itself as JSON Schema: https://standardschema.dev/json-schema. */
+/** A schema that can convert itself to JSON Schema: https://standardschema.dev/json-schema. */
 export interface StandardJsonSchema {
   readonly '~standard': {
     readonly jsonSchema: { readonly input: (options: { readonly target: string }) => unknown }
   }
 }
 
-/** Some libraries have schemas that are functions. */
+/** Reports whether a value is a Standard Schema; in some libraries, schemas are functions. */
 export const isStandardSchema = (value: unknown): value is StandardSchema =>
   isHolder(value) && isHolder(value['~standard']) && typeof value['~standard']['validate'] === 'function'
 

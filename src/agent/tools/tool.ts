@@ -8,9 +8,9 @@ import { inputSchemaOf } from './input-schema.ts'
 import { settingsShape, type ToolCall, type ToolContext, type ToolSettings } from './settings.ts'
 import { isStandardSchema, type OutputOf, type StandardSchema } from './standard-schema.ts'
 
-/** A tool for `tools` of a turn: what the model is told, and what carries out its calls. */
+/** A tool for `tools` of a turn: the definition that the model sees, and the function that carries out its calls. */
 export interface Tool extends ToolSettings {
-  /** As the API takes it. Recorded as it is. */
+  /** Definition in the API's form, recorded verbatim. */
   readonly definition: ToolDefinition
 }
 
@@ -19,26 +19,26 @@ export interface ToolDefinition {
   readonly [field: string]: unknown
 }
 
-/** A tool with a schema, from which the model's JSON schema is made, and by which every input is checked. */
+/** A tool with a schema, from which the model's JSON Schema is generated, and against which every input is checked. */
 export interface ToolOptions<S extends StandardSchema> extends Omit<
   ToolSettings,
   'run' | 'approve' | 'check'
 > {
-  /** 1 to 64 of a–z A–Z 0–9 _ -. */
+  /** Name of the tool: 1 to 64 of a–z A–Z 0–9 _ -. */
   readonly name: string
-  /** Tells the model what the tool does, and when to use it. */
+  /** Description for the model: the tool's function, and when to use it. */
   readonly description: string
-  /** The schema of the input: an object's. */
+  /** Schema of the input; it must describe an object. */
   readonly input: S
-  /** What the model is told in place of what the schema's library would make of the schema, in JSON Schema. */
+  /** JSON Schema to show to the model instead of the one that the schema's library would generate. */
   readonly inputSchema?: object | undefined
-  /** Called with what the schema makes of an input that fits it. */
+  /** Called with the schema's output for a valid input. */
   readonly run: (input: OutputOf<S>, context: ToolContext) => unknown
-  /** Whether somebody has to approve a call before it runs; a function is called with what the schema makes of the input. Default false. */
+  /** Require approval of a call before it runs; a function is called with the schema's output. Default false. */
   readonly approve?: boolean | ((call: ToolCall<OutputOf<S>>) => boolean | Promise<boolean>) | undefined
 }
 
-/** What the API accepts as the name of a tool. */
+/** Tool names that the API accepts. */
 const toolName = /^[a-zA-Z0-9_-]{1,64}$/
 
 const optionsSchema = z.strictObject({
@@ -51,7 +51,7 @@ const optionsSchema = z.strictObject({
   inputSchema: z.record(z.string(), z.unknown()).optional(),
 })
 
-/** The input as the schema makes it: a turn has had it made already, other callers have not. */
+/** Applies the schema to the input, unless the turn has already done so. */
 const madeInput = async <S extends StandardSchema>(
   schema: S,
   tool: string,
@@ -60,7 +60,7 @@ const madeInput = async <S extends StandardSchema>(
   'checked' in by && by.checked === input ? E.right(input) : checkedInput(schema, tool, input)
 
 /**
- * A tool whose input is checked before it runs: of an input that does not fit, the model is told what is wrong, and may call again.
+ * Creates a tool whose input is checked before it runs: if the input is invalid, the model receives the problems and may call again.
  *
  * Errors: `InvalidInput`.
  */

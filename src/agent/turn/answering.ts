@@ -29,24 +29,24 @@ import type { WatchedTurnOptions } from './options.ts'
 import { toolNames } from './results/tool-own-blocks.ts'
 import { isCutOff, resultOf } from './results/tools.ts'
 
-/** The calls of a reply that are left when nothing more can be done about them now. */
+/** Calls of a reply that remain when nothing more can be done about them now. */
 export interface RemainingCalls {
-  /** They wait for an approval. */
+  /** Calls that wait for approval. */
   readonly waiting: readonly WaitingCall[]
-  /** They have no function here: somebody else has to bring their results. */
+  /** Calls without a function here: their results must come from outside. */
   readonly pending: readonly WaitingCall[]
 }
 
-/** The open calls of a history, and what the user has said after them. */
+/** The open calls of a history, and the user's messages after them. */
 export interface UnansweredCalls {
   readonly open: readonly OpenCall[]
   readonly held?: DeferredMessages | undefined
 }
 
-/** How often what to do is decided again because somebody has written to the log of turns. */
+/** Number of times that a decision is retried because of concurrent writes to the log of turns. */
 const maxTries = 10
 
-/** Does what there is to do about the calls of replies: runs them, answers them, or lets them wait. */
+/** Handles the calls of replies: runs them, answers them, or lets them wait. */
 export const answering = (
   chat: Conversation,
   landing: TurnRecorder,
@@ -54,7 +54,7 @@ export const answering = (
   hold: TurnClaim,
 ) => {
   const log = chat.turnLog
-  /** The last reply of this turn, and where the log of turns ended when it was recorded. */
+  /** Last reply of this turn, and the end of the log of turns when it was recorded. */
   let own: { readonly reply: number; readonly end: TurnsEnd } | undefined
 
   /** The name of the stream that records which calls are started, for the origin of a reply that makes some. */
@@ -135,7 +135,7 @@ export const answering = (
     return despiteConflicts(attempt, maxTries)
   }
 
-  /** @returns what is left, or undefined if something was recorded: then there may be more to do */
+  /** @returns the remaining calls, or undefined if something was recorded: then there may be more to do */
   async function* answer(
     now: Effective,
     unanswered: UnansweredCalls,
@@ -179,7 +179,7 @@ export const answering = (
     return { waiting: left('approval'), pending: left('handed-back') }
   }
 
-  /** Whether any of these calls was recorded as waiting, here or where a fork has them from. */
+  /** Reports whether any of these calls was recorded as waiting, here or in the conversation that a fork inherited it from. */
   async function* haveWaited(open: readonly OpenCall[]): Steps<ReadError, boolean> {
     if (open.length === 0) return false
     const states = yield* statesOf(log, open)
@@ -193,7 +193,7 @@ export const answering = (
     begun,
     answer,
     haveWaited,
-    /** A reply of this turn was recorded: nothing is known of its calls after `end` of the log of turns. */
+    /** Notes a recorded reply of this turn: nothing is known of its calls after `end` of the log of turns. */
     landed: (reply: number, end: TurnsEnd): void => {
       own = { reply, end }
     },

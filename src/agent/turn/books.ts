@@ -9,20 +9,20 @@ import { type BudgetSpent, type PriceMissing, withinBudget } from './spending/bu
 import type { ResolvedTurnOptions } from './options.ts'
 import { sinceUserMessage } from './spending/since.ts'
 
-/** Keeps the account of a turn. */
+/** Account of a turn. */
 export interface Books {
-  /** Takes in what the log says of the turn: whoever gave it before. */
+  /** Adds the log's entries for the turn, including those of its earlier holders. */
   readonly open: (now: Effective) => Steps<ReadError, void>
   readonly add: (entry: AccountEntry) => void
-  /** The account, with calls that failed and are not recorded yet. */
+  /** Returns the account, including failed calls that are not recorded yet. */
   readonly account: () => TurnTotals
-  /** Whether another call of the model may begin, after these that failed. */
+  /** Checks that another model call is within the budget after these failed ones. */
   readonly within: (failed?: readonly FailedCall[]) => E.Either<BudgetSpent | PriceMissing, void>
 }
 
 /**
- * @param settings those of the next call
- * @param unrecorded the calls that failed and are not recorded yet
+ * @param settings settings of the next call
+ * @param unrecorded failed calls that are not recorded yet
  */
 export const books = (
   chat: Conversation,

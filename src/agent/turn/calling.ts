@@ -4,7 +4,7 @@ import { deltas } from './stream/deltas.ts'
 import type { ResolvedTurnOptions } from './options.ts'
 import { unheard } from './stream/turn-event.ts'
 
-/** How a turn calls its model. */
+/** Returns the options of a turn's model calls. */
 export const askOptionsOf = (options: ResolvedTurnOptions): RetryOptions => {
   const { signal, stallTimeout, maxRetries } = options
   const onEvent = hearing(options)
@@ -16,7 +16,7 @@ export const askOptionsOf = (options: ResolvedTurnOptions): RetryOptions => {
   }
 }
 
-/** @returns what is told of each event of a reply's stream: the caller, and who listens to the turn */
+/** @returns the listener for each event of a reply's stream: it notifies the caller, and the listeners of the turn */
 const hearing = ({ emit, onEvent }: ResolvedTurnOptions): RetryOptions['onEvent'] => {
   if (emit === unheard) return onEvent
   const grow = deltas(emit)
@@ -26,7 +26,7 @@ const hearing = ({ emit, onEvent }: ResolvedTurnOptions): RetryOptions['onEvent'
   }
 }
 
-/** How a turn makes its requests. */
+/** Returns the options of a turn's requests. */
 export const requestOptionsOf = ({
   cache,
   client: { form },

@@ -2,18 +2,18 @@ import type { CondenseError } from '../context/summary/condense.ts'
 import type { ToolRun } from './stream/turn-event.ts'
 import { type Untold, untold } from './untold.ts'
 
-/** What one call of `turn` has done so far, including before others took the conversation over. */
+/** Progress of one call of `turn`, including the time before others took the conversation over. */
 export interface Course {
-  /** How often others have. */
+  /** Number of times that others have taken it over. */
   losses: number
-  /** How often it has called the model; calls for summaries not counted. */
+  /** Number of model calls, except those for summaries. */
   calls: number
-  /** The calls of tools that it has answered, in the order in which they ended. */
+  /** Tool calls that it has answered, in the order in which they ended. */
   readonly tools: ToolRun[]
   readonly failures: Untold
-  /** Whether a reply was asked for that is not recorded. */
+  /** True while a requested reply is not yet recorded. */
   isAsking: boolean
-  /** Why the context was truncated and not condensed, if it was. */
+  /** Reason why the context was truncated instead of condensed, if it was. */
   condenseFailed?: CondenseError
 }
 

@@ -7,8 +7,8 @@ import type { ModelError, Reply } from '../models/model.ts'
 type Secrets = ReadonlyMap<string, string>
 
 /**
- * The answer to a call without the secrets of its request: an API quotes what it refuses, and errors are recorded and logged. What the
- * model said stays verbatim.
+ * Removes the request's secrets from the answer to a call: an API quotes the content that it refuses, and errors are recorded and
+ * logged. The model's own content stays verbatim.
  */
 export const toldOf = (reply: E.Either<ModelError, Reply>, secrets: Secrets): E.Either<ModelError, Reply> => {
   if (secrets.size === 0) return reply
@@ -31,7 +31,10 @@ export const toldError = <A extends ModelError>(error: A, secrets: Secrets): A =
   }
 }
 
-/** The client's error holds the answer in many places: if one of them repeats a secret, only the error's text is kept. */
+/**
+ * Returns the cause of an error without secrets. The client's error holds the answer in many places: if one of them repeats a secret,
+ * only the error's text is kept.
+ */
 const causeOf = (cause: unknown, secrets: Secrets): unknown => {
   const told = shownOf(cause)
   const text = errorText(cause)

@@ -1,4 +1,4 @@
-/** It is not the model's turn: nothing was said since its last reply, or nothing at all. */
+/** It is not the model's turn: there are no messages since its last reply, or none at all. */
 export interface NothingToAnswer {
   readonly _tag: 'NothingToAnswer'
   readonly message: string
@@ -17,16 +17,16 @@ export interface TooManyCalls {
 export interface SecretMissing {
   readonly _tag: 'SecretMissing'
   readonly message: string
-  /** The place of each in `parameters`. */
+  /** Path of each in `parameters`. */
   readonly paths: readonly string[]
 }
 
-/** Somebody cancelled the turn. What was complete is recorded. */
+/** The turn was cancelled. All complete content is recorded. */
 export interface TurnCancelled {
   readonly _tag: 'TurnCancelled'
   readonly message: string
   readonly conversation: string
-  /** Who cancelled it, and why, if that was said. */
+  /** Name of the person who cancelled it, and the reason, if given. */
   readonly by?: string | undefined
   readonly reason?: string | undefined
 }

@@ -15,15 +15,15 @@ import type { Effective } from '../../projections/effective.ts'
 import { ok, type Steps } from '../../result/steps.ts'
 import type { WriteError } from '../../store/errors.ts'
 
-/** What was done to make a context fit. */
+/** Result of a step towards a context that fits. */
 export type FitResult =
   | { readonly type: 'fits' | 'condensed' | 'truncated' | 'shortened' }
-  /** Nothing was written: the next attempt should truncate. */
+  /** Condensing failed and nothing was written: the next attempt should truncate. */
   | { readonly type: 'not-condensed'; readonly error: CondenseError }
 
 export type FitError = InvalidInput | ContextTooLarge | WriteError | ModelAborted
 
-/** A marker that was written, and the calls that a summary took. */
+/** A written marker, and the calls made for a summary. */
 export interface WrittenMarker {
   readonly type: 'condensed' | 'truncated'
   readonly position: number
@@ -34,18 +34,18 @@ export interface WrittenMarker {
 interface Means {
   readonly settings: ContextSettings
   readonly summarizer: Summarizer | undefined
-  /** Why the summarizer is no longer used, if it has failed. */
+  /** Error because of which the summarizer is no longer used, if it has failed. */
   readonly failed?: CondenseError | undefined
-  /** How the API has refused the request that the history makes, if it has. */
+  /** The API's refusal of the request that the history makes, if any. */
   readonly refused?: ContextExceeded | undefined
-  /** How the model can get at what is cut from a result. */
+  /** The model's access to the part cut from a result. */
   readonly rest: ResultLimit['rest']
-  /** Is told of the markers that were written, but for the edits of results. */
+  /** Called with each written marker, except for edits of results. */
   readonly onMarker: (marker: WrittenMarker) => void
   readonly signal?: AbortSignal | undefined
 }
 
-/** One step towards a context that fits: carries out what the policy says. */
+/** Takes one step towards a context that fits: carries out the policy's plan. */
 export async function* fit(chat: Conversation, now: Effective, means: Means): Steps<FitError, FitResult> {
   const { settings, summarizer, refused, signal } = means
   const options = {
@@ -82,7 +82,10 @@ export async function* fit(chat: Conversation, now: Effective, means: Means): St
   return isEnd ? yield error : { type: 'not-condensed', error }
 }
 
-/** What a marker records of its plan: `manageContext` makes it again of the history at `position`, the settings and the options. */
+/**
+ * Returns the record of its plan for a marker: `manageContext` derives it again from the history at `position`, the settings and the
+ * options.
+ */
 const policyOf = (
   { at }: Effective,
   { used, allowed, said, learned }: ContextPlan,
@@ -98,7 +101,7 @@ const policyOf = (
   ...(learned && { learned }),
 })
 
-/** Results stay whole in the log, and are shown in part from here on. */
+/** Shortens results: they stay whole in the log, but are shown in part from here on. */
 async function* shorten(
   chat: Conversation,
   { at, items }: Effective,

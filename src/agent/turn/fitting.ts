@@ -7,24 +7,27 @@ import type { Steps } from '../../result/steps.ts'
 import { fit, type FitError, type WrittenMarker } from './fit.ts'
 import type { ResolvedTurnOptions } from './options.ts'
 
-/** Makes the contexts of one turn fit, and knows which request the API has refused as too long. */
+/** Fits the contexts of one turn, and knows which request the API has refused as too long. */
 export interface ContextFitter {
-  /** Whether the context fits; if not, it is now one step closer. */
+  /** Reports whether the context fits; if not, it is now one step closer. */
   readonly step: (now: Effective) => Steps<FitError, boolean>
-  /** The API has refused the request with that digest. Returns false if the turn ends with that: without `automatic`, nothing is condensed. */
+  /**
+   * Notes that the API has refused the request with that digest. Returns false if this ends the turn: without `automatic`, nothing is
+   * condensed.
+   */
   readonly refuse: (error: ContextExceeded, digest: string) => boolean
-  /** Whether that request was refused: it is not sent again, and the context becomes smaller once more. */
+  /** Reports whether that request was refused: it is not sent again, and the context becomes one step smaller. */
   readonly isRefused: (digest: string) => boolean
   readonly accept: () => void
 }
 
 interface Told {
-  /** A condense has failed. */
+  /** Called when a condense has failed. */
   readonly onFailed: (error: CondenseError) => void
   readonly onMarker: (marker: WrittenMarker) => void
 }
 
-/** @param current the settings of the next call */
+/** @param current returns the settings of the next call */
 export const fitting = (
   chat: Conversation,
   current: () => ResolvedTurnOptions,

@@ -15,28 +15,28 @@ import type { LiveHistory } from './calls/live.ts'
 import { openCalls } from './calls/open-calls.ts'
 import type { ResolvedTurnOptions } from './options.ts'
 
-/** How often recording results is tried again because something has happened meanwhile. */
+/** Number of times that recording results is retried because of concurrent events. */
 const maxStale = 10
 
-/** What was written, and whether something that the user said comes after it. */
+/** The written events, and whether user messages come after them. */
 interface Landed extends WriteResult {
   readonly isHolding: boolean
 }
 
-/** Whether the calls that these results are for are all open. */
+/** Reports whether all the calls that these results belong to are open. */
 const areOpen = (results: readonly Block[], now: Effective): boolean => {
   const open = new Set(openCalls(now).map(({ call }) => call.id))
   return results.every((block) => isBlock(block, 'tool_result') && open.has(block.tool_use_id))
 }
 
-/** Records the messages of a turn, whatever has happened since the history was read. */
+/** Returns functions that record the messages of a turn despite events since the history was read. */
 export const landing = (
   chat: Conversation,
   history: LiveHistory,
   current: () => Pick<ResolvedTurnOptions, 'keepLate' | 'maxResult' | 'run'>,
 ) => {
   /**
-   * Records messages right after `now`, before what is held back and what the user has said since. If something else has happened, fails
+   * Records messages right after `now`, before deferred messages and the user's messages since. If anything else has happened, fails
    * with `StaleContext`; with `keepLate`, the messages are then kept on an abandoned branch.
    */
   async function* land(
@@ -51,8 +51,8 @@ export const landing = (
   }
 
   /**
-   * Records messages after a position, before what is held back. Markers, restores and configurations that came since are no reason to
-   * refuse, nor is what was taken back again; what the user has said since comes after the messages.
+   * Records messages after a position, before deferred messages. Later markers, restores and configurations do not cause a refusal, nor
+   * do events that were rewound; the user's later messages are placed after the recorded ones.
    */
   async function* landAfter(
     after: number,
@@ -73,7 +73,7 @@ export const landing = (
     return said || !path.some(beginsTurn) ? yield* landAfter(later.at, messages, said) : landed
   }
 
-  /** What the user has said last, since a position. */
+  /** Returns the user's last messages since a position. */
   async function* saidSince(
     now: Effective,
     position: number,
@@ -81,7 +81,7 @@ export const landing = (
     return saidLast(now, yield* chat.later(position), position)
   }
 
-  /** Moves what the user has said to after these messages, and after what else has happened since. */
+  /** Moves the user's messages to after these messages, and after the other events since. */
   const moveBack = (
     { before, said, again }: DeferredMessages,
     after: number,
@@ -90,9 +90,9 @@ export const landing = (
     chat.record([...messages, ...said], { rewindTo: before.at, again, after })
 
   /**
-   * Records the results of calls that were open at `now`, before what the user has said since.
+   * Records the results of calls that were open at `now`, before the user's messages since.
    *
-   * @param held what the user had said before the calls were looked at
+   * @param held the user's messages before the calls were looked at
    */
   async function* record(
     now: Effective,

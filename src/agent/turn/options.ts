@@ -17,87 +17,97 @@ import type { StepOptions, StepSettings } from './turn-step.ts'
 import type { TurnWatch } from './say/watch.ts'
 import { milliseconds, settingsShape, type Tools } from '../tools/settings.ts'
 
-/** Some of the settings: the others, and those that are undefined, have their defaults. */
+/** Some of the settings: absent and undefined ones have their defaults. */
 export type SomeOf<Settings> = { readonly [K in keyof Settings]?: Settings[K] | undefined }
 
-/** The options of a turn. */
+/** Options of a turn. */
 export interface TurnOptions extends StepOptions {
   /** A client of `@anthropic-ai/sdk`, or any other `Model`. */
   readonly client: AnthropicClient | Model
   readonly model: string
-  /** Default: what is configured. A difference from that is recorded (`Configured`) before the model is called. */
+  /** System prompt. Default: as configured. A difference from the configuration is recorded (`Configured`) before the model is called. */
   readonly system?: string | readonly BlockInput[] | undefined
-  /** Tools (`tool`, `mcpTools`, `resultReader`), and definitions as the API takes them. Default: what is configured. */
+  /** Tools (`tool`, `mcpTools`, `resultReader`), and definitions in the API's form. Default: as configured. */
   readonly tools?: readonly object[] | undefined
-  /** The functions that run those that are only defined, by name. */
+  /** Functions for tools that are given only as definitions, by tool name. */
   readonly run?: Tools | undefined
   /**
    * Other fields of the request's body: `max_tokens` (default: `context.maxOutput`, else 8,192), `thinking`, … Secrets in them, such as
    * `mcp_servers[].authorization_token`, are sent but not recorded.
    */
   readonly parameters?: { readonly [name: string]: unknown } | undefined
-  /** How large the context may grow, and what to do then. Default: a window of 200,000 tokens. */
+  /** Limits of the context's size, and how to stay below them. Default: a window of 200,000 tokens. */
   readonly context?: SomeOf<ContextSettings> | undefined
-  /** Writes summaries: settings for the built-in one (default: the same model), your own function, or false to truncate only. */
+  /** Writer of summaries: settings for the built-in one (default: the same model), your own function, or false to truncate only. */
   readonly summarizer?: Summarizer | SomeOf<SummarizerSettings> | false | undefined
-  /** How long the cache breakpoints live; false sets no breakpoints. Default `5m`. */
+  /** Lifetime of the cache breakpoints; false sets none. Default `5m`. */
   readonly cache?: '5m' | '1h' | false | undefined
-  /** The model accepts messages of role `system` between the others. Default false. */
+  /** True if the model accepts `system` messages between the others. Default false. */
   readonly systemMessages?: boolean | undefined
-  /** Milliseconds that one call of a tool may take. Default 120,000. */
+  /** Time limit of a tool call, in milliseconds. Default 120,000. */
   readonly toolTimeout?: number | undefined
   /**
-   * A tool result of up to this many bytes is shown to the model whole. Of a larger one it sees the beginning, the end, and a note on what
-   * is left out; all of it is recorded (`resultReader`). Default: half a byte for each token of the window.
+   * Largest tool result, in bytes, that is shown to the model whole. Of a larger one it sees the beginning, the end, and a note on the
+   * omitted part; all of it is recorded (`resultReader`). Default: half a byte per token of the window.
    */
   readonly maxResult?: number | undefined
-  /** Milliseconds without any sign of the reply, pings included, after which its call has stalled (`ModelStalled`). Default 60,000. */
+  /**
+   * Milliseconds without any sign of the reply, including pings, after which its call counts as stalled (`ModelStalled`). Default
+   * 60,000.
+   */
   readonly stallTimeout?: number | undefined
   /**
-   * How often to repeat a call that stalled, broke off, or met an overloaded API, a rate limit or a broken connection, after the time that
-   * the API asks for. Default 3. The client's own retries are off.
+   * Number of retries of a call that stalled, broke off, or met an overloaded API, a rate limit or a broken connection, each after the
+   * time that the API asks for. Default 3. The client's own retries are off.
    */
   readonly maxRetries?: number | undefined
-  /** The most calls of the model, repeated ones not counted. Default 100. */
+  /** The most model calls, not counting retries. Default 100. */
   readonly maxCalls?: number | undefined
-  /** What the turn may come to (`BudgetSpent`). Default: no limit. */
+  /** Limits on the turn's usage (`BudgetSpent`). Default: no limit. */
   readonly budget?: Budget | undefined
-  /** Prices of models that the table of this version does not have, or to use instead. */
+  /** Prices for models missing from the built-in table, or overriding it. */
   readonly prices?: Prices | undefined
-  /** Ends the turn; what is complete is recorded. */
+  /** Aborts the turn; complete content is recorded. */
   readonly signal?: AbortSignal | undefined
-  /** If a reply broke off for good, keep its completed blocks and the beginning of a text. Default false. */
+  /** Keep the completed blocks and the beginning of a text of a reply that broke off for good. Default false. */
   readonly keepPartial?: boolean | undefined
-  /** How calls wait for an approval, or for results from outside. */
+  /** Options for calls that wait for approval, or for results from outside. */
   readonly waiting?: WaitOptions | undefined
   /**
-   * What to do while somebody else, a worker or another program, gives the conversation a turn.
-   * - `wait`: wait until that turn has ended, or its process has died; then continue, or return what came of it.
+   * Behaviour while another worker or program gives the conversation a turn.
+   *
+   * - `wait`: wait until that turn has ended, or its process has died; then continue, or return its result.
    * - `fail`: write nothing (`TurnHeld`).
    * - `take`: take the conversation over. The other turn is aborted, and calls that it has started count as interrupted.
    *
    * Default `wait`.
    */
   readonly whileHeld?: 'wait' | 'fail' | 'take' | undefined
-  /** Milliseconds of silence after which whoever gives turns is taken for dead. The same for all, workers too. Default 10,000. */
+  /**
+   * Milliseconds of silence after which the holder of a turn counts as dead. Use the same value everywhere, including workers. Default
+   * 10,000.
+   */
   readonly ttl?: number | undefined
-  /** Keep a reply that came too late (`StaleContext`) on an abandoned branch. Default false. */
+  /** Keep a late reply (`StaleContext`) on an abandoned branch. Default false. */
   readonly keepLate?: boolean | undefined
-  /** Called with each event of a reply's stream as it comes, and with the progress of tools: `{ type: 'tool_progress', id, name, text }`. */
+  /**
+   * Called with each event of a reply's stream as it arrives, and with the progress of tools: `{ type: 'tool_progress', id, name, text
+   * }`.
+   */
   readonly onEvent?: ((event: ReplyEvent) => void) | undefined
 }
 
-/** What is wrong with options. */
+/** Errors of invalid options. */
 export type SettleError = InvalidInput | SecretMissing | PriceMissing
 
-/** Options with every default filled in. */
+/** Options with all defaults filled in. */
 export interface ResolvedTurnOptions extends Omit<TurnOptions, 'client' | 'summarizer'> {
   readonly client: Model
   readonly summarizer: Summarizer | undefined
   readonly context: ContextSettings
-  /** The configuration that has to be in force. */
+  /** The configuration that must be in force. */
   readonly wanted: Configuration
-  /** The secrets that the references in it stand for. */
+  /** The secrets that its references stand for. */
   readonly secrets: ReadonlyMap<string, string>
   readonly run: Tools
   readonly toolTimeout: number
@@ -107,13 +117,13 @@ export interface ResolvedTurnOptions extends Omit<TurnOptions, 'client' | 'summa
   readonly prices: Prices
   readonly whileHeld: 'wait' | 'fail' | 'take'
   readonly ttl: number
-  /** Is told what happens. */
+  /** Called with each event of the turn. */
   readonly emit: Emit
-  /** The same with other settings, for one call of the model. */
+  /** Returns these options with other settings, for one model call. */
   readonly withStep: (given: StepSettings) => E.Either<SettleError, ResolvedTurnOptions>
 }
 
-/** Options of a turn that is being given. */
+/** Options of a turn in progress. */
 export interface WatchedTurnOptions extends ResolvedTurnOptions {
   readonly watch: TurnWatch
 }
@@ -124,12 +134,12 @@ const tool = z.union([
   z.custom(isFunction),
   z.strictObject({ ...settingsShape, check: z.custom(isFunction).optional() }),
 ])
-/** Fields of a request that options of their own set; they are in the log and in receipts. */
+/** Fields of a request that have their own options; they are in the log and in receipts. */
 const reserved = ['model', 'system', 'tools', 'messages', 'stream']
 
 const more = z.number().positive()
 
-/** The fields are checked with the other options. */
+/** Schema of a step's settings. The fields are checked with the other options. */
 export const stepSchema = z.strictObject({
   model: z.unknown().optional(),
   system: z.unknown().optional(),
@@ -138,7 +148,7 @@ export const stepSchema = z.strictObject({
   parameters: z.unknown().optional(),
 })
 
-/** What a budget may say. */
+/** Fields of a budget, for schemas. */
 export const budgetShape = {
   calls: z.int().min(1).optional(),
   tokens: more.optional(),

@@ -10,9 +10,9 @@ import type { WriteResult } from '../../conversation/writing/encode.ts'
 type Write = TaskEither<WriteError, WriteResult>
 
 /**
- * The write that has to come before anything else, if any: of a new configuration, or of a compaction that the API made.
+ * Returns the write that must precede anything else, if any: of a new configuration, or of a compaction made by the API.
  *
- * @param wanted undefined while it is not known
+ * @param wanted undefined while unknown
  */
 export const prepare = (
   chat: Conversation,
@@ -23,21 +23,21 @@ export const prepare = (
   return recordCompaction(chat, now)
 }
 
-/** Whether the wanted configuration is in force. */
+/** Reports whether the wanted configuration is in force. */
 export const isConfigured = (now: Effective, wanted: Configuration): boolean => {
   const inForce = configurationOf(now)
   const fields = Object.keys(wanted) as (keyof Configuration)[]
   return fields.every((field) => isSame(wanted[field], inForce[field]))
 }
 
-/** Most often, the texts are the same. What was configured may hold lone surrogates, which are not sent. */
+/** Compares JSON texts first, as they are mostly the same. A configuration may hold lone surrogates, which are not sent. */
 const isSame = (one: unknown, other: unknown): boolean =>
   JSON.stringify(one) === JSON.stringify(other) ||
   canonicalize(wellFormed(one)) === canonicalize(wellFormed(other))
 
 /**
- * The API ignores everything before a compaction that it made in the middle of a reply: the reply's compaction block becomes the summary
- * of that. Undefined if there is no compaction, or it was recorded before.
+ * Records a compaction that the API made in the middle of a reply: the API ignores everything before it, so the reply's compaction
+ * block becomes the summary of that. Undefined if there is no compaction, or it is already recorded.
  */
 const recordCompaction = (chat: Conversation, { items, at }: Effective): Write | undefined => {
   const index = items.findLastIndex(holdsCompaction)

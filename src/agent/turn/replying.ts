@@ -25,7 +25,7 @@ import { usageIn } from './spending/usage.ts'
 
 interface Parts {
   readonly options: WatchedTurnOptions
-  /** The settings of the next call. */
+  /** Returns the settings of the next call. */
   readonly current: () => WatchedTurnOptions
   readonly account: Books
   readonly course: Course
@@ -34,28 +34,28 @@ interface Parts {
   readonly land: TurnRecorder['land']
 }
 
-/** A request, and how it was made. */
+/** A request, and the options it was made with. */
 export interface PreparedRequest {
   readonly request: RenderedRequest
   readonly requestOptions: RequestOptions
 }
 
-/** What came of asking: a reply, or nothing, as the context has to become smaller or the user has interrupted. */
+/** Outcome of a request: a reply, or none, as the context must become smaller or the user has interrupted. */
 export type AskOutcome =
   | { readonly type: 'recorded'; readonly ending: FinalReply; readonly isHolding: boolean }
   | { readonly type: 'interrupted' | 'refused' }
 
-/** How long a worker waits for the API while it holds a conversation, in milliseconds. */
+/** Longest wait for the API while a worker holds a conversation, in milliseconds. */
 const longestWait = 5_000
 
-/** Calls the model of a turn, and records its replies. */
+/** Returns functions that call a turn's model and record its replies. */
 export const replying = (
   chat: Conversation,
   { options, current, account, course, context, answers, land }: Parts,
 ) => {
   const { failures } = course
   const { client, emit, keepLate, keepPartial, maxCalls, watch } = options
-  /** Why a failed call was not repeated, if the budget did not allow it. */
+  /** Error of the budget that prevented a retry, if any. */
   let spent: TurnError | undefined
   const onRetry = ({ failed, ...retry }: Retry): boolean => {
     // Meanwhile the conversation is for any worker, and the slot for another one.
@@ -134,7 +134,7 @@ export const replying = (
     emit({ type: 'reply', position, content, usage: usageIn(usage), stopReason })
   }
 
-  /** Records what had come of a reply that broke off, if that is wanted. Returns the error that the turn may end with. */
+  /** Records the part of an interrupted reply that arrived, if requested. Returns the error that the turn may end with. */
   async function* keep(
     now: Effective,
     { error, receipt, held }: Arrived & { readonly error: ModelError },
@@ -157,7 +157,7 @@ export const replying = (
   return ask
 }
 
-/** The receipt of what arrived, and what the user had said before it was asked for. */
+/** The receipt of what arrived, and the user's messages before the request. */
 interface Arrived extends Pick<SendResult, 'receipt'> {
   readonly held: DeferredMessages | undefined
 }

@@ -16,7 +16,7 @@ interface Sending {
   readonly client: Model
   readonly requestOptions: RequestOptions
   readonly askOptions: RetryOptions
-  /** The secrets that the references in the parameters stand for. */
+  /** Secrets that the references in the parameters stand for. */
   readonly secrets: ReadonlyMap<string, string>
 }
 /** The answer to a request, and the request's receipt. */
@@ -33,8 +33,8 @@ interface Attempt {
 }
 
 /**
- * Sends a request with its container and betas. If the API no longer accepts the container, sends it again without; if the endpoint wants
- * it in another form, in that one.
+ * Sends a request with its container and betas. If the API no longer accepts the container, sends it again without; if the endpoint
+ * requires another form, in that form.
  */
 export const send = async (
   now: Effective,
@@ -56,7 +56,7 @@ export const send = async (
     const reply = await callModel(client, { ...request, parameters }, { ...asking, ...(form && { form }) })
     return { reply: estimated(now, toldOf(reply, secrets)), receipt }
   }
-  /** Another way to send the request, if the API has refused it for a reason that this removes. */
+  /** Returns another way to send the request, if that removes the reason for the API's refusal. */
   const otherThan = (tried: Attempt, error: ModelError): Attempt | undefined => {
     const { container, options } = tried
     if (container && refusesContainer(error, container))
@@ -83,7 +83,7 @@ export const send = async (
   return { reply: told, receipt }
 }
 
-/** The same answer, with estimates where nothing was counted. */
+/** Returns the same answer, with estimates for missing token counts. */
 const estimated = (now: Effective, answer: SendResult['reply']): SendResult['reply'] => {
   const counted = (reply: Reply): Reply => ({
     ...reply,

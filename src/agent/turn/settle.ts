@@ -26,24 +26,24 @@ import { unheard } from './stream/turn-event.ts'
 
 const defaultWindow = 200_000
 const defaultMaxTokens = 8_192
-/** The most tokens of a summary; in a small window an eighth of it. */
+/** The most tokens of a summary; in a small window, an eighth of it. */
 const mostSummary = 4_096
 
-/** Without the undefined fields, which must not take the place of defaults. */
+/** Removes undefined fields, which must not override defaults. */
 const withoutUndefined = <T>(options: T): Defined<T> =>
   (typeof options === 'object' && options !== null && !Array.isArray(options)
     ? Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined))
     : options) as Defined<T>
 type Defined<T> = { [K in keyof T]: Exclude<T[K], undefined> }
 
-/** Fields of a request that are often written beside `parameters`, as the SDKs of others take them. */
+/** Fields of a request that are often misplaced next to `parameters`, as other SDKs take them there. */
 const requestFields: ReadonlySet<string> = new Set(
   'max_tokens max_output_tokens max_completion_tokens temperature top_p top_k thinking stop_sequences stop tool_choice mcp_servers betas metadata service_tier reasoning_effort'.split(
     ' ',
   ),
 )
 
-/** The error for a field of the request in place of an option. */
+/** Returns the error for a request field given as an option. */
 const misplacedIn = (options: TurnOptions): InvalidInput | undefined => {
   for (const name in options) {
     const field = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
@@ -53,7 +53,7 @@ const misplacedIn = (options: TurnOptions): InvalidInput | undefined => {
   return undefined
 }
 
-/** Tells whether the options themselves are refused, whatever the conversation. */
+/** Reports whether the options themselves cause the error, for any conversation. */
 export const isRefusedOptions = (
   options: TurnOptions,
   { _tag, message }: Pick<InvalidInput, 'message'> & { readonly _tag: string },
@@ -65,7 +65,7 @@ const optionErrors: ReadonlySet<string> = new Set<SettleError['_tag']>([
   'PriceMissing',
 ])
 
-/** The options of a turn, checked, with every default filled in. At once: the caller's objects may change meanwhile. */
+/** Checks the options of a turn and fills in all defaults. Does so at once: the caller's objects may change meanwhile. */
 export const settle = (given: TurnOptions): E.Either<SettleError, ResolvedTurnOptions> => {
   const separated = separate(withoutUndefined(given))
   if (E.isLeft(separated)) return separated
@@ -130,18 +130,18 @@ export const settle = (given: TurnOptions): E.Either<SettleError, ResolvedTurnOp
   })
 }
 
-/** Functions for tools that end the turn: a call needs a result, and most of them have nothing to do. */
+/** Returns functions for tools that end the turn: a call needs a result, and most of these tools have nothing to do. */
 const endings = (stopWhen: TurnOptions['stopWhen']): Tools =>
   Array.isArray(stopWhen)
     ? Object.fromEntries(stopWhen.map((name: string) => [name, { run: () => ended, effect: 'none' }]))
     : {}
 const ended = 'The turn ended with this call.'
 
-/** The model of the built-in summarizer, if it is another one. */
+/** Returns the model of the built-in summarizer, if it is another one. */
 const summaryModel = (given: TurnOptions['summarizer']): readonly string[] =>
   typeof given === 'object' && given.model !== undefined ? [given.model] : []
 
-/** Names the option that an error is inside of. */
+/** Prefixes an error's path with the option that it is inside of. */
 const under = <A, Err extends SettleError>(
   option: string,
   checked: E.Either<Err, A>,

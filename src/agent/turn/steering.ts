@@ -8,18 +8,18 @@ import type { ResolvedTurnOptions } from './options.ts'
 import type { TurnStep } from './turn-step.ts'
 import { usageIn } from './spending/usage.ts'
 
-/** Why a turn has ended although its model may have more to say. */
+/** Reason why a turn ended although its model may not have finished. */
 export type StopCause = 'stop-when' | 'tool-choice'
 
-/** Looks at the steps of a turn when they are complete, and ends the turn if they say so. */
+/** Examines the steps of a turn when they are complete, and ends the turn if they require it. */
 export interface StopConditions {
-  /** The turn begins: calls that are open were made with what is configured now. */
+  /** Begins the turn: open calls were made under the current configuration. */
   readonly begin: (now: Effective) => void
-  /** A reply was recorded at that position, or its calls are answered by this turn; `asked` is the history that it answers. */
+  /** Notes that a reply was recorded at that position, or that this turn answers its calls; `asked` is the history that it answers. */
   readonly stepIn: (position: number, asked?: Effective) => void
-  /** Whether a step has to be looked at. */
+  /** Reports whether a step has to be examined. */
   readonly isWaiting: () => boolean
-  /** Looks at the step if there is one to look at; the history holds its results. What the caller's functions throw rejects as itself. */
+  /** Examines the pending step, if any; the history holds its results. Errors thrown by the caller's functions reject unchanged. */
   readonly look: (now: Effective) => Promise<StopCause | undefined>
 }
 
@@ -61,7 +61,7 @@ const forcesCall = (now: Effective): boolean => {
   return isFields(choice) && (choice['type'] === 'any' || choice['type'] === 'tool')
 }
 
-/** The step of a reply; undefined if it is no longer shown. */
+/** Returns the step of a reply; undefined if the reply is no longer shown. */
 export const stepAt = (
   position: number,
   { items }: Effective,

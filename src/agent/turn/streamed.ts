@@ -7,21 +7,21 @@ import type { TurnResult, TurnError } from './turned.ts'
 /** The turn has ended: the last event of its stream. */
 export interface DoneEvent {
   readonly type: 'done'
-  /** What `turn` resolves to. */
+  /** Result of `turn`. */
   readonly turned: TurnResult
 }
-/** What happens in a turn, tagged on `type`. */
+/** Event of a turn, tagged on `type`. */
 export type TurnEvent = InterimEvent | DoneEvent
 
-/** Who listens to a turn, and may end it. */
+/** Listener of a turn, with a signal that can end it. */
 export interface TurnListener {
   readonly emit: Emit
   readonly signal: AbortSignal
 }
 
 /**
- * A turn as the events in it; it begins when the first one is asked for. Leaving the loop aborts the turn and waits until it has let go.
- * Iteration throws the error of the turn.
+ * Returns a turn as an iteration of its events; it begins when the first one is requested. Leaving the loop aborts the turn and waits
+ * until it has released the conversation. Iteration throws the error of the turn.
  */
 export const streamed = (
   start: (listener: TurnListener) => Promise<E.Either<TurnError, TurnResult>>,

@@ -3,7 +3,7 @@ import { inSpan } from '../telemetry/spans.ts'
 import type { ResolvedTurnOptions } from './options.ts'
 import type { TurnResult, TurnError } from './turned.ts'
 
-/** How a turn may end early without anything being wrong. */
+/** Errors that end a turn early although nothing is wrong. */
 const harmless: ReadonlySet<string> = new Set<TurnError['_tag']>([
   'NothingToAnswer',
   'TurnCancelled',
@@ -11,7 +11,7 @@ const harmless: ReadonlySet<string> = new Set<TurnError['_tag']>([
   'StaleContext',
 ])
 
-/** Gives a turn, as a span: those of its calls of the model and of tools are inside of it. */
+/** Gives a turn in a span that contains those of its model and tool calls. */
 export const tracedTurn = (
   conversation: string,
   { model, client: { form } }: Pick<ResolvedTurnOptions, 'model' | 'client'>,

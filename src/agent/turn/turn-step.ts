@@ -5,9 +5,9 @@ import type { TurnUsage } from './spending/account.ts'
 import type { Tools } from '../tools/settings.ts'
 import type { Usage } from './spending/usage.ts'
 
-/** One call of the model, with what its calls led to. */
+/** One model call, with the calls in its reply and their results. */
 export interface TurnStep {
-  /** Counted from 1, from the user's last message on, whoever gave the turn. */
+  /** Number of the step, from 1, since the user's last message, in any process. */
   readonly number: number
   readonly reply: {
     readonly position: number
@@ -15,26 +15,26 @@ export interface TurnStep {
     readonly stopReason: string | null | undefined
     readonly model: string | undefined
   }
-  /** The calls of tools in the reply, and their results as the model is shown them, in the same order. */
+  /** The tool calls in the reply, and their results as shown to the model, in the same order. */
   readonly calls: readonly KnownBlock<'tool_use'>[]
   readonly results: readonly KnownBlock<'tool_result'>[]
-  /** Of the reply. */
+  /** Usage of the reply. */
   readonly usage: Usage
-  /** Of the turn so far. */
+  /** Usage of the turn so far. */
   readonly total: TurnUsage
 }
 
-/** A call of the model that is to come. */
+/** The next model call. */
 export interface NextStep {
-  /** Its number, counted as `TurnStep.number`. */
+  /** Number of the step, counted as `TurnStep.number`. */
   readonly step: number
-  /** What the model would be shown. */
+  /** Effective history to show to the model. */
   readonly effective: Effective
-  /** What the turn came to so far. */
+  /** Usage of the turn so far. */
   readonly usage: TurnUsage
 }
 
-/** What may differ from the options of the turn in one call of the model. */
+/** Settings that may differ from the turn's options for one model call. */
 export interface StepSettings {
   readonly model?: string | undefined
   readonly system?: string | readonly BlockInput[] | undefined
@@ -43,13 +43,13 @@ export interface StepSettings {
   readonly parameters?: { readonly [name: string]: unknown } | undefined
 }
 
-/** Ends a turn early: names of tools, or whether a step was the last one. */
+/** Condition that ends a turn early: names of tools, or a function that reports whether a step was the last. */
 export type StopWhen = readonly string[] | ((step: TurnStep) => boolean | Promise<boolean>)
 
 export interface StepOptions {
   /** Ends the turn after a step with a call of one of these tools, or one for which the function returns true. */
   readonly stopWhen?: StopWhen | undefined
-  /** Called before each call of the model: what it returns takes the place of the options of the same names for that call. */
+  /** Called before each model call: the fields it returns override the options of the same names for that call. */
   readonly prepareStep?:
     | ((next: NextStep) => StepSettings | undefined | Promise<StepSettings | undefined>)
     | undefined

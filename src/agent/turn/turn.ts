@@ -29,13 +29,13 @@ import { type StopCause, steering } from './steering.ts'
 import { type FinalReply, goesOn, isOver, type TurnResult, turnedAt, type TurnError } from './turned.ts'
 import { timing } from './results/watched-call.ts'
 
-/** How often a turn decides again because something has happened meanwhile. */
+/** Number of times that a turn decides again because of concurrent events. */
 const maxStale = 10
 
 /**
- * One turn, with options that have been settled when it was asked for.
+ * Gives one turn, with options resolved when it was requested.
  *
- * @param course what the same call of `turn` has done before somebody else took the conversation over, who may have answered since
+ * @param course progress of the same call of `turn` before another holder took the conversation over, which may have answered since
  */
 export async function* turn(
   chat: Conversation,
@@ -47,7 +47,7 @@ export async function* turn(
   const { failures } = course
   const options: WatchedTurnOptions = { ...given, emit: timing(given.emit, course.tools) }
   const { emit, prepareStep, signal, watch } = options
-  /** The settings of the next call, and whether they are known. */
+  /** Settings of the next call, and whether they are known. */
   let current = options
   let isPrepared = !prepareStep
   const account = books(chat, () => current, failures.calls)
@@ -72,10 +72,10 @@ export async function* turn(
   let stale = 0
   /** The last reply of this turn. */
   let ended: FinalReply | undefined
-  /** Whether something that the user said was held back until the last reply, and comes after it. */
+  /** True if a user message was deferred until the last reply, and comes after it. */
   let isHolding = false
 
-  /** Undefined if something has happened since the history was read: the turn then continues from what is there now. */
+  /** Returns undefined if the history is stale: the turn then continues from the current one. */
   async function* orAgain<A>(
     answered: E.Either<TurnError, A> | Promise<E.Either<TurnError, A>>,
   ): Steps<TurnError, A | undefined> {
@@ -83,12 +83,12 @@ export async function* turn(
     return isStale(result) && ++stale <= maxStale ? undefined : yield* ok(result)
   }
 
-  /** What the user has said last, if it may have to wait for the next reply. */
+  /** Returns the user's last messages, if they may have to wait for the next reply. */
   async function* heldIn(now: Effective): Steps<TurnError, DeferredMessages | undefined> {
     const position = isHolding && ended ? ended.position : heldSince(now)
     return position === undefined ? undefined : yield* saidSince(now, position)
   }
-  /** What was said after calls before all of them had results. */
+  /** Returns the messages after calls that did not all have results yet. */
   async function* overtakingIn(now: Effective): Steps<TurnError, DeferredMessages | undefined> {
     const position = !goesOn(ended) && !isHolding ? undefined : overtakenSince(now)
     return position === undefined ? undefined : yield* saidSince(now, position)
@@ -107,7 +107,7 @@ export async function* turn(
       : E.left(nothingToAnswer(chat.id))
   }
 
-  /** Answers calls. Whether the turn has ended, since nothing more can be done about them. */
+  /** Answers calls. Returns true if the turn has ended because nothing more can be done about them. */
   async function* answer(now: Effective, unanswered: UnansweredCalls): Steps<TurnError, boolean> {
     for (const { use } of unanswered.open.slice(-1)) steps.stepIn(use)
     const left = yield* answers.answer(now, unanswered)
@@ -117,7 +117,7 @@ export async function* turn(
     return true
   }
 
-  /** What a function of the caller's answers. It may take long: the turn ends without it. */
+  /** Returns the result of a caller's function. It may take long: if the turn ends, it is not awaited. */
   async function* heeding<A>(now: Effective, work: () => Promise<A>): Steps<TurnError, A> {
     const { result } = await watch.during(
       { context: now.at, seen: now.at, endedBy: ['lost'] },
@@ -133,7 +133,7 @@ export async function* turn(
     return yield* ok(result)
   }
 
-  /** Does the next thing that there is to do. Whether the turn has ended. */
+  /** Performs the next step. Returns true if the turn has ended. */
   async function* step(now: Effective): Steps<TurnError, boolean> {
     const prepared = prepare(chat, now, isPrepared ? current.wanted : undefined)
     if (prepared) {
@@ -207,7 +207,7 @@ export async function* turn(
     return isOver(ended) && !isHolding && !steps.isWaiting()
   }
 
-  /** Takes in what waits in the inbox, once it may be said. Whether there was anything. */
+  /** Moves the contents of the inbox into the conversation, if they may be appended now. Returns true if there were any. */
   async function* takeIn(now: Effective, mail: readonly QueuedMessage[]): Steps<TurnError, boolean> {
     if (!isPlaceToSpeak(now, mail) || !(yield* moveIn(chat, mail))) return false
     // What comes after calls that wait is no word between two replies: it may deny them.
@@ -215,13 +215,13 @@ export async function* turn(
     return true
   }
 
-  /** Tells of the calls that the turn ends with. */
+  /** Emits the calls that the turn ends with. */
   const tellOf = ({ waiting, pending }: FinalReply): void => {
     if (waiting.length > 0) emit({ type: 'waiting', why: 'approval', calls: waiting })
     if (pending.length > 0) emit({ type: 'waiting', why: 'handed-back', calls: pending })
   }
 
-  /** What the turn has come to. */
+  /** Returns the turn's result. */
   const turnedAs = (ending: FinalReply): TurnResult => {
     tellOf(ending)
     const { replies: _, ...cameTo } = account.account()
@@ -230,7 +230,7 @@ export async function* turn(
     return { ...ending, ended: why, calls, ...cameTo, tools, ...(condenseFailed && { condenseFailed }) }
   }
 
-  /** Somebody else has answered. */
+  /** Returns the result if another holder has answered. */
   async function* answeredBy(ending: FinalReply, now: Effective): Steps<TurnError, TurnResult> {
     yield* account.open(now)
     return turnedAs(ending)

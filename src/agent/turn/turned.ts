@@ -20,33 +20,33 @@ import type { StopCause } from './steering.ts'
 /** The last reply of a turn. */
 export interface FinalReply {
   readonly conversation: string
-  /** The position of the last reply. */
+  /** Position of the last reply. */
   readonly position: number
-  /** The last reply, and why the model stopped. */
+  /** Content of the last reply, and its stop reason. */
   readonly content: readonly Block[]
   readonly stopReason: string | null | undefined
-  /** Calls that wait for an approval (`chat.approve`, `chat.deny`): the turn ended there, and the next one continues. */
+  /** Calls that wait for approval (`chat.approve`, `chat.deny`): the turn ended there, and the next one continues. */
   readonly waiting: readonly WaitingCall[]
   /** Calls of tools that have no function in `run`: append their results, and give another turn. */
   readonly pending: readonly WaitingCall[]
 }
 
-/** The result of a turn. What it came to is counted from the user's last message, however often `turn` was called for it. */
+/** Result of a turn. Its totals are counted from the user's last message, over all calls of `turn` for it. */
 export interface TurnResult extends FinalReply, Omit<TurnTotals, 'replies'> {
   /**
-   * Why the turn has ended: the model stopped; a step was the last one by `stopWhen`; the model was forced to call a tool (`tool_choice`),
-   * and would be forced again; or calls wait for somebody (`waiting`, `pending`).
+   * Reason why the turn ended: the model stopped; a step was the last one by `stopWhen`; the model was forced to call a tool
+   * (`tool_choice`), and would be forced again; or calls wait for somebody (`waiting`, `pending`).
    */
   readonly ended: 'stop' | StopCause | 'waiting'
-  /** How often this call of `turn` has called the model; calls for summaries not counted. */
+  /** Number of model calls by this call of `turn`, except those for summaries. */
   readonly calls: number
-  /** The calls of tools, in the order in which they ended. */
+  /** Tool calls, in the order in which they ended. */
   readonly tools: readonly ToolRun[]
-  /** Why the context was truncated and not condensed, if it was. */
+  /** Reason why the context was truncated instead of condensed, if it was. */
   readonly condenseFailed?: CondenseError
 }
 
-/** Why a turn ended early. */
+/** Reason why a turn ended early. */
 export type TurnError = (
   | WriteError
   | ReadError
@@ -61,17 +61,17 @@ export type TurnError = (
   | TurnCancelled
   | TurnHeld
 ) & {
-  /** The calls that failed and are not recorded in the origin of a later reply. */
+  /** Failed calls that are not recorded in the origin of a later reply. */
   readonly failed?: readonly FailedCall[]
 }
 
-/** Whether the model has more to say after its last reply in this turn, if there was one. */
+/** True if the model has more to say after its last reply in this turn, or has not replied yet. */
 export const goesOn = (ended: FinalReply | undefined): boolean =>
   !ended ||
   ended.stopReason === 'pause_turn' ||
   (ended.stopReason === 'tool_use' && ended.content.some(isCall))
 
-/** Whether nothing is left to do after the last reply: it has no call, and no compaction to record. */
+/** True if nothing is left to do after the last reply: it has no call, and no compaction to record. */
 export const isOver = (ended: FinalReply | undefined): boolean =>
   ended !== undefined && !goesOn(ended) && !ended.content.some(isCompaction)
 
@@ -90,7 +90,7 @@ export const endingOf = (written: WriteResult, { content, origin }: Reply): Fina
   pending: [],
 })
 
-/** The turn as it ends where nothing was asked of the model: with the last reply that is shown. */
+/** Returns the end of a turn that did not call the model: the last reply shown. */
 export const turnedAt = (conversation: string, { items }: Effective): FinalReply | undefined => {
   const reply = items.findLast(isReply)
   return (
@@ -105,6 +105,6 @@ export const turnedAt = (conversation: string, { items }: Effective): FinalReply
   )
 }
 
-/** The position of a reply: a rewind may come before it in the same write, and what was held back after it. */
+/** Returns the position of a reply: the same write may also hold a rewind before it, and deferred messages after it. */
 export const replyIn = ({ events, position }: WriteResult): number =>
   events.find(({ type }) => type === 'MessageAppended')?.position ?? position

@@ -14,14 +14,14 @@ import { goesOn, type TurnResult, type TurnError } from './turned.ts'
 import { type TurnWatch, watchOf } from './say/watch.ts'
 import { tracedTurn } from './traced-turn.ts'
 
-/** What gives turns to a model in a conversation. */
+/** Gives turns to a model in a conversation. */
 export interface TurnRunner {
   readonly turn: (options: TurnOptions) => TaskEither<TurnError, TurnResult>
-  /** The same as an iteration, which throws the error of the turn. */
+  /** Gives a turn as an iteration, which throws the error of the turn. */
   readonly stream: (options: TurnOptions) => AsyncIterableIterator<TurnEvent>
-  /** As that of `LiveHistory`. */
+  /** Like `LiveHistory.begin`. */
   readonly begin: LiveHistory['begin']
-  /** How much of the conversation is kept for the next turn, in characters of JSON. */
+  /** Returns the size of the part of the conversation kept for the next turn, in characters of JSON. */
   readonly size: () => number
 }
 
@@ -30,8 +30,7 @@ export interface TurnRunner {
  * records their results, and repeats this until the model stops. Each step is recorded before the next one begins, so if a turn ends
  * early, or its process is killed, the next turn resumes there.
  *
- * A reply is recorded right after what it was computed from, what the user has said since after it; the turn then answers that. If what it
- * was computed from was rewound, the turn ends with `StaleContext`.
+ * A reply is recorded right after the history it was computed from, and the user's later messages after it; the turn then answers these. If that history was rewound, the turn ends with `StaleContext`.
  */
 export const turning = (chat: Conversation): TurnRunner => {
   const { party, turnLog } = chat
@@ -86,13 +85,13 @@ const takenOver: ModelAborted = {
   message: 'aborted: somebody else has taken the conversation over, and this turn continues after that',
 }
 
-/** Whether the log says so: with its last reply, the model has finished. */
+/** Returns the position of the last reply if it is final, which is then evident from the log. */
 const finalReplyOf = (turned: Outcome): number | undefined =>
   turned?._tag === 'Right' && turned.right.ended === 'stop' && turned.right.calls > 0 && !goesOn(turned.right)
     ? turned.right.position
     : undefined
 
-/** What is left for others to do; undefined: the caller's own functions have thrown. */
+/** Returns the state in which the turn leaves the conversation; `turned` is undefined if one of the caller's functions threw. */
 const reasonOf = (turned: Outcome): 'done' | 'waiting' | 'free' => {
   if (turned?._tag === 'Right') {
     const { ended, waiting } = turned.right
@@ -103,7 +102,7 @@ const reasonOf = (turned: Outcome): 'done' | 'waiting' | 'free' => {
   return turned?.left._tag === 'NothingToAnswer' ? 'done' : 'free'
 }
 
-/** What a turn that was cancelled ends with, in place of the error of its signal. */
+/** Returns the error of a cancelled turn, in place of its signal's error. */
 const cancelledOr = (error: TurnError, conversation: string, { cancelled }: TurnWatch): TurnError => {
   const by = error._tag === 'ModelAborted' ? cancelled() : undefined
   return by ? { ...error, ...turnCancelled(conversation, by) } : error

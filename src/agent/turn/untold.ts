@@ -3,16 +3,16 @@ import type { Origin } from '../../events/events.ts'
 import { failedIn, withFailed } from '../models/asking.ts'
 import type { FailedCall } from '../models/model.ts'
 
-/** What has failed in a turn and is not yet in the origin of a reply. */
+/** Failures of a turn that are not yet in the origin of a reply. */
 export interface Untold {
   readonly calls: () => readonly FailedCall[]
-  /** The calls that an error tells of. */
+  /** Adds the failed calls of an error. */
   readonly add: (error: object) => void
-  /** A condense failed in a window of so many tokens. If the context fits all the same, no marker tells of it. */
+  /** Adds a failed condense in a window of this many tokens. If the context fits anyway, no marker records it. */
   readonly addCondense: (error: CondenseError, window: number) => void
-  /** An origin that tells of all of it, but for the last `except` calls. */
+  /** Returns the origin with all failures, except for the last `except` calls. */
   readonly tellIn: (origin: Origin, except?: number) => Origin
-  /** It is recorded, but for the last `except` calls. */
+  /** Marks all failures as recorded, except for the last `except` calls. */
   readonly told: (except?: number) => void
 }
 

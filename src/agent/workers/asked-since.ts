@@ -6,7 +6,7 @@ import { caught, type Steps } from '../../result/steps.ts'
 import type { ReadError } from '../../store/errors.ts'
 import type { TurnResult, TurnError } from '../turn/turned.ts'
 
-/** After which position a turn that has ended early saw nothing more; undefined if it did not end early. */
+/** Returns the last position that a turn saw before it ended early; undefined if it did not end early. */
 const lastSeen = (
   turned: E.Either<Pick<TurnError, '_tag'>, TurnResult>,
   facts: readonly RecordedTurnFact[],
@@ -19,7 +19,7 @@ const lastSeen = (
   return facts.findLast(({ type }) => type === 'TurnCancelled')?.data.at
 }
 
-/** Whether workers were asked for an answer after a position. */
+/** Reports whether workers were requested to answer after a position. */
 async function* isAskedAfter(
   chat: Conversation,
   position: number,
@@ -34,7 +34,7 @@ async function* isAskedAfter(
 }
 
 /**
- * Whether workers were asked for an answer after what this conversation's last claim has seen.
+ * Reports whether workers were requested to answer after the position of the conversation's last claim.
  *
  * @param claimed the revision of the first claim of the worker that has it
  */
@@ -45,10 +45,10 @@ export async function* isAskedSinceClaim(chat: Conversation, claimed: number): S
 }
 
 /**
- * Whether workers were asked for an answer since the last step of a turn that has ended early, or since it was cancelled: then somebody
- * has to look again, although that turn is over.
+ * Reports whether workers were requested to answer since the last step of a turn that ended early, or since it was cancelled: then the
+ * conversation must be looked at again, although that turn is over.
  *
- * @param facts those of the conversation's turns since the claim
+ * @param facts the facts of the conversation's turns since the claim
  */
 export async function* isAskedSince(
   chat: Conversation,

@@ -12,22 +12,25 @@ import type { OpenStep } from './open-step.ts'
 import { looksAgain, type AttemptOutcome, outcomeOf } from './outcome.ts'
 import type { ClaimPlace } from './turns-end.ts'
 
-/** What a worker knows of the conversation that it holds, and may be told meanwhile. */
+/** A worker's view of the conversation that it holds, kept up to date. */
 export interface Hold {
   readonly worker: string
   readonly chat: Conversation
-  /** The step as the worker knows it now. */
+  /** Returns the current step as the worker knows it. */
   readonly step: () => OpenStep | undefined
-  /** Ends the turn: the conversation is another's, or the worker stops. */
+  /** Aborts the turn: another worker has the conversation, or this one stops. */
   readonly signal: AbortSignal
   readonly isLost: () => boolean
   readonly give: (signal: AbortSignal) => Promise<E.Either<TurnError, TurnResult>>
 }
 
-/** How often a turn is given again because something was said or rewound meanwhile. */
+/** Number of times that a turn is given again because of messages or rewinds meanwhile. */
 const maxLooks = 10
 
-/** What a claim at this revision begins with. The claim of a step that nobody has asked for asks for it, so that all know of it. */
+/**
+ * Returns the facts that precede a claim at this revision. For a step that nobody requested, they include the request, so that all
+ * workers know of it.
+ */
 const beforeClaim = ({ isUnasked }: OpenStep, revision: number): readonly TurnFact[] => {
   const data = { at: START }
   return [
@@ -37,7 +40,7 @@ const beforeClaim = ({ isUnasked }: OpenStep, revision: number): readonly TurnFa
 }
 
 /**
- * Takes a step: records the claim after the revision that the worker has seen, so that of several one wins.
+ * Takes a step: records the claim after the revision that the worker has seen, so that only one of several claims succeeds.
  *
  * @returns the revision of the claim; undefined if the step was parked
  */
@@ -57,7 +60,7 @@ export async function* take(
 const isLostIn = (facts: readonly RecordedTurnFact[], worker: string): boolean =>
   facts.some(({ type, data }) => type === 'TurnParked' || (type === 'TurnClaimed' && data.worker !== worker))
 
-/** Whether something was asked for that the turn has not seen. What cannot be read may have been asked for. */
+/** Reports whether there is a request that the turn has not seen. If the log cannot be read, there may be one. */
 const isToContinue = async (
   chat: Conversation,
   turned: E.Either<TurnError, TurnResult>,
@@ -72,7 +75,7 @@ const isToContinue = async (
 /**
  * Gives turns to the conversation until there is nothing left to do for this worker.
  *
- * @param began the step that the worker has claimed: it may be over by then, and known no more
+ * @param began the step that the worker has claimed: it may be over and forgotten by then
  * @param claimed the revision of the claim
  */
 export const attempt = async (
@@ -100,12 +103,12 @@ export const attempt = async (
   }
 }
 
-/** What a worker leaves a conversation with. */
+/** Outcome with which a worker leaves a conversation. */
 type Left = Exclude<AttemptOutcome, { readonly reason: 'settled' }> & { readonly step: string }
-/** Number of the attempt that ends, and the errors of those before it. */
+/** Number of the attempt that ends, and the errors of the earlier ones. */
 type Attempts = Pick<OpenStep, 'attempt' | 'errors'>
 
-/** What a worker records that leaves a conversation. */
+/** Returns the fact to record when a worker leaves a conversation. */
 export const leaving = (
   worker: string,
   { step, ...how }: Left,
@@ -117,8 +120,8 @@ export const leaving = (
 }
 
 /**
- * Lets go of a conversation, unless it is another's by now. A decision that has come since the claim may not have been seen: whoever is
- * free looks again.
+ * Releases a conversation, unless another worker has it by now. A decision since the claim may be unseen: then a free worker looks
+ * again.
  *
  * @param claimed the revision of the claim
  */

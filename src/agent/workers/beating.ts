@@ -3,19 +3,19 @@ import { tell } from '../../conversation/beside/worker-log.ts'
 import { busyIn } from './runs.ts'
 import { isStandby, type Shift } from './shift.ts'
 
-/** How a worker says that it lives. */
+/** Heartbeat of a worker. */
 export interface WorkerHeartbeat {
-  /** Says so, if it is time to; from then on again and again. */
+  /** Records a beat if one is due, and repeatedly from then on. */
   readonly beat: () => void
-  /** Says so at once: it works otherwise than before. */
+  /** Records a beat at once, as the worker's state has changed. */
   readonly changed: () => void
-  /** Resolves once all that it has said is recorded, or refused. */
+  /** Stops the beats; resolves once all of them are recorded or refused. */
   readonly stop: () => Promise<void>
 }
 
-/** The share of its TTL after which a worker that has work beats again. */
+/** Fraction of its TTL after which a worker with work beats again. */
 export const beatShare = 0.3
-/** An idle worker says less often that it lives. */
+/** Factor by which an idle worker beats less often. */
 const idleBeats = 20
 
 export const beating = (shift: Shift): WorkerHeartbeat => {

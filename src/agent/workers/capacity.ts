@@ -5,16 +5,16 @@ import type { TurnResult, TurnError } from '../turn/turned.ts'
 // A worker takes fewer steps at once while the API refuses calls because there are too many: half as many after such a refusal, and one
 // more after as many turns in a row as it has slots (additive increase, multiplicative decrease).
 
-/** How many steps a worker takes at once. */
+/** Number of steps that a worker takes at once. */
 export interface Capacity {
   readonly slots: number
-  /** How many turns have succeeded since this number changed. */
+  /** Number of turns that succeeded since the slots last changed. */
   readonly succeeded: number
-  /** When it was last lowered, in milliseconds. */
+  /** Time when the slots were last lowered, in milliseconds. */
   readonly loweredAt: number
 }
 
-/** A turn that was given: how the API took it, and when it began and ended. */
+/** A turn given by a worker: its outcome at the API, and the times of its beginning and end. */
 export interface TurnAttempt {
   readonly how: 'refused' | 'succeeded' | 'other'
   readonly began: number
@@ -23,7 +23,7 @@ export interface TurnAttempt {
 
 export const fullCapacity = (most: number): Capacity => ({ slots: most, succeeded: 0, loweredAt: -Infinity })
 
-/** @param most how many slots the worker has if nothing is refused */
+/** @param most the worker's slots when nothing is refused */
 export const adapted = (capacity: Capacity, most: number, { how, began, ended }: TurnAttempt): Capacity => {
   const { slots, succeeded, loweredAt } = capacity
   if (how === 'refused') {
@@ -40,11 +40,11 @@ export const adapted = (capacity: Capacity, most: number, { how, began, ended }:
 const statuses: ReadonlySet<unknown> = new Set([429, 529])
 const types: ReadonlySet<unknown> = new Set(['rate_limit_error', 'overloaded_error'])
 
-/** Whether the API has refused a call because there are too many. */
+/** Reports whether the API refused a call because there are too many. */
 export const isRefused = (failure: { readonly status?: unknown; readonly type?: unknown }): boolean =>
   statuses.has(failure.status) || types.has(failure.type)
 
-/** How the API took a turn. One that had to repeat calls is no reason to try more. */
+/** Returns a turn's outcome at the API. A turn that had to retry calls is no reason to use more slots. */
 export const takenAs = (turned: E.Either<TurnError, TurnResult>): TurnAttempt['how'] => {
   if (E.isRight(turned)) return turned.right.retried > 0 ? 'other' : 'succeeded'
   const failures: readonly object[] = [turned.left, ...failedIn(turned.left)]

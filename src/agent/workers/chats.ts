@@ -1,19 +1,19 @@
 import type { Conversation } from '../../conversation/conversation.ts'
 
-/** The conversations that a worker gave turns to last: what it has read of them it need not read again. */
+/** The conversations that a worker last gave turns to, kept to save reading them again. */
 export interface Chats {
   readonly of: (id: string) => Conversation
-  /** Keeps a conversation, of which so much is kept, in characters of JSON. */
+  /** Keeps a conversation; `size` is the size of its cached content in characters of JSON. */
   readonly keep: (chat: Conversation, size: number) => void
 }
 
-/** Characters of JSON of all of them together. */
+/** Limit on the size of all of them together, in characters of JSON. */
 const mostOfAll = 16 * 1024 * 1024
-/** What one counts besides its history. */
+/** Size counted for each conversation besides its history. */
 const each = 2_000
 
 export const chatsOf = (open: (id: string) => Conversation, most = mostOfAll): Chats => {
-  /** By their last use. */
+  /** Kept conversations, ordered by last use. */
   const kept = new Map<string, { readonly chat: Conversation; readonly size: number }>()
   let total = 0
 

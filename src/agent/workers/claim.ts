@@ -3,7 +3,7 @@ import type { TurnFact } from '../../events/turn-events.ts'
 import { maxAttempts } from './attempts.ts'
 import type { OpenStep } from './open-step.ts'
 
-/** What a worker records to take a step: a claim, or, where too many attempts have failed, that it is parked. */
+/** Returns the fact with which a worker takes a step: a claim, or the parking of the step after too many failed attempts. */
 export const claim = (
   { name: step, attempt, errors }: OpenStep,
   worker: string,

@@ -11,7 +11,7 @@ export const ownClock: Clock = {
   },
 }
 
-/** Resolves after so many milliseconds, or when the signal aborts. */
+/** Resolves after `ms` milliseconds, or when the signal aborts. */
 export const pause = (clock: Clock, ms: number, signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) return resolve()
@@ -24,7 +24,7 @@ export const pause = (clock: Clock, ms: number, signal: AbortSignal): Promise<vo
     signal.addEventListener('abort', end)
   })
 
-/** What work comes to; undefined if that takes longer. */
+/** Returns the result of work; undefined if it takes longer than `ms` milliseconds. */
 export const within = async <A>(clock: Clock, ms: number, work: Promise<A>): Promise<A | undefined> => {
   const ends = new AbortController()
   try {

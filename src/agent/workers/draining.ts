@@ -5,22 +5,22 @@ import { within } from './clock.ts'
 import { endAll, type Runs } from './runs.ts'
 import type { Shift } from './shift.ts'
 
-/** How a worker has ended. */
+/** End of a worker: the reason, and the conversations it could not release. */
 export interface WorkerExit {
-  /** `stopped`: it was told to; `closed`: its store was closed, or its file removed or replaced: open the store again. */
+  /** `stopped`: its signal aborted; `closed`: its store was closed, or its file removed or replaced: open the store again. */
   readonly why: 'stopped' | 'closed'
   /**
-   * The conversations that it could not let go of: something of the program's has ignored its signal and may still be at work, or the store
-   * did not answer.
+   * Conversations that it could not release: code of the program ignored its signal and may still be at work, or the store did not
+   * answer.
    */
   readonly left: readonly string[]
-  /** Whether the log says that it has ended. If not, others wait for its `ttl` before they take over what is left. */
+  /** True if its end is in the log. If not, other workers wait for its `ttl` before they take its conversations over. */
   readonly isRecorded: boolean
 }
 
-/** Milliseconds after its grace in which a worker lets go of what it holds. */
+/** Milliseconds after its grace in which a worker releases its conversations. */
 const parting = 1_000
-/** Milliseconds for that, and to say that it has stopped. */
+/** Milliseconds to release the conversations and record the worker's end. */
 const farewell = 1_400
 
 /** Resolves when the signal aborts. */
@@ -37,9 +37,9 @@ export const endedBy = (why: WorkerExit['why'], runs: Runs, isRecorded: boolean)
 })
 
 /**
- * Turns may finish within the grace; then they are ended. Says that the worker has stopped, whether it has let go of all or not.
+ * Lets turns finish within the grace, then aborts them. Records that the worker has stopped, even if it could not release everything.
  *
- * @param stopBeating a beat that is recorded after that would say that the worker lives
+ * @param stopBeating stops the beats: a beat recorded afterwards would claim that the worker lives
  */
 export const drain = async (
   { worker, settings, around, runs, watch }: Shift,

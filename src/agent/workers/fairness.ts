@@ -1,11 +1,11 @@
 /**
- * Whose turn it is, among tenants that have equally much in progress for their weights: each claim moves its tenant 1 / weight further,
- * and the one that is least far is next. Who was away begins where the others are: nothing is saved up.
- * (Start-time fair queueing: Goyal, Vin, Cheng, SIGCOMM 1996.)
+ * Order of tenants whose progress relative to their weights is equal: each claim moves its tenant 1 / weight further, and the least
+ * advanced one is next. A tenant returning from idleness begins level with the others: it cannot save up its share. (Start-time fair
+ * queueing: Goyal, Vin, Cheng, SIGCOMM 1996.)
  */
 export interface Fairness {
   readonly claimed: (tenant: string) => void
-  /** How far the tenant is; the lower the sooner. */
+  /** Returns the tenant's progress; the lowest is next. */
   readonly of: (tenant: string) => number
 }
 

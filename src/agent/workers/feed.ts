@@ -6,22 +6,26 @@ import { breath } from '../../store/breath.ts'
 import { type Checkpoint, type EventStore, maxPage, type RecordedEvent } from '../../store/port.ts'
 import { type Clock, pause } from './clock.ts'
 
-/** Who is told what is in a store, in its global order. */
+/** Listener for the events of a store, in its global order. */
 export interface FeedListener {
   readonly event: (event: RecordedEvent) => void
-  /** All that was there has been told: from here on events are told as they are written. */
+  /** Called when all existing events have been delivered: from here on events are delivered as they are written. */
   readonly caughtUp: () => void
-  /** The store cannot be read for the moment. */
+  /** Called when the store cannot be read at the moment. */
   readonly lost: () => void
 }
 
-/** The streams that workers for these conversations follow. */
+/** Returns the prefixes of the streams that workers for these conversations follow. */
 export const prefixesOf = (conversations: readonly string[]): readonly string[] => [
   workerStreamOf(''),
   ...conversations.flatMap((prefix) => [streamOf(prefix), turnsStreamOf(prefix), inboxStreamOf(prefix)]),
 ]
 
-/** Tells everything that is in the store after a checkpoint, unless the signal aborts. @returns how far it was read */
+/**
+ * Delivers all events of the store after a checkpoint, unless the signal aborts.
+ *
+ * @returns the checkpoint of the last event read
+ */
 export const readTo = async (
   store: EventStore,
   prefixes: readonly string[],
@@ -45,11 +49,14 @@ const reconnectWait = 250
 interface Feeding {
   readonly clock: Clock
   readonly signal: AbortSignal
-  /** Where to begin. Tried again, as the reading, if it rejects. */
+  /** Returns the checkpoint to begin at. Like the reading, it is retried if it rejects. */
   readonly begin: () => Promise<Checkpoint | undefined>
 }
 
-/** Follows streams until the signal aborts or the store is closed or replaced, again and again from where it was if the store was away. */
+/**
+ * Follows streams until the signal aborts or the store is closed or replaced; after an outage of the store, resumes at the last
+ * checkpoint.
+ */
 export const feed = async (
   store: EventStore,
   prefixes: readonly string[],
@@ -84,6 +91,6 @@ export const feed = async (
   }
 }
 
-/** Whether a store is closed, or its file is another, so that waiting for it is of no use. */
+/** Reports whether a store is closed, or its file replaced, so that waiting for it is useless. */
 export const isStoreGone = (answer: E.Either<{ readonly _tag: string }, unknown>): boolean =>
   E.isLeft(answer) && (answer.left._tag === 'StoreClosed' || answer.left._tag === 'StoreReplaced')

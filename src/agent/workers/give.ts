@@ -10,20 +10,20 @@ import type { TurnEvent } from '../turn/streamed.ts'
 import type { TurnResult, TurnError } from '../turn/turned.ts'
 import { turning } from '../turn/turns.ts'
 
-/** An event in a turn that a worker gives. */
+/** An event in a turn given by a worker. */
 export interface ServedEvent {
   readonly conversation: string
   readonly event: TurnEvent
 }
 
-/** An error of a turn that a worker gives. */
+/** An error of a turn given by a worker. */
 export type GivenError = TurnError & {
-  /** The options are refused, whatever the conversation. */
+  /** True if the options themselves are refused, for any conversation. */
   readonly isOfOptions?: boolean
 }
 type Given = E.Either<TurnError, TurnResult>
 
-/** What a listener throws is its own affair: turns continue. */
+/** Wraps a listener so that its errors are ignored: turns continue. */
 export const quietly =
   <T>(listener: ((told: T) => void) | undefined) =>
   (told: T): void => {
@@ -34,7 +34,7 @@ export const quietly =
     }
   }
 
-/** The turns of a handle: each begins with the history that the one before has left. */
+/** Returns the turns of a handle: each begins with the history left by the previous one. */
 export const turningOf = memo((chat: Conversation) => turning(chat))
 
 const streamed = (
@@ -53,9 +53,9 @@ const streamed = (
   )
 
 /**
- * Gives one turn; whatever goes wrong, in the program's own functions too, is an attempt that has failed.
+ * Gives one turn; any error, including those of the program's own functions, counts as a failed attempt.
  *
- * @param ends ends the turn
+ * @param ends aborts the turn
  */
 export const giveTurn = async (
   chat: Conversation,

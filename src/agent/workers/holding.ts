@@ -4,27 +4,27 @@ import { isInProgress, type OpenStep, tenantOf } from './open-step.ts'
 import { endOf, policyFor } from './policy.ts'
 
 /**
- * Why no worker takes a step that is open: its conversation is paused (`paused`), or its tenant has spent its budget (`budget`), or has as
- * many steps in progress as it may (`limit`).
+ * Reason why no worker takes an open step: its conversation is paused (`paused`), or its tenant has spent its budget (`budget`) or
+ * reached its limit of steps in progress (`limit`).
  */
 export type HoldReason = 'paused' | 'budget' | 'limit'
 
-/** What holds a step back, and until when if time alone changes that, in milliseconds since 1970. */
+/** Reason why a step is held back and, if it expires by itself, its end in milliseconds since 1970. */
 interface HeldBack {
   readonly why: HoldReason
   readonly until?: number
 }
 
-/** How tenants are doing at a moment. */
+/** Status of the tenants at a moment. */
 export interface TenantStatus {
   readonly held: (conversation: string, step: OpenStep) => HeldBack | undefined
-  /** What holds back the steps of a tenant that nobody has. */
+  /** Returns the reason why a tenant's free steps are held back, if any. */
   readonly heldFor: (tenant: string) => HeldBack | undefined
-  /** How many steps of the tenant are in progress, relative to its weight. */
+  /** Returns the number of the tenant's steps in progress, divided by its weight. */
   readonly load: (tenant: string) => number
 }
 
-/** Of each tenant, how many steps the observer is taking, whose claims nobody has received yet. */
+/** Counts, per tenant, the steps that the observer is taking and whose claims have not been received yet. */
 const takenBy = ({ steps }: WorkBoard, taking: Iterable<string>): ReadonlyMap<string, number> => {
   const taken = new Map<string, number>()
   for (const conversation of taking) {
@@ -37,8 +37,8 @@ const takenBy = ({ steps }: WorkBoard, taking: Iterable<string>): ReadonlyMap<st
 }
 
 /**
- * @param time the wall clock, in milliseconds since 1970
- * @param taking the conversations whose steps the observer is taking, or has
+ * @param time wall clock time in milliseconds since 1970
+ * @param taking conversations whose steps the observer is taking, or has
  */
 export const standingOf = (known: WorkBoard, time: number, taking: Iterable<string> = []): TenantStatus => {
   const { paused, policy, spending } = known
@@ -63,8 +63,8 @@ export const standingOf = (known: WorkBoard, time: number, taking: Iterable<stri
 }
 
 /**
- * Whether a claim that has been received is within its tenant's limit. Of claims that were made at the same time, the first ones in the
- * log are, and every worker finds the same.
+ * Reports whether a received claim is within its tenant's limit. Of simultaneous claims, the first ones in the log are, so every worker
+ * agrees.
  */
 export const isWithinLimit = (known: WorkBoard, conversation: string): boolean => {
   const { steps, policy, lastClaim, lanes } = known

@@ -16,42 +16,42 @@ import { recent } from './recent.ts'
 import { beginsSample, conversationIn, mayMatter, readEvent, seenEvent, seenWorker } from './seen.ts'
 import { type UsageTracker, spending } from './spending.ts'
 
-/** A worker as its observers know it. */
+/** A worker as known to its observers. */
 export interface KnownWorker extends Omit<CarriedWorker, 'worker'> {
-  /** When anything was last received from it, by the observer's own clock. */
+  /** Time when anything was last received from it, by the observer's own clock. */
   readonly heardAt: number
 }
 
-/** What an observer of the streams knows: a fold over their events, and when it received them. */
+/** An observer's view of the streams: a fold over their events, with the times of their receipt. */
 export interface WorkBoard {
   readonly steps: ReadonlyMap<string, OpenStep>
   readonly workers: ReadonlyMap<string, KnownWorker>
-  /** The conversations of which workers begin no step. */
+  /** Conversations in which workers begin no step. */
   readonly paused: ReadonlySet<string>
   readonly policy: WorkPolicy
   readonly progress: Omit<ProgressCounts, 'changed'>
   readonly lanes: Omit<Lanes, 'changed'>
   readonly spending: UsageTracker
   readonly fairness: Fairness
-  /** The last revision of the stream of a conversation's turns; undefined if nothing of it was received. */
+  /** Returns the last revision of the stream of a conversation's turns; undefined if none of it was received. */
   readonly turnsAt: (conversation: string) => number | undefined
-  /** The last revision of a conversation's inbox; undefined if nothing of it was received. */
+  /** Returns the last revision of a conversation's inbox; undefined if none of it was received. */
   readonly mailAt: (conversation: string) => number | undefined
-  /** Who claimed the conversation last, if that was received, and which of all claims that was. */
+  /** Returns the conversation's last claim, if received: its worker, and its number among all claims. */
   readonly lastClaim: (conversation: string) => LastClaim | undefined
-  /** How many claims there were. */
+  /** Returns the number of claims so far. */
   readonly claims: () => number
-  /** Whether a worker stands by, or did within so many milliseconds before: another is about to take its place. */
+  /** Reports whether a worker stands by, or did in the preceding `within` milliseconds: another is about to take its place. */
   readonly hasStandby: (now: number, within: number) => boolean
-  /** Takes in the next event of the store. */
+  /** Processes the next event of the store. */
   readonly see: (event: RecordedEvent, now: number) => void
-  /** What was not received meanwhile was lost on the way: every worker is given its whole time again. */
+  /** Gives every worker its full time again: beats sent during the disconnection were lost. */
   readonly reconnected: (now: number) => void
-  /** Forgets workers that nothing was heard of since then and that hold nothing. */
+  /** Forgets workers that have been silent since then and hold nothing. */
   readonly forget: (since: number) => void
-  /** What is known now, for an observer that begins after the last event. */
+  /** Returns a snapshot of the board, for an observer that begins after the last event. */
   readonly carried: () => WorkSnapshot
-  /** Begins with what was carried, instead of all events before it. */
+  /** Restores a snapshot in place of all events before it. */
   readonly restore: (carried: WorkSnapshot, now: number) => void
 }
 
@@ -61,8 +61,8 @@ interface LastClaim {
 }
 
 /**
- * @param serves whether a conversation matters
- * @param answersAll whether whatever awaits the model is to be answered, and not only what somebody has asked for
+ * @param serves reports whether a conversation is relevant
+ * @param answersAll true to answer every conversation that awaits the model, not only requested ones
  */
 export const knownBy = (
   serves: (conversation: string) => boolean,
@@ -70,23 +70,23 @@ export const knownBy = (
   answersAll = false,
 ): WorkBoard => {
   const steps = new Map<string, OpenStep>()
-  /** Of conversations to which only programs give turns: nobody has asked workers. */
+  /** Steps of conversations to which only programs give turns: workers were not requested to. */
   const others = new Map<string, OpenStep>()
   const workers = new Map<string, KnownWorker>()
   const turns = recent<number>(steps)
   const mail = recent<number>(steps)
   const lastClaims = recent<LastClaim>(steps)
   const paused = new Set<string>()
-  /** Forks in which a model is asked again: what they await is what whoever began them asks for. */
+  /** Forks that sample a model again: the program that created them requests the answers. */
   const samples = new Set<string>()
   const counts = progress()
   const open = lanes()
   const spent = spending(policy.prices)
   const fair = fairness((tenant) => policyFor(policy, tenant).weight ?? 1)
   let claims = 0
-  /** When a worker last ceased to stand by. */
+  /** Time when a worker last stopped standing by. */
   let standbyLeft = -Infinity
-  /** A conversation whose model has finished, if the write that said so says no more. */
+  /** A conversation whose model has finished, unless more events follow in the same write. */
   let over: string | undefined
 
   const setStep = (conversation: string, step: OpenStep | undefined): void => {

@@ -1,32 +1,32 @@
 import { isFree, isInProgress, isSuspect, type OpenStep, tenantOf } from './open-step.ts'
 
-/** The open steps of a tenant, of one priority, that nobody has: the one that has waited longest comes first. */
+/** The free open steps of one tenant and priority, longest waiting first. */
 export interface Lane {
   readonly tenant: string
   readonly steps: ReadonlyMap<string, OpenStep>
 }
 
-/** The steps that may be taken, so that a worker need not look at thousands of them for each that it takes. */
+/** Index of the available steps, which saves a worker from scanning thousands of them for each one it takes. */
 export interface Lanes {
-  /** By conversation: a worker has it, dead or alive. */
+  /** Steps held by a worker, dead or alive, by conversation. */
   readonly inProgress: ReadonlyMap<string, OpenStep>
   readonly free: () => Iterable<Lane>
-  /** By conversation: what workers may die of, whoever has it. */
+  /** Steps suspected of killing their workers, whether held or not, by conversation. */
   readonly suspects: ReadonlyMap<string, OpenStep>
-  /** A conversation's step was something else before; undefined: nothing. */
+  /** Updates a conversation's step; undefined: no step. */
   readonly changed: (conversation: string, before: OpenStep | undefined, after: OpenStep | undefined) => void
 }
 
 const keyOf = (step: OpenStep): string => `${step.asking.priority ?? 0} ${tenantOf(step)}`
 
-/** Whether a step keeps its place in its lane. */
+/** True if a step keeps its place in its lane. */
 const stays = (before: OpenStep, after: OpenStep | undefined): boolean =>
   after !== undefined &&
   isFree(after) &&
   keyOf(before) === keyOf(after) &&
   before.waitsSince === after.waitsSince
 
-/** As a lane, with the time since which its last step waits. */
+/** A lane, with the time since which its last step waits. */
 interface OwnLane extends Lane {
   steps: Map<string, OpenStep>
   newest: number

@@ -4,19 +4,22 @@ import type { OpenStep } from './open-step.ts'
 /** A worker among others. Times in milliseconds. */
 export interface InLine {
   readonly worker: string
-  /** A worker that nothing was heard of for this long is taken for dead. */
+  /** Milliseconds of silence after which a worker counts as dead. */
   readonly ttl: number
-  /** It stands by: it only takes what others have died of. */
+  /** True if it stands by: it takes only steps during which other workers died. */
   readonly isStandby?: boolean | undefined
-  /** Workers that were waited for and did not come, and when they were last heard of then: until they say something, nobody waits again. */
+  /**
+   * Workers that did not come although they were waited for, with their last sign of life by then: until the next one, they are not
+   * waited for again.
+   */
   readonly tardy: ReadonlyMap<string, number>
 }
 
-/** A worker that lives, as far as is known. */
+/** A worker that is alive, as far as known. */
 interface Living {
   readonly worker: string
   readonly hash: number
-  /** It has a free slot, and comes when it is waited for. */
+  /** True if it has a free slot, and comes when waited for. */
   readonly isReady: boolean
 }
 
@@ -27,8 +30,8 @@ const hashOf = (text: string): number => {
 }
 
 /**
- * Each conversation has its own order of workers, which all of them know: the lowest comes first. Whoever looks for work asks this for
- * every open step and every worker, so it has to be cheap.
+ * Returns the weight of a worker for a conversation. Each conversation has its own order of workers, known to all of them: the lowest
+ * weight comes first. It is computed for every open step and every worker, so it must be cheap.
  */
 const weight = (conversation: number, worker: number): number => {
   let mixed = conversation ^ worker
@@ -37,10 +40,13 @@ const weight = (conversation: number, worker: number): number => {
   return (mixed ^ (mixed >>> 16)) >>> 0
 }
 
-/** An idle worker says something every 6 TTLs. */
+/** TTLs of silence allowed to an idle worker, which beats every 6 TTLs. */
 const idleSilence = 7
 
-/** Those who take what this worker takes. Whoever stands by takes one step at a time, and says that it has no slots: so nobody else waits for it. */
+/**
+ * Returns the workers that take the same kind of steps as this one. A standby worker takes one step at a time, and announces no slots:
+ * so nobody else waits for it.
+ */
 const livingIn = (
   { progress, workers }: WorkBoard,
   { ttl, tardy, isStandby: isOne = false }: InLine,
@@ -53,14 +59,14 @@ const livingIn = (
     return isAlive && !isPaused && isStandby === isOne ? [{ worker, hash: hashOf(worker), isReady }] : []
   })
 
-/** Where a worker is in the order of a conversation. */
+/** Place of a worker in the order for a conversation. */
 interface PlaceInLine {
   readonly ahead: readonly Living[]
-  /** By which it is there: another number for each conversation and each worker. */
+  /** Weight that determines the place: different for each conversation and worker. */
   readonly weight: number
 }
 
-/** Tells who comes before this worker for a conversation: who held it last is first, its prompt cache is warm. */
+/** Returns the workers that precede this one for a conversation: its last holder is first, as its prompt cache is warm. */
 export const lineOf = (known: WorkBoard, me: InLine, now: number) => {
   let others: readonly Living[] | undefined
   return (conversation: string, step: OpenStep): PlaceInLine => {

@@ -8,15 +8,15 @@ import type { OpenStep } from './open-step.ts'
 import { checkedPolicy, type WorkPolicy } from './policy.ts'
 import { restored } from './settled.ts'
 
-/** `open`: for a worker to take; `claimed`: one has it; `waiting`: for an approval or a result; `parked`: its attempts have failed. */
+/** `open`: available to workers; `claimed`: held by one; `waiting`: for approval or a result; `parked`: its attempts have failed. */
 export type StepState = 'open' | 'claimed' | 'waiting' | 'parked'
 
 export interface StepsOptions {
-  /** Only steps of this state. Default: all. */
+  /** Only steps in this state. Default: all. */
   readonly state?: StepState | undefined
-  /** Only conversations whose id begins with one of these. Default: all. */
+  /** Only conversations whose id begins with one of these prefixes. Default: all. */
   readonly conversations?: readonly string[] | undefined
-  /** That of the workers: to say which steps it holds back. */
+  /** Policy of the workers, to report which steps it holds back. */
   readonly policy?: WorkPolicy | undefined
 }
 
@@ -26,33 +26,33 @@ const fields: OptionKinds<StepsOptions> = {
   policy: kinds.anything,
 }
 
-/** Something that workers are asked to do, as the log says. */
+/** Work requested from workers, according to the log. */
 export interface OpenStepInfo {
   readonly conversation: string
   readonly state: StepState
-  /** Why no worker takes it, though it is open; by the `policy`, as far as tenants are concerned. */
+  /** Reason why no worker takes it although it is open; tenants' limits and budgets are those of the `policy`. */
   readonly held?: HoldReason
-  /** Names the step: the stream and the revision of the event that made it. */
+  /** Name of the step: the stream and the revision of the event that created it. */
   readonly step: string
-  /** When that was recorded: ISO 8601, UTC. */
+  /** Time when that event was recorded: ISO 8601, UTC. */
   readonly since: string
-  /** How many attempts were begun. */
+  /** Number of attempts begun. */
   readonly attempt: number
-  /** The worker that has it: it may have died since. */
+  /** Worker that holds it: it may have died since. */
   readonly holder?: string
-  /** How earlier attempts ended, the last one last. */
+  /** Errors of earlier attempts, the latest last. */
   readonly errors: readonly string[]
   readonly tenant?: string
   readonly priority?: number
 }
 
-/** The state of a step; undefined if nothing is left to do. */
+/** Returns the state of a step; undefined if nothing is left to do. */
 export const stateOf = ({ stage, holder }: OpenStep): StepState | undefined => {
   if (stage === 'over') return undefined
   return stage === 'open' && holder !== undefined ? 'claimed' : stage
 }
 
-/** What the log says of a step; undefined if nothing is left to do. */
+/** Returns the log's information about a step; undefined if nothing is left to do. */
 const stepInfo = (conversation: string, step: OpenStep, held?: HoldReason): OpenStepInfo | undefined => {
   const state = stateOf(step)
   if (state === undefined) return undefined
@@ -71,7 +71,7 @@ const stepInfo = (conversation: string, step: OpenStep, held?: HoldReason): Open
   }
 }
 
-/** What workers are asked to do, the oldest first. */
+/** Returns the work requested from workers, oldest first. */
 export const stepInfos = (known: WorkBoard): readonly OpenStepInfo[] => {
   const { held } = standingOf(known, Date.now())
   return [...known.steps]
@@ -79,7 +79,10 @@ export const stepInfos = (known: WorkBoard): readonly OpenStepInfo[] => {
     .toSorted((one, other) => (one.since < other.since ? -1 : 1))
 }
 
-/** What workers are asked to do now, the oldest first. Reads what workers have settled, and the events after it. Iteration throws a `StoreError` or `InvalidInput`. */
+/**
+ * Yields the work currently requested from workers, oldest first. Reads the workers' last snapshot, and the events after it. Iteration
+ * throws a `StoreError` or `InvalidInput`.
+ */
 export async function* listSteps(
   store: EventStore,
   options?: StepsOptions,

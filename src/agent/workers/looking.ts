@@ -3,15 +3,15 @@ import { type Me, pick } from './pick.ts'
 import { busyIn, isAlone } from './runs.ts'
 import { isStandby, type Shift } from './shift.ts'
 
-/** How a worker finds work. */
+/** Loop in which a worker finds steps to take. */
 export interface PickLoop {
-  /** Takes steps as long as slots are free. Looks again by itself when time has made one free. */
+  /** Takes steps as long as slots are free. Looks again by itself when a step becomes free with time. */
   readonly look: () => void
   readonly stop: () => void
 }
 
 /**
- * @param mayTake whether the worker may begin anything
+ * @param mayTake reports whether the worker may begin a step
  * @param begin takes a step; from then on its conversation is among the runs
  */
 export const looking = (

@@ -3,80 +3,86 @@ import { mourning } from './attempts.ts'
 import type { SeenEvent } from './seen.ts'
 
 /**
- * What a conversation has to have done next, as far as workers are concerned: by the model, or by the tools that it called. There is none
- * while nobody has asked for an answer.
+ * The next work on a conversation for workers: a model call, or the tool calls of its reply. A conversation has no step until an answer
+ * is requested.
  *
- * 1. A step is named by what made it: a message, a rewind, a decision, a request. A reply that calls tools continues its step.
- * 2. What asked for it holds until the model has finished.
- * 3. Who has claimed a step continues with the next one, until nothing is left to do: it holds the conversation until then.
+ * 1. A step is named after the event that created it: a message, a rewind, a decision, a request. A reply that calls tools continues its step.
+ * 2. A request holds until the model has finished.
+ * 3. A worker that has claimed a step continues with the next one until nothing is left to do: it holds the conversation until then.
  */
 export interface OpenStep {
   readonly name: string
-  /** `over`: the model has finished, unless the same write says more. */
+  /** `over`: the model has finished, unless more events follow in the same write. */
   readonly stage: 'open' | 'waiting' | 'parked' | 'over'
   readonly asking: AnswerTerms
-  /** The event with which it began. Whatever was claimed before that has ended. */
+  /** Name of the event with which it began. Earlier claims have ended. */
   readonly begunBy: string
-  /** Which is that of a fork. */
+  /** True if that event is a fork's. */
   readonly isFork?: true | undefined
-  /** Nobody has asked: the observer answers whatever awaits the model. */
+  /** True if nobody requested an answer: the observer answers every conversation that awaits the model. */
   readonly isUnasked?: true | undefined
-  /** The worker that holds the conversation; what it died of, or whether it did, is not known here. */
+  /** Worker that holds the conversation; whether and why it died is not known here. */
   readonly holder?: string | undefined
-  /** Who held it last: its cache is warm. */
+  /** Worker that held it last: its prompt cache is warm. */
   readonly last?: string | undefined
-  /** Of the next claim: 1 for a step that nobody has tried. */
+  /** Number of the next attempt: 1 for a step that nobody has tried. */
   readonly attempt: number
-  /** How earlier attempts ended. */
+  /** Errors of earlier attempts. */
   readonly errors: readonly string[]
-  /** How many workers have died while they had it, or fallen silent. Default 0. */
+  /** Number of workers that died or fell silent while holding it. Default 0. */
   readonly deaths?: number | undefined
-  /** When it was recorded: ISO 8601, UTC. */
+  /** Time when the event that created it was recorded: ISO 8601, UTC. */
   readonly since: string
-  /** When its holder claimed the conversation: ISO 8601, UTC. */
+  /** Time when its holder claimed the conversation: ISO 8601, UTC. */
   readonly claimedAt?: string | undefined
-  /** By the observer's own clock, in milliseconds: since when it waits, which gives it its place; since when it is free; when it may be claimed. */
+  /**
+   * Times by the observer's own clock, in milliseconds: the start of its wait, which determines its place; when it became free; and
+   * when it may be claimed.
+   */
   readonly waitsSince: number
   readonly freeAt: number
   readonly notBefore: number
-  /** It waits until `notBefore` at most: then its approvals are too late, and the model has to be told. */
+  /** True if it waits until `notBefore` at most: then its approvals are too late, and the model has to be informed. */
   readonly expires?: true | undefined
-  /** Whether something waits in the inbox. */
+  /** True if the inbox has messages. */
   readonly hasMail: boolean
-  /** Nobody asks workers: a program gives the conversation a turn. */
+  /** True if workers were not requested: a program gives the conversation a turn. */
   readonly isProgram?: true | undefined
-  /** The step at which a program has claimed it, which does not know its name. */
+  /** Step under which a program has claimed it; the program does not know the step's actual name. */
   readonly claimedStep?: string | undefined
-  /** Somebody has cancelled the turn that its holder gives: unless an answer is requested again, nothing is left to do. */
+  /** True if its holder's turn was cancelled: unless an answer is requested again, nothing is left to do. */
   readonly isCancelled?: true | undefined
-  /** The command that brought the last reply. */
+  /** Id of the command that recorded the last reply. */
   readonly overBy?: string | undefined
 }
 
 /**
- * Whether its observer has received all that there is of the conversation, which is no fork, and of what is beside it: the step was begun
- * by the conversation's first event.
+ * True if the observer has received everything about the conversation and its side streams: it is not a fork, and its first event began
+ * the step.
  */
 export const isSeenWhole = ({ begunBy, isFork }: OpenStep): boolean => begunBy === 'conversation@0' && !isFork
 
-/** The tenant that a step is for; `''` if its request names none. */
+/** Returns the tenant of a step; `''` if its request names none. */
 export const tenantOf = ({ asking }: OpenStep): string => asking.tenant ?? ''
 
-/** Whether a worker has it, dead or alive. */
+/** True if a worker holds it, dead or alive. */
 export const isInProgress = ({ stage, holder }: OpenStep): boolean => stage === 'open' && holder !== undefined
 
-/** Whether workers may take it, as soon as it is time. */
+/** True if workers may take it as soon as it is due. */
 export const isFree = ({ stage, holder, expires }: OpenStep): boolean =>
   holder === undefined && (stage === 'open' || (stage === 'waiting' && expires === true))
 
-/** So many workers have died of it, or beside what they died of, that it is suspected. The first time it is taken over like the rest. */
+/**
+ * Number of worker deaths from which on a step is suspect, whether it caused them or was held alongside the cause. After the first one
+ * it is taken over like any other.
+ */
 const suspicious = 2
 
-/** Whether workers may die of it. Of a holder that it may be taken from, nothing is heard any more. */
+/** True if the step may kill workers. A holder that it may be taken from has fallen silent, and counts as dead. */
 export const isSuspect = ({ stage, holder, deaths = 0 }: OpenStep): boolean =>
   stage === 'open' && deaths + (holder === undefined ? 0 : 1) >= suspicious
 
-/** A step that has become free. */
+/** Returns a step that has become free. */
 const freed = (step: OpenStep, now: number, waitMs = 0): OpenStep => ({
   ...step,
   last: step.holder ?? step.last,
@@ -85,7 +91,7 @@ const freed = (step: OpenStep, now: number, waitMs = 0): OpenStep => ({
   notBefore: now + waitMs,
 })
 
-/** The next step of the conversation. Its holder continues with it, which is the first attempt. */
+/** Returns the next step of the conversation. Its holder continues with it, as the first attempt. */
 const next = (step: OpenStep, { name, time }: SeenEvent, now: number): OpenStep => ({
   ...step,
   name,
@@ -115,20 +121,20 @@ const begun = (asking: AnswerTerms, { name, time, what }: SeenEvent, now: number
   hasMail: false,
 })
 
-/** A program has claimed a conversation of which workers are asked nothing. */
+/** Returns the step of a conversation that a program has claimed without a request to workers. */
 const claimedUnasked = (event: SeenEvent, now: number, answersAll: boolean): OpenStep => ({
   ...begun({}, event, now),
   stage: 'open',
   ...(answersAll ? { isUnasked: true } : { isProgram: true }),
 })
 
-/** After these, a conversation may await the model. Whoever claims the step finds out. */
+/** Events after which a conversation may await the model. The worker that claims the step finds out. */
 const mayAwait: ReadonlySet<string> = new Set(['said', 'goes-on', 'rewound', 'forked', 'queued'])
 
 /**
- * What the step is after an event. Undefined: nothing is asked of workers.
+ * Returns the step after an event; undefined if there is no request to workers.
  *
- * @param answersAll whether the observer answers whatever awaits the model
+ * @param answersAll true if the observer answers every conversation that awaits the model
  */
 export const evolved = (
   before: OpenStep | undefined,
@@ -231,13 +237,13 @@ const released = (
   }
 }
 
-/** The errors of the attempts that count, and that of the one which ends now. */
+/** Returns the errors of the attempts that count, including the one that now ends. */
 const withError = ({ errors, attempt }: OpenStep, error: string): readonly string[] => [
   ...errors.slice(0, Math.max(0, attempt - 2)),
   error,
 ]
 
-/** A step whose holder is known to have ended; undefined if nothing is left to do. */
+/** Returns a step whose holder is known to have ended; undefined if nothing is left to do. */
 export const bereaved = (conversation: string, step: OpenStep, now: number): OpenStep | undefined =>
   step.isCancelled
     ? undefined

@@ -12,37 +12,37 @@ interface Failure extends Pick<TurnError, '_tag' | 'message'> {
 }
 type Reason = TurnEventData['TurnReleased']['reason']
 
-/** How an attempt ended: the reply that is in the log says so (`settled`), or a release does, or that the step is parked. */
+/** Outcome of an attempt: recorded by the reply in the log (`settled`), by a release, or by the parking of the step. */
 export type AttemptOutcome =
   | { readonly reason: 'settled' }
   | { readonly reason: 'parked'; readonly error: string }
   | { readonly reason: Reason; readonly error?: string; readonly waitMs?: number }
 
-/** How long to wait, in milliseconds, if the API is overloaded and does not say. */
+/** Milliseconds to wait if the API is overloaded and names no time. */
 const overloadWait = 5_000
-/** At least so long, whatever it says: with `retry-after: 0`, a worker would call it without a pause. */
+/** Least milliseconds to wait, regardless of the API: after `retry-after: 0`, a worker would call it without a pause. */
 const leastWait = 1_000
-/** How much of an error is recorded, in characters: some APIs answer with whole pages, and a store takes only so much. */
+/** Longest recorded error, in characters: some APIs answer with whole pages, and a store's events are limited in size. */
 const longestError = 10_000
 
-/** How long to wait, in milliseconds, if the API refuses the key or the account, or the turn the options of the program. */
+/** Milliseconds to wait if the API refuses the key or the account, or the turn refuses the program's options. */
 const accountWait = 60_000
 const accountStatuses: ReadonlySet<unknown> = new Set([401, 402, 403])
-/** The Messages API says with status 400 that an account is out of credit or has reached its limit. */
+/** Wordings by the Messages API, with status 400, for an account that is out of credit or has reached its limit. */
 const aboutAccount = /credit balance|usage limit|billing/i
 
-/** What is wrong with the account or the program, and not with the step: all steps would be parked for it. */
+/** True if the account or the program is at fault, not the step: otherwise all steps would be parked for it. */
 const isOfAll = ({ _tag, status, message, isOfOptions = false }: Failure): boolean =>
   isOfOptions ||
   (_tag === 'ModelFailed' && (accountStatuses.has(status) || (status === 400 && aboutAccount.test(message))))
 
 const hopeless: ReadonlySet<unknown> = new Set([400, 404, 413, 422])
 
-/** The same request will be refused again, and no smaller one can be made. */
+/** True if the same request will be refused again and cannot be made smaller. */
 const isHopeless = ({ _tag, status }: Failure): boolean =>
   _tag === 'ContextTooLarge' || _tag === 'ContextExceeded' || (_tag === 'ModelFailed' && hopeless.has(status))
 
-/** What the turn of a step came to. */
+/** Returns the outcome of a step's turn. */
 export const outcomeOf = (
   turned: E.Either<Failure, TurnResult>,
   { attempt, isStopping }: { readonly attempt: number; readonly isStopping: boolean },
@@ -67,12 +67,12 @@ export const outcomeOf = (
   return { reason: 'failed', error, waitMs: backoff(attempt, wait) }
 }
 
-/** After how many milliseconds the first of these approvals is too late, by the worker's clock. */
+/** Returns the milliseconds, by the worker's clock, after which the first of these approvals is too late. */
 const expiryOf = (waiting: TurnResult['waiting']): { readonly waitMs?: number } => {
   const times = waiting.flatMap(({ until }) => (until === undefined ? [] : [Date.parse(until) - Date.now()]))
   return times.length > 0 ? { waitMs: Math.max(0, Math.min(...times)) } : {}
 }
 
-/** Whether the turn has to look again, if something was said, rewound or decided that it may not have seen. */
+/** Reports whether the turn has to look again for messages, rewinds or decisions that it may have missed. */
 export const looksAgain = (turned: E.Either<{ readonly _tag: string }, TurnResult>): boolean =>
   E.isRight(turned) ? turned.right.ended === 'waiting' : turned.left._tag === 'NothingToAnswer'

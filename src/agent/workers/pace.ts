@@ -1,14 +1,14 @@
-/** How long to wait for those who should be quicker: some claims long, as they have been lately. Milliseconds. */
+/** Delay before claiming a step that other workers should claim first, derived from the recent durations of claims. Milliseconds. */
 export interface ClaimDelay {
-  /** A claim has taken this long. */
+  /** Notes the duration of a claim. */
   readonly claimed: (ms: number) => void
   readonly wait: () => number
 }
 
 const longest = 300
-/** A claim is heard of, recorded, and heard of again. */
+/** Durations of a claim to wait: the others notice the step, record the claim, and this worker receives it. */
 const claims = 4
-/** What the newest claim counts for. */
+/** Weight of the newest claim in the average. */
 const share = 0.2
 
 export const paceFrom = (shortest: number): ClaimDelay => {

@@ -9,7 +9,7 @@ import type { EventStore } from '../../store/port.ts'
 import { tell } from '../../conversation/beside/worker-log.ts'
 import { type PauseOptions, type ResumeOptions, whoSchema } from './requests.ts'
 
-/** There is no such worker, or it has stopped: `workers` lists those that there are. Nothing was recorded. */
+/** There is no such worker, or it has stopped: `workers` lists the existing ones. Nothing was recorded. */
 export interface WorkerNotFound {
   readonly _tag: 'WorkerNotFound'
   readonly message: string
@@ -23,7 +23,7 @@ const workerNotFound = (worker: string): WorkerNotFound => ({
   worker,
 })
 
-/** Has a worker begin nothing, or continue. Errors: `WorkerNotFound` for one that has never beaten, or has stopped. */
+/** Pauses and resumes workers: a paused one begins no step. Errors: `WorkerNotFound` for one that has never beaten, or has stopped. */
 export const pausing = (store: EventStore, actor: Actor) => {
   async function* told(worker: string, fact: WorkerFact): Steps<WorkerError, void> {
     const [last] = yield* ok(

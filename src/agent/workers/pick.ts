@@ -4,28 +4,28 @@ import type { WorkBoard } from './known.ts'
 import { type InLine, lineOf } from './line.ts'
 import { isFree, isSuspect, type OpenStep, tenantOf } from './open-step.ts'
 
-/** Who looks for work, and how long it waits for others. Times in milliseconds. */
+/** The worker that looks for steps, and its waits for others. Times in milliseconds. */
 export interface Me extends InLine {
-  /** How long each worker that should be quicker is waited for. */
+  /** Milliseconds to wait for each worker that should be faster. */
   readonly rankWait: number
-  /** Conversations that this worker is busy with. */
+  /** Reports whether this worker is busy with a conversation. */
   readonly isBusyWith: (conversation: string) => boolean
-  /** Those of them whose steps it is taking, or has. */
+  /** Returns those of its conversations whose steps it is taking, or has. */
   readonly taking: () => Iterable<string>
-  /** The wall clock, in milliseconds since 1970: budgets have the periods of the calendar. */
+  /** Returns the wall clock time in milliseconds since 1970: budgets follow the periods of the calendar. */
   readonly time: () => number
 }
 
-/** What to take, or when to look again; by the observer's clock. */
+/** The step to take, or the time to look again, by the observer's clock. */
 export interface PickResult {
   readonly conversation?: string
   readonly step?: OpenStep
-  /** Who should have been quicker to take it. */
+  /** Workers that should have taken it sooner. */
   readonly passed: readonly string[]
   readonly lookAt: number
 }
 
-/** When a step becomes free for whoever is first in line, of those who take such steps; Infinity if that takes an event. */
+/** Returns the time when a step becomes free for the first worker in its order; Infinity if that requires an event. */
 const freeAt = (
   conversation: string,
   step: OpenStep,
@@ -41,10 +41,10 @@ const freeAt = (
 
 const minute = 60_000
 
-/** For how many whole minutes a step has waited, its attempts included: whoever lost one keeps its place. */
+/** Returns the whole minutes that a step has waited, including its attempts: a failed one does not cost it its place. */
 const minutesOf = ({ waitsSince }: OpenStep, now: number): number => Math.floor((now - waitsSince) / minute)
 
-/** The class of a step: it rises as the step waits. */
+/** Returns the class of a step: it rises as the step waits. */
 const classOf = (step: OpenStep, now: number): number =>
   Math.max(0, (step.asking.priority ?? 0) - minutesOf(step, now))
 
@@ -54,10 +54,10 @@ const isBefore = (one: readonly number[], other: readonly number[]): boolean => 
 }
 
 /**
- * The step that this worker should take now: of the best class; then of the tenant that has the least in progress for its weight, or has
- * had the fewest claims; then one that has waited more minutes; then one that comes to this worker first of all, and of these the one that
- * has waited longest. What comes to others first, each worker takes in an order of its own, so that not all of them claim the same. Whoever stands
- * by only takes what workers may die of.
+ * Returns the step for this worker to take now: of the best class; then of the tenant with the fewest steps in progress for its weight,
+ * or the fewest claims; then the one that has waited more minutes; then one for which this worker is first in order, and of these the
+ * one that has waited longest. Steps for which others are first are taken by each worker in an order of its own, so that they do not
+ * all claim the same one. A standby worker takes only steps that workers may die of.
  */
 export const pick = (known: WorkBoard, me: Me, now: number): PickResult => {
   const time = me.time()
@@ -71,7 +71,7 @@ export const pick = (known: WorkBoard, me: Me, now: number): PickResult => {
   const wait = (at: number): void => {
     lookAt = Math.min(lookAt, at)
   }
-  /** @param others for a step that comes to others before: in which order it comes to this worker */
+  /** @param others for a step for which others are first: this worker's place in its order */
   const orderOf = (step: OpenStep, tenant: string, others?: number): readonly number[] => {
     const [load, turn] = [standing.load(tenant), known.fairness.of(tenant)]
     const last = others === undefined ? [0, step.waitsSince] : [1, others]

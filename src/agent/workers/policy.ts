@@ -9,28 +9,28 @@ import { type Prices, pricesSchema } from '../turn/spending/prices.ts'
 /** An hour, a day or a month of the calendar, in UTC. */
 export type BudgetPeriod = 'hour' | 'day' | 'month'
 
-/** What the steps of a tenant may come to in each period, counted from the recorded replies and summaries. */
+/** Limits on the usage of a tenant's steps in each period, counted from the recorded replies and summaries. */
 export interface TenantBudget extends Budget {
   readonly per: BudgetPeriod
 }
 
-/** What a tenant may have of the workers. */
+/** A tenant's share of the workers. */
 export interface TenantPolicy {
-  /** How many of its steps may be in progress at once, with all workers. Default: any number. */
+  /** Maximum number of its steps in progress at once, over all workers. Default: no limit. */
   readonly limit?: number | undefined
-  /** Its share of the slots, relative to other tenants that have something to do. Default 1. */
+  /** Share of the slots, relative to other tenants with work. Default 1. */
   readonly weight?: number | undefined
-  /** Once it is spent, no step begins until the next period; steps in progress may exceed it. */
+  /** Budget per period. Once it is spent, no step begins until the next period; steps in progress may exceed it. */
   readonly budget?: TenantBudget | undefined
 }
 
-/** Who gets what. The same for all workers: each decides for itself, by the same log. */
+/** Allocation of workers to tenants. Use the same policy for all workers: each decides for itself, from the same log. */
 export interface WorkPolicy {
-  /** By the `tenant` that requests name; `''` is for requests that name none. */
+  /** Policies by the `tenant` named in requests; `''` is for requests that name none. */
   readonly tenants?: { readonly [tenant: string]: TenantPolicy } | undefined
-  /** For each tenant that is not among these. */
+  /** Policy for every other tenant. */
   readonly default?: TenantPolicy | undefined
-  /** As in a turn: prices of models that the table of this version does not have, or to use instead. */
+  /** Prices as in a turn: for models missing from the built-in table, or overriding it. */
   readonly prices?: Prices | undefined
 }
 
@@ -49,7 +49,7 @@ const optionSchema = z.object({
   }),
 })
 
-/** The path of an error begins with `policy`. */
+/** Checks a policy. The path of an error begins with `policy`. */
 export const checkedPolicy = (policy: WorkPolicy = {}): E.Either<InvalidInput, WorkPolicy> => {
   const checked = checkJson(optionSchema, { policy })
   return E.isLeft(checked) ? checked : E.right(checked.right.policy as WorkPolicy)
@@ -64,10 +64,10 @@ export const policyFor = (
 
 const lengths: Readonly<Record<BudgetPeriod, number>> = { month: 7, day: 10, hour: 13 }
 
-/** The period of a time, ISO 8601 in UTC, by name: `2026-11-22T19`. */
+/** Returns the name of the period that contains a time (ISO 8601 in UTC): `2026-11-22T19`. */
 export const periodOf = (per: BudgetPeriod, time: string): string => time.slice(0, lengths[per])
 
-/** When the period of a time ends, in milliseconds since 1970. */
+/** Returns the end of the period that contains a time, in milliseconds since 1970. */
 export const endOf = (per: BudgetPeriod, time: number): number => {
   const date = new Date(time)
   const [year, month, day] = [date.getUTCFullYear(), date.getUTCMonth(), date.getUTCDate()]

@@ -9,10 +9,10 @@ import type { Clock } from './clock.ts'
 import { isGone } from './gone.ts'
 import { often } from './vigil.ts'
 
-/** A program that gives turns: it shows that it lives as workers do, but only during turns that take long, and takes no steps. */
+/** Returns the claimant for a program that gives turns: it beats as workers do, but only during long turns, and takes no steps. */
 export const programOn = (store: EventStore, actor: Actor, clock: Clock): TurnClaimant => {
   const id = `program-${randomUUID()}`
-  /** For how long each of its turns may be silent. */
+  /** Allowed silence of each of its turns. */
   const lives = new Set<{ readonly ttl: number }>()
   let release: (() => void) | undefined
   let cancel = (): void => {}

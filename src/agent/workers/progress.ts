@@ -1,8 +1,8 @@
 import { isInProgress, type OpenStep, tenantOf } from './open-step.ts'
 
-/** How many steps are in progress. */
+/** Numbers of steps in progress. */
 export interface ProgressCounts {
-  /** A step was something else before; undefined: nothing. */
+  /** Updates a step; undefined: no step. */
   readonly changed: (before: OpenStep | undefined, after: OpenStep | undefined) => void
   readonly forTenant: (tenant: string) => number
   readonly withWorker: (worker: string) => number

@@ -1,13 +1,13 @@
-/** Values by conversation: those of all that are kept, and of those that were set last among the others. */
+/** Values by conversation: of all `kept` conversations, and of the most recently set others. */
 export interface Recent<T> {
   readonly get: (conversation: string) => T | undefined
   readonly set: (conversation: string, value: T) => void
 }
 
-/** Of so many conversations something is remembered although nobody asks about them. */
+/** Number of other conversations whose values are remembered. */
 const most = 100_000
 
-/** @param kept the conversations that matter */
+/** @param kept the relevant conversations */
 export const recent = <T>(kept: ReadonlyMap<string, unknown>): Recent<T> => {
   const values = new Map<string, T>()
   return {

@@ -2,18 +2,21 @@ import { remembered } from '../../store/lru.ts'
 import type { Clock } from './clock.ts'
 import type { WorkBoard } from './known.ts'
 
-/** Conversations whose claim has failed: they are left alone until what was the reason is known, or for a moment. */
+/** Conversations whose claim has failed: they are left alone until the reason is known, or for a moment. */
 export interface Refusals {
-  /** @param seen the last revision of the conversation's turns that was known when the claim was made */
+  /** @param seen the last revision of the conversation's turns known when the claim was made */
   readonly add: (conversation: string, seen: number | undefined) => void
   readonly has: (conversation: string) => boolean
-  /** Whether that has happened to one of which no turns were known: there are some that this worker has not received. */
+  /**
+   * Reports whether a claim has failed for this conversation while none of its turns were known: there are some that this worker has
+   * not received.
+   */
   readonly wasBlind: (conversation: string) => boolean
-  /** When the first of them may be tried again; Infinity if that is so of all. */
+  /** Returns the earliest time when one of them may be tried again; Infinity if all may be tried now. */
   readonly earliest: () => number
 }
 
-/** Of so many this is remembered: each costs one more read. */
+/** Number of conversations for which this is remembered: each costs one more read. */
 const mostBlind = 1_000
 
 export const refusals = ({ turnsAt }: WorkBoard, clock: Clock, patience: number): Refusals => {

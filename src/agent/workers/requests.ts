@@ -11,31 +11,31 @@ import { checkedOptions, type OptionKinds, kinds } from '../../store/options.ts'
 import type { NoteError, ReadError } from '../../store/errors.ts'
 import { recordFact } from '../turn/say/record-fact.ts'
 
-/** Who has a parked step tried again, and why. */
+/** Name of the person who has a parked step retried, and the reason. */
 export interface UnparkOptions {
   readonly by: string
   readonly reason?: string | undefined
 }
-/** Who has workers begin nothing, and why. */
+/** Name of the person who pauses work, and the reason. */
 export interface PauseOptions {
   readonly by: string
   readonly reason?: string | undefined
 }
-/** Who has workers continue, and why. */
+/** Name of the person who resumes work, and the reason. */
 export interface ResumeOptions {
   readonly by: string
   readonly reason?: string | undefined
 }
-/** How an answer is requested. Repeated under the same `commandId`, it is requested once. */
+/** Terms of a request for an answer. Repeated under the same `commandId`, it counts once. */
 export interface AnswerRequest extends AnswerTerms {
   readonly commandId?: string | undefined
   readonly actor?: Actor | undefined
 }
-/** Which facts of a conversation's turns to give. */
+/** Selection of facts about a conversation's turns. */
 export interface TurnFactsOptions {
-  /** Those recorded while the conversation ended at this position or later. Default 0. */
+  /** Only facts recorded while the conversation ended at this position or later. Default 0. */
   readonly from?: number | undefined
-  /** Continue with new ones, until the signal aborts or the store closes. Default false. */
+  /** Continue with new facts until the signal aborts or the store closes. Default false. */
   readonly follow?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -47,46 +47,46 @@ const factsFields: OptionKinds<TurnFactsOptions> = {
   signal: kinds.signal,
 }
 
-/** Who does something about workers, and why. */
+/** Name of the person who acts on workers, and the reason. */
 export const whoSchema = z.strictObject({
   by: z.string().min(1, { error: 'say who does it' }),
   reason: z.string().optional(),
 })
 
-/** What people ask of workers. */
+/** Requests to workers: answer, unpark, pause, resume. */
 export interface WorkRequester<W extends ResultStyle = 'task'> {
   /**
-   * Asks workers to answer what is there, as `append` with `answer` does. Errors: `ConversationNotFound`, or a `ReadError`.
+   * Requests an answer from workers, as `append` with `answer` does. Errors: `ConversationNotFound`, or a `ReadError`.
    *
    * @example
    * await chat.request({ tenant: 'acme', priority: 1 })
    */
   readonly request: (options?: AnswerRequest) => MethodResult<W, RequestError, void>
   /**
-   * Has a parked step tried again. Errors: `ConversationNotFound`, or a `ReadError`.
+   * Retries a parked step. Errors: `ConversationNotFound`, or a `ReadError`.
    *
    * @example
    * await chat.unpark({ by: 'ann', reason: 'the key is valid again' })
    */
   readonly unpark: (options: UnparkOptions) => MethodResult<W, RequestError, void>
   /**
-   * Has workers begin no step of the conversation until it is resumed: what is requested meanwhile waits. A turn in progress continues
-   * (`cancel` ends it), and what people say, rewind or decide is recorded as ever. Errors: `ConversationNotFound`, or a `ReadError`.
+   * Pauses a conversation: workers start no new step until it is resumed, and requests wait until then. A turn in progress continues
+   * (`cancel` ends it), and messages, rewinds and decisions are recorded as usual. Errors: `ConversationNotFound`, or a `ReadError`.
    *
    * @example
    * await chat.pause({ by: 'ann', reason: 'to be looked at' })
    */
   readonly pause: (options: PauseOptions) => MethodResult<W, RequestError, void>
   /**
-   * Has workers serve a paused conversation again. Errors: `ConversationNotFound`, or a `ReadError`.
+   * Resumes a paused conversation. Errors: `ConversationNotFound`, or a `ReadError`.
    *
    * @example
    * await chat.resume({ by: 'ann' })
    */
   readonly resume: (options: ResumeOptions) => MethodResult<W, RequestError, void>
   /**
-   * What turns recorded beside the conversation, in order: requests, claims, releases, calls that wait, decisions, cancellations.
-   * Iteration throws a `StoreError` or `InvalidInput`.
+   * Yields the facts that turns recorded beside the conversation, in order: requests, claims, releases, waiting calls, decisions,
+   * cancellations. Iteration throws a `StoreError` or `InvalidInput`.
    *
    * @example
    * for await (const { type, data, metadata } of chat.turnFacts()) console.log(metadata.time, type, data)
@@ -94,7 +94,7 @@ export interface WorkRequester<W extends ResultStyle = 'task'> {
   readonly turnFacts: (options?: TurnFactsOptions) => AsyncIterable<RecordedTurnFact>
 }
 
-/** What people ask of workers about a conversation. */
+/** Returns the methods that send a conversation's requests to workers. */
 export const requesting = (chat: Conversation): WorkRequester => ({
   request: (options = {}) =>
     task(async function* (): Steps<RequestError, void> {

@@ -8,7 +8,7 @@ import { type OpenStepInfo, stepInfos } from './listing.ts'
 import { restored } from './settled.ts'
 
 export interface RosterOptions {
-  /** How often to look, in milliseconds. Default: once. */
+  /** Milliseconds between two looks. Default: a single look. */
   readonly every?: number | undefined
   /** Ends the iteration. */
   readonly signal?: AbortSignal | undefined
@@ -16,27 +16,27 @@ export interface RosterOptions {
 
 const fields: OptionKinds<RosterOptions> = { every: kinds.several, signal: kinds.signal }
 
-/** A worker that has not said that it has stopped: it may have died since. */
+/** A worker that has not reported its stop: it may have died since. */
 export interface WorkerInfo {
   readonly worker: string
-  /** When it last said something: ISO 8601, UTC. */
+  /** Time of its last sign of life: ISO 8601, UTC. */
   readonly heard: string
-  /** How many conversations it works on at once: fewer than it may, while the API refuses calls. Unknown until its first beat. */
+  /** Number of conversations that it works on at once: fewer than configured while the API refuses calls. Unknown until its first beat. */
   readonly slots?: number
-  /** Whether it begins no step until it is resumed. */
+  /** True if it begins no step until it is resumed. */
   readonly paused: boolean
-  /** What it works on, and since when (ISO 8601, UTC). */
+  /** Its current steps, and when they began (ISO 8601, UTC). */
   readonly steps: readonly (Pick<OpenStepInfo, 'conversation' | 'step' | 'attempt'> & {
     readonly since: string
   })[]
 }
 
-/** Who works on what. */
+/** Workers and their work. */
 export interface Roster {
   readonly workers: readonly WorkerInfo[]
-  /** What workers are asked to do, the oldest first. */
+  /** Work requested from workers, oldest first. */
   readonly steps: readonly OpenStepInfo[]
-  /** How many claims there were. */
+  /** Number of claims so far. */
   readonly claims: number
 }
 
@@ -57,7 +57,7 @@ const rosterOf = (known: WorkBoard): Roster => {
   return { workers: working, steps, claims: known.claims() }
 }
 
-/** Who works on what, once or again and again. Each event is read once. Iteration throws a `StoreError` or `InvalidInput`. */
+/** Yields the workers and their work, once or repeatedly. Each event is read once. Iteration throws a `StoreError` or `InvalidInput`. */
 export async function* rosters(store: EventStore, options?: RosterOptions): AsyncGenerator<Roster, void> {
   const { every, signal } = await orThrow(checkedOptions(options, fields))
   const known = knownBy(() => true)

@@ -11,32 +11,32 @@ export interface AttemptReport {
   readonly error?: string
 }
 
-/** What a worker does about a conversation, from the claim until what it knows has followed. */
+/** A worker's activity on a conversation, from the claim until the board includes its end. */
 export interface Run {
   readonly conversation: string
   readonly chat: Conversation
-  /** Of the step that it began with. */
+  /** Number of the attempt at the step that it began with. */
   readonly attempt: number
-  /** Workers may die of it: nothing else is begun beside it. */
+  /** True if workers may die of it: nothing else is begun at the same time. */
   readonly isAlone: boolean
-  /** Ends its turn. */
+  /** Aborts its turn. */
   readonly ends: AbortController
-  /** The revision of its claim, once it is recorded. */
+  /** Revision of its claim, once it is recorded. */
   claimed?: number | undefined
-  /** Another has the conversation. */
+  /** True if another worker has the conversation. */
   isLost: boolean
-  /** The model has finished: its slot is free. */
+  /** True if the model has finished: its slot is free. */
   isOver: boolean
 }
 
-/** By conversation. */
+/** Runs by conversation. */
 export type Runs = Map<string, Run>
 
-/** What happens in a run, told to the worker as it happens. */
+/** Callbacks through which a run informs its worker. */
 export interface Signals {
   readonly claimed: (run: Run) => void
   readonly ended: (run: Run, step: AttemptReport) => void
-  /** Its slot is free; its conversation may not be yet. */
+  /** Called when its slot is free; its conversation may still be held. */
   readonly freed: (run: Run) => void
 }
 
@@ -50,13 +50,13 @@ export const newRun = (chat: Conversation, attempt: number, isAlone = false): Ru
   isOver: false,
 })
 
-/** How many slots are taken. */
+/** Returns the number of slots in use. */
 export const busyIn = (runs: Runs): number => [...runs.values()].filter(({ isOver }) => !isOver).length
 
-/** Whether nothing may be begun beside one of them. */
+/** True if nothing else may be begun at the same time as one of them. */
 export const isAlone = (runs: Runs): boolean => runs.values().some((its) => its.isAlone && !its.isOver)
 
-/** Ends the turns of all runs. */
+/** Aborts the turns of all runs. */
 export const endAll = (runs: Runs, why: string): void => {
   for (const { ends } of runs.values()) ends.abort(leftToOthers(why))
 }

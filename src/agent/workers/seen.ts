@@ -7,15 +7,15 @@ import type { RecordedEvent } from '../../store/port.ts'
 
 // What workers have to know of stored events, read without loading or decoding any history.
 
-/** Something that was recorded in, or beside, a conversation. */
+/** An event in a conversation, or in one of its side streams. */
 export interface SeenEvent {
   readonly conversation: string
-  /** Names the event, and the step that it opens. */
+  /** Name of the event, and of the step that it opens. */
   readonly name: string
   readonly commandId: string
-  /** ISO 8601, UTC: for people. */
+  /** Time for display: ISO 8601, UTC. */
   readonly time: string
-  /** It asks for an answer. */
+  /** Terms of the answer that it requests, if it does. */
   readonly asks?: AnswerTerms | undefined
   readonly what: What
 }
@@ -25,18 +25,21 @@ type What =
   | { readonly type: 'said' | 'goes-on' | 'final' | 'rewound' | 'forked' | 'queued' | 'taken' | 'other' }
   | { readonly [T in TurnEventType]: { readonly type: T; readonly data: TurnEventData[T] } }[TurnEventType]
 
-/** Something that a worker has said of itself, or somebody else of it. */
+/** An event about a worker, recorded by itself or by others. */
 export interface SeenWorker {
   readonly worker: string
-  /** `said`: by the worker, so it lives. */
+  /** `said`: recorded by the worker itself, so it lives. */
   readonly what: 'said' | 'stopped' | 'paused' | 'resumed'
-  /** ISO 8601, UTC: for people. */
+  /** Time for display: ISO 8601, UTC. */
   readonly time: string
   readonly slots?: number
   readonly isStandby?: true
 }
 
-/** Others may have streams of such names on a server: what is no JSON says nothing, and must stop no worker. */
+/**
+ * Parses JSON; returns no fields if it is invalid. Other programs may have streams of such names on a server, which must not stop a
+ * worker.
+ */
 export const fieldsIn = (json: string): Fields => {
   try {
     const value: unknown = JSON.parse(json)
@@ -49,18 +52,18 @@ export const fieldsIn = (json: string): Fields => {
 const askingOf = (asked: unknown): AnswerTerms | undefined =>
   asked === true ? {} : isFields(asked) ? asked : undefined
 
-/** Whether an event matters even if nothing is known of its conversation: it asks for an answer, or a program gives a turn. */
+/** True if an event matters even if nothing is known of its conversation: it requests an answer, or a program gives a turn. */
 export const mayMatter = ({ type, metadata }: RecordedEvent): boolean =>
   type === 'TurnRequested' || type === 'TurnClaimed' || metadata.includes('"answer":')
 
-/** Whether an event begins a fork in which a model is asked again. */
+/** True if an event begins a fork in which a model is sampled again. */
 export const beginsSample = ({ type, metadata }: RecordedEvent): boolean => {
   if (type !== 'Forked') return false
   const { actor } = fieldsIn(metadata)
   return isFields(actor) && actor['kind'] === counterfactualActor
 }
 
-/** Whether the model has finished with a reply. */
+/** Reports whether a reply is final: the model has finished. */
 export const isFinal = ({ content, origin }: Pick<MessageFields, 'content' | 'origin'>): boolean => {
   const stopReason = isFields(origin) ? origin['stopReason'] : undefined
   const blocks: readonly unknown[] = Array.isArray(content) ? content : []
@@ -91,9 +94,9 @@ const turnFacts: ReadonlySet<string> = new Set<TurnEventType>([
   'CallDecided',
 ])
 
-/** A stored event whose JSON was read, once for all who look at it. */
+/** A stored event with its parsed JSON, shared by all its readers. */
 export interface ReadEvent extends Pick<RecordedEvent, 'stream' | 'revision' | 'type'> {
-  /** Empty where nobody looks at it. */
+  /** Fields of the event's data; empty where they are not needed. */
   readonly data: Fields
   readonly metadata: Fields
 }
@@ -115,7 +118,7 @@ const whatOf = ({ type, data }: ReadEvent): What => {
   return turnFacts.has(type) ? ({ type, data } as What) : { type: 'other' }
 }
 
-/** The conversation that an event is about, if it is about one. */
+/** Returns the conversation of a stream, if it has one. */
 export const conversationIn = (stream: string): string | undefined =>
   conversationOf(stream) ?? turnedIn(stream) ?? queuedIn(stream)
 

@@ -15,21 +15,21 @@ import { patience, type Shift, type WorkerSettings } from './shift.ts'
 import { countClaim, tracedAttempt } from './traced.ts'
 import { placeOfClaim } from './turns-end.ts'
 
-/** How an attempt ended; the step is the one that it left. */
+/** Outcome of an attempt; the step is the one that it left. */
 type Ended = Awaited<ReturnType<typeof attempt>> | { readonly reason: 'lost' }
 type LetGo = Parameters<typeof release>[2]
 
-/** What the worker knows has come as far as its claim. */
+/** True if the board includes the worker's claim. */
 export const hasSeenClaim = ({ known }: Shift, { conversation, claimed = 0 }: Run): boolean =>
   (known.turnsAt(conversation) ?? -1) >= claimed
 
-/** Whether the conversation is this worker's, as far as it knows. */
+/** Reports whether the worker holds the conversation, as far as it knows. */
 const holds = ({ worker, known }: Shift, { conversation }: Run): boolean => {
   const step = known.steps.get(conversation)
   return step?.holder === worker && step.stage !== 'over'
 }
 
-/** Takes a step and gives it turns; then lets go of the conversation, once the worker knows that it has. */
+/** Takes a step and gives it turns, then releases the conversation and waits until the worker's board shows that. */
 export const serve = async (shift: Shift, its: Run, step: OpenStep, signals: Signals): Promise<void> => {
   if (!(await claimed(shift, its, step))) return
   signals.claimed(its)
@@ -43,7 +43,7 @@ export const serve = async (shift: Shift, its: Run, step: OpenStep, signals: Sig
   if (holds(shift, its)) await letGo(shift, its, { reason: await leftWith(its), step: ended.step })
 }
 
-/** The turn has looked whether there is more to do: what was asked meanwhile, it may not have seen. */
+/** Returns the state in which to leave the conversation: the turn has checked for more work, but may have missed later requests. */
 const leftWith = async ({ chat, claimed: at = 0 }: Run): Promise<'free' | 'done'> => {
   const asked = await run(isAskedSinceClaim(chat, at))
   return E.isLeft(asked) || asked.right ? 'free' : 'done'
@@ -57,11 +57,18 @@ const begun = async (shift: Shift, its: Run, step: OpenStep, signals: Signals): 
   return tracedAttempt(shift.worker, its.conversation, step, () => attempted(shift, its, step, signals))
 }
 
-/** Whether something may wait in the inbox. What the handle has not read of it, the worker has received, or all that there is. */
+/**
+ * Reports whether the inbox may have messages. The worker has received either all of the inbox, or the part that the handle has not
+ * read.
+ */
 const mayHaveMail = (known: WorkBoard, { id, inbox }: Conversation, step: OpenStep): boolean =>
   isSeenWhole(step) ? step.hasMail : !inbox.wasEmptyAt(known.mailAt(id) ?? -1)
 
-/** Records the claim. @returns whether the conversation is this worker's */
+/**
+ * Records the claim.
+ *
+ * @returns true if the worker holds the conversation
+ */
 const claimed = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean> => {
   const { worker, around, known, refused, pace } = shift
   const { conversation, chat } = its
@@ -83,7 +90,7 @@ const claimed = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean>
   return its.claimed !== undefined
 }
 
-/** Whether the claim is within the limit of its tenant: others may have made claims at the same time. */
+/** Reports whether the claim is within its tenant's limit: others may have made claims at the same time. */
 const mayBegin = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean> => {
   const { limit } = policyFor(shift.known.policy, tenantOf(step))
   if (limit === undefined) return true
@@ -91,7 +98,7 @@ const mayBegin = async (shift: Shift, its: Run, step: OpenStep): Promise<boolean
   return isWithinLimit(shift.known, its.conversation)
 }
 
-/** Gives a turn, and takes note of how the API took it. */
+/** Gives a turn, and notes its outcome at the API. */
 const given = async (
   shift: Shift,
   chat: Run['chat'],
@@ -105,7 +112,7 @@ const given = async (
   return turned
 }
 
-/** Makes the attempt, and tells how it ended. */
+/** Makes the attempt, and reports its end. */
 const attempted = async (shift: Shift, its: Run, step: OpenStep, signals: Signals): Promise<Ended> => {
   const { worker, around, known } = shift
   const { conversation, chat, ends, claimed: at = 0 } = its
@@ -129,7 +136,7 @@ const stepTaken = ({ conversation, attempt: number }: Run, ended: Ended, ms: num
   return { conversation, attempt: number, outcome: ended.reason, ms, ...error }
 }
 
-/** Records that the worker lets go of the conversation, as soon as the store answers. */
+/** Records that the worker releases the conversation, as soon as the store answers. */
 const letGo = async ({ worker, around, known, over }: Shift, its: Run, how: LetGo): Promise<void> => {
   const { attempt: next = its.attempt + 1, errors = [] } = known.steps.get(its.conversation) ?? {}
   const before = { attempt: Math.max(1, next - 1), errors }

@@ -14,12 +14,12 @@ import { work } from './worker.ts'
 
 /** A worker: it takes steps of conversations that wait for an answer, and gives them turns. */
 export interface WorkerMethods<W extends ResultStyle> {
-  /** As the log names it: never used again. */
+  /** Id of the worker in the log: never reused. */
   readonly id: string
   /**
-   * Works until the signal aborts, then stops: no further step is taken, and those in work have `grace` to end. Ends two seconds after that
-   * at the latest. It also ends when the store is closed or its file replaced; while the store is away, it waits for it. A worker runs
-   * once. Errors: `InvalidInput`, also the second time.
+   * Works until the signal aborts, then stops: it takes no further step, and those in progress have `grace` to end. Ends at most two
+   * seconds after that. It also ends when the store is closed or its file replaced; while the store is unavailable, it waits. A worker
+   * runs once. Errors: `InvalidInput`, also on the second call.
    *
    * @example
    * const worker = store.worker({ turn: () => ({ client, model: 'claude-opus-5-5' }) })

@@ -8,13 +8,13 @@ import { fieldsIn } from './seen.ts'
 
 // A checkpoint of workers as events: one, or several if there are many steps.
 
-/** What is known at a place of the store. */
+/** Snapshot of the board at a checkpoint of the store. */
 export interface BoardSnapshot {
   readonly checkpoint: Checkpoint
   readonly known: WorkSnapshot
 }
 
-/** What one event holds of steps, in characters. */
+/** Largest part of the steps in one event, in characters. */
 const partLength = 256 * 1024
 
 const lists = (steps: readonly CarriedStep[]): readonly (readonly CarriedStep[])[] => {
@@ -33,7 +33,7 @@ const lists = (steps: readonly CarriedStep[]): readonly (readonly CarriedStep[])
   return all
 }
 
-/** The events in which something settled is written, in order. */
+/** Returns the events that record a snapshot, in order. */
 export const partsOf = (
   { checkpoint, known }: BoardSnapshot,
   conversations: readonly string[],
@@ -50,7 +50,10 @@ export const partsOf = (
     ...(part < length - 1 && { continues: true as const }),
   }))
 
-/** What an event says to a reader of these conversations; undefined for anything else, and for what was found by other rules. */
+/**
+ * Returns the part of a snapshot in an event, for a reader of these conversations; undefined for any other event, and for a snapshot
+ * made by other rules.
+ */
 export const partIn = (
   { type, data }: StoredEvent,
   conversations: readonly string[],
@@ -62,11 +65,11 @@ export const partIn = (
   return conversations.every(isCovered) ? part : undefined
 }
 
-/** Whether a part is the one right before another. */
+/** True if a part directly precedes another. */
 export const isBefore = (one: SettledData, next: SettledData): boolean =>
   one.checkpoint === next.checkpoint && one.part === next.part - 1 && one.continues === true
 
-/** What parts say together. */
+/** Joins parts to a snapshot. */
 export const joined = (parts: readonly SettledData[], { checkpoint, claims }: SettledData): BoardSnapshot => {
   const steps = parts.flatMap((part) => part.steps) as readonly CarriedStep[]
   const [{ workers, paused, spending } = { workers: [] }] = parts

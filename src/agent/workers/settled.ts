@@ -11,12 +11,12 @@ import { fieldsIn } from './seen.ts'
 import { isBefore, joined, partIn, partsOf, type BoardSnapshot } from './settled-parts.ts'
 
 interface Found extends BoardSnapshot {
-  /** When it was recorded: ISO 8601, UTC. */
+  /** Time when it was recorded: ISO 8601, UTC. */
   readonly time: string
 }
 
 const newest = Number.MAX_SAFE_INTEGER
-/** How many events are looked at for one that can be used. */
+/** Number of events searched for a usable one. */
 const maxLooks = 20
 
 async function* eventAt(
@@ -27,7 +27,7 @@ async function* eventAt(
   return (yield* ok(store.read({ stream, from: revision, direction: 'backwards', limit: 1 })))[0]
 }
 
-/** All parts up to the last one; undefined if one is missing. */
+/** Returns all parts up to the last one; undefined if one is missing. */
 async function* partsTo(
   store: EventStore,
   { stream, revision }: RecordedEvent,
@@ -43,7 +43,7 @@ async function* partsTo(
   return parts
 }
 
-/** Whether the store can be read from there. The event that names the place comes soon after it. */
+/** Reports whether the store can be read from there. The event that names the checkpoint comes soon after it. */
 async function* isPlace(store: EventStore, stream: string, after: Checkpoint): Steps<StoreError, boolean> {
   const page = await store.readAll({ after, prefixes: [stream], limit: 1 })()
   if (E.isRight(page)) return true
@@ -67,7 +67,7 @@ async function* newestIn(
   return undefined
 }
 
-/** Where a reader of these conversations may begin, and what is known there; undefined: where the store begins. */
+/** Returns the newest snapshot for a reader of these conversations; undefined if it must start at the store's beginning. */
 async function* newestSettled(
   store: EventStore,
   conversations: readonly string[],
@@ -80,7 +80,11 @@ async function* newestSettled(
   return own && ofAll && ofAll.time > own.time ? ofAll : (own ?? ofAll)
 }
 
-/** Restores what is settled about these conversations. Rejects with a `StoreError`. @returns where to read on */
+/**
+ * Restores the newest snapshot for these conversations. Rejects with a `StoreError`.
+ *
+ * @returns the checkpoint to continue reading at
+ */
 export const restored = async (
   store: EventStore,
   conversations: readonly string[],
@@ -92,7 +96,7 @@ export const restored = async (
   return settled?.checkpoint
 }
 
-/** The last revision of the stream of these checkpoints; -1 if there is none. */
+/** Returns the last revision of the stream of these snapshots; -1 if there is none. */
 export async function* settledEnd(
   store: EventStore,
   conversations: readonly string[],
@@ -101,9 +105,9 @@ export async function* settledEnd(
 }
 
 /**
- * Writes what is known at a place.
+ * Writes a snapshot of the board at a checkpoint.
  *
- * @param end the last revision of the stream: if another worker has written since, this is a `Conflict`, and what that wrote counts
+ * @param end the last revision of the stream: if another worker has written since, this is a `Conflict`, and the other's snapshot counts
  * @returns its last revision now
  */
 export async function* writeSettled(

@@ -6,26 +6,37 @@ import { restored, settledEnd, writeSettled } from './settled.ts'
 import type { BoardSnapshot } from './settled-parts.ts'
 import type { Shift } from './shift.ts'
 
-/** A number from 0 to 1 for each worker. */
+/** Returns a number from 0 to 1 for each worker. */
 const shareOf = (worker: string): number => Number.parseInt(hash('sha1', worker).slice(0, 8), 16) / 2 ** 32
 
-/** How a worker begins with what others have settled, and settles what it knows. */
+/** Restores other workers' snapshots when a worker begins, and writes snapshots of its own board. */
 export interface SnapshotKeeper {
-  /** Restores what is settled. @returns where to read on. Rejects with a `StoreError` */
+  /**
+   * Restores the newest snapshot. Rejects with a `StoreError`.
+   *
+   * @returns the checkpoint to continue reading at
+   */
   readonly begin: () => Promise<Checkpoint | undefined>
-  /** Takes note of an event that the worker has taken in. */
+  /** Notes an event that the worker has processed. */
   readonly received: (checkpoint: Checkpoint) => void
-  /** Settles what the worker knows, if it is time to. @param isUp it knows all: before that, it is time less often */
+  /**
+   * Writes a snapshot of the worker's board if one is due.
+   *
+   * @param isUp true if the worker has caught up: before that, snapshots are less frequent
+   */
   readonly settle: (isUp: boolean) => void
 }
 
-/** So many TTLs pass between two checkpoints of a worker: beside its beats, they hardly count. */
+/** TTLs between two snapshots by a worker: few compared with its beats. */
 const pauses = 18
-/** So many events are received for each step that is written. */
+/** Events received per step written. */
 const perStep = 10
-/** Who reads a store for the first time settles so many times less often: if it ends before that, the next one need not begin again. */
+/**
+ * Factor by which a worker that reads a store for the first time writes snapshots less often: if it ends early, the next one need not
+ * start over.
+ */
 const onTheWay = 100
-/** A worker that is silent for so many TTLs and holds nothing is forgotten. */
+/** TTLs of silence after which a worker that holds nothing is forgotten. */
 const forgotten = 1_000
 
 export const settling = ({ worker, settings, around, known }: Shift): SnapshotKeeper => {
@@ -36,7 +47,7 @@ export const settling = ({ worker, settings, around, known }: Shift): SnapshotKe
   let at: Checkpoint | undefined
   let received = 0
   let notBefore = -Infinity
-  /** The last revision of the stream of these checkpoints that this worker knows of. */
+  /** The last known revision of the stream of these snapshots. */
   let end = -1
   let isWriting = false
 

@@ -15,40 +15,44 @@ import type { Runs, AttemptReport } from './runs.ts'
 import { type ConditionWaiter, watch } from './watch.ts'
 import { workerParty } from './worker-party.ts'
 
-/** What a worker is and does; times in milliseconds. */
+/** Settings of a worker; times in milliseconds. */
 export interface WorkerSettings {
   readonly slots: number
-  /** What the ids of its conversations begin with. */
+  /** Prefixes of its conversations' ids. */
   readonly conversations: readonly string[]
   readonly ttl: number
-  /** The least time for which each worker that should be quicker is waited for. */
+  /** Minimum wait for each worker that should be faster. */
   readonly rankWait: number
   readonly grace: number
-  /** After how many events it settles what it knows, at the earliest. */
+  /** Minimum number of events between two snapshots of its board. */
   readonly settleAfter: number
   readonly policy?: WorkPolicy
-  /** Whether whatever awaits the model is answered, and not only what somebody has asked for. */
+  /** True to answer every conversation that awaits the model, not only requested ones. */
   readonly answerAll?: boolean
-  /** Until it aborts, the worker stands by: it only takes what others have died of, one step at a time. */
+  /** Until it aborts, the worker stands by: it takes only steps during which other workers died, one at a time. */
   readonly standby?: AbortSignal
   readonly give: (chat: Conversation, signal: AbortSignal) => Promise<E.Either<TurnError, TurnResult>>
-  /** Begins to read what `give` needs, right before it, and of the inbox only if there may be something. @returns the last position */
+  /**
+   * Starts reading the history that `give` needs, right before it, and the inbox only if it may have messages.
+   *
+   * @returns the last position
+   */
   readonly begin: (chat: Conversation, hasMail: boolean) => Promise<E.Either<ReadError, number>>
   readonly onStep: (step: AttemptReport) => void
 }
 
-/** What a worker works on. */
+/** Environment of a worker. */
 export interface WorkerEnvironment {
-  /** The adapter: workers need no large content. */
+  /** The store's adapter: workers do not need large content. */
   readonly store: EventStore
   readonly actor: Actor
   readonly conversation: (id: string) => Conversation
   readonly clock: Clock
 }
 
-/** What the parts of a worker share, from its start to its end. */
+/** State shared by the parts of a worker, from its start to its end. */
 export interface Shift {
-  /** Its id. */
+  /** Id of the worker. */
   readonly worker: string
   readonly settings: WorkerSettings
   readonly around: WorkerEnvironment
@@ -59,14 +63,14 @@ export interface Shift {
   readonly pace: ClaimDelay
   capacity: Capacity
   readonly watch: ConditionWaiter
-  /** The worker has ended: nothing is waited for any more. */
+  /** Aborts when the worker has ended: nothing is awaited any more. */
   readonly over: AbortSignal
 }
 
 export const isStandby = ({ settings: { standby } }: Pick<Shift, 'settings'>): boolean =>
   standby?.aborted === false
 
-/** How long a worker waits for what it has written itself, or for what has made its claim fail. */
+/** Milliseconds that a worker waits for its own writes, or for the event that made its claim fail. */
 export const patience = 1_000
 
 export const beginShift = (

@@ -15,18 +15,18 @@ import { sumOf } from '../turn/spending/usage.ts'
 import { type BudgetPeriod, periodOf, periods } from './policy.ts'
 import type { ReadEvent } from './seen.ts'
 
-/** What a tenant's steps came to in a period, which its name tells: `2026-11`, `2026-11-22` or `2026-11-22T19`. */
+/** Usage of a tenant's steps in a period, named `2026-11`, `2026-11-22` or `2026-11-22T19`. */
 export interface PeriodUsage {
   readonly tenant: string
   readonly period: string
   readonly usage: ModelUsage
 }
 
-/** What has been recorded for each tenant: in this hour, on this day and in this month. */
+/** Recorded usage of each tenant in the current hour, day and month. */
 export interface UsageTracker {
-  /** Takes in an event of a conversation that works for a tenant. */
+  /** Adds an event of a conversation that works for a tenant. */
   readonly see: (tenant: string, event: ReadEvent) => void
-  /** What the tenant's steps came to in the period of this time, ISO 8601 in UTC. */
+  /** Returns the usage of the tenant's steps in the period that contains this time (ISO 8601 in UTC). */
   readonly of: (tenant: string, per: BudgetPeriod, time: string) => ModelUsage
   readonly carried: () => readonly PeriodUsage[]
   readonly restore: (spent: readonly PeriodUsage[]) => void
@@ -39,7 +39,7 @@ const originIn = (type: string, fields: Fields): Origin => {
   return E.isRight(checked) ? checked.right : {}
 }
 
-/** What an event adds to an account. Only what matters of it is read: a store keeps large content elsewhere. */
+/** Returns the entry that an event adds to an account. Reads only the relevant fields: a store keeps large content elsewhere. */
 const entryIn = ({ type, data }: ReadEvent): AccountEntry | undefined => {
   if (type === 'Condensed' && data['method'] === 'model')
     return { type: 'condensed', origin: originIn(type, data) }
@@ -48,7 +48,7 @@ const entryIn = ({ type, data }: ReadEvent): AccountEntry | undefined => {
     : undefined
 }
 
-/** How many periods of a kind are kept: the current one, the one before it, and that of a writer whose clock is ahead. */
+/** Number of periods kept of each kind: the current one, the previous one, and one for a writer whose clock is ahead. */
 const kept = 3
 
 const nothing: ModelUsage = emptyAccount.usage
@@ -61,7 +61,7 @@ const together = (one: ModelUsage, more: ModelUsage): ModelUsage => ({
 })
 
 export const spending = (own: Prices = {}): UsageTracker => {
-  /** By period and tenant. */
+  /** Usage by period and tenant. */
   const accounts = new Map<string, Map<string, ModelUsage>>()
   const book = { prices: { ...listPrices, ...own }, model: '' }
 

@@ -4,7 +4,7 @@ import type { WorkBoard } from './known.ts'
 import { type StepState, stateOf } from './listing.ts'
 import type { OpenStep } from './open-step.ts'
 
-/** Makes an attempt at a step, as a span of its own trace: those of the turns are inside of it. */
+/** Makes an attempt at a step in the root span of a new trace, which contains the spans of its turns. */
 export const tracedAttempt = <A extends { readonly reason: string; readonly error?: string }>(
   worker: string,
   conversation: string,
@@ -34,13 +34,17 @@ export const tracedAttempt = <A extends { readonly reason: string; readonly erro
     },
   )
 
-/** Counts a claim. */
+/** Counts a claim as won or refused. */
 export const countClaim = (how: 'won' | 'refused'): void => count(`palimpsest.claims.${how}`)
 
-/** The end of a worker's id: each start would begin a series of its own. */
+/** Random suffix of a worker's id: with it, each start would begin a new time series. */
 const random = /-[0-9a-f-]{36}$/
 
-/** Has a meter read how many steps of each state a worker knows of. @returns ends it */
+/**
+ * Registers a gauge of the steps in each state that a worker knows of.
+ *
+ * @returns a function that ends it
+ */
 export const gaugeSteps = (worker: string, { steps }: WorkBoard): (() => void) =>
   gauging({ 'palimpsest.worker.name': worker.replace(random, '') }, () => {
     const counts: Record<StepState, number> = { open: 0, claimed: 0, waiting: 0, parked: 0 }

@@ -9,13 +9,13 @@ import { type ClaimStatus, standingOf } from '../turn/claims/standing.ts'
 import { isSeenWhole, type OpenStep } from './open-step.ts'
 import type { Shift } from './shift.ts'
 
-/** The stream and the revision of the event that made a step. */
+/** Returns the stream and the revision of the event that created a step. */
 const placeOf = (step: string): readonly [string, number] => {
   const at = step.lastIndexOf('@')
   return [step.slice(0, at), Number(step.slice(at + 1))]
 }
 
-/** Whether a step is `older` than another, or not (`newer`), or this cannot be seen from their names. */
+/** Returns `older` if a step is older than another, `newer` if not, or `unknown` if their names do not tell. */
 export const ageOf = (step: string, than: string): 'older' | 'newer' | 'unknown' => {
   const [[stream, revision], [other, its]] = [placeOf(step), placeOf(than)]
   if (stream !== other) return 'unknown'
@@ -23,8 +23,8 @@ export const ageOf = (step: string, than: string): 'older' | 'newer' | 'unknown'
 }
 
 /**
- * Whether something was recorded of the turns by somebody who knew this event: after it, so that it reaches whoever has received the event.
- * False too if this cannot be told.
+ * Reports whether a fact about the turns was recorded by somebody who knew this event: it comes after the event, so it will reach every
+ * receiver of the event. False, too, if this cannot be determined.
  */
 async function* hasFollowed(
   store: EventStore,
@@ -38,14 +38,14 @@ async function* hasFollowed(
   return own !== undefined && at >= own.offset + revision
 }
 
-/** How long an event may be on its way to this worker, in milliseconds. */
+/** Longest time that an event may take to reach this worker, in milliseconds. */
 const delay = 250
 
 type Observer = Pick<Shift, 'known' | 'watch' | 'refused'> & {
   readonly around: Pick<Shift['around'], 'store'>
 }
 
-/** The last revision of the conversation's turns, if this worker may claim the step after it; undefined if somebody else was first. */
+/** Returns the last revision of the conversation's turns, if this worker may claim the step after it; undefined if another was first. */
 const revisionOfClaim = async (
   { known, watch, refused, around: { store } }: Observer,
   chat: Conversation,
@@ -73,17 +73,17 @@ const revisionOfClaim = async (
   return age === 'newer' || isOnItsWay() ? undefined : revision
 }
 
-/** Where to claim a step. */
+/** Place at which to claim a step. */
 export interface ClaimPlace {
-  /** Of the conversation's turns, -1 if there are none: up to there, the worker knows what is recorded. */
+  /** Revision of the conversation's turns up to which the worker knows the log; -1 if there are none. */
   readonly revision: number
-  /** The conversation's last position: who reads the claim later can tell which replies came after it. */
+  /** The conversation's last position: it tells later readers of the claim which replies came after it. */
   readonly at: number
 }
 
 /**
- * The conversation's last position as this worker knows it. Of a step that nobody has tried, it is that of the event that made it, for
- * which nothing has to be read where the handle knows the lineage.
+ * Returns the conversation's last position as this worker knows it. For a step that nobody has tried, it is the position of the event
+ * that created the step, which needs no read if the handle knows the lineage.
  */
 const positionFor = async (
   chat: Conversation,
@@ -96,12 +96,12 @@ const positionFor = async (
 }
 
 /**
- * Where to claim a step. If this worker has received nothing of the conversation's turns, they were recorded before it began, or are on
- * their way to it; then this reads their end. What was recorded of the event with which this began, or of a later one, is on its way: its
- * worker may have continued with the step that is to be claimed.
+ * Returns the place at which to claim a step. If this worker has received none of the conversation's turns, they were recorded before
+ * it began, or have yet to arrive; this then reads their end. Facts about the event with which the step began, or about a later one,
+ * have yet to arrive: their worker may have continued with the step to be claimed.
  *
  * @param last the conversation's last position, if it is read anyway
- * @returns undefined if somebody else was first
+ * @returns undefined if another was first
  */
 export const placeOfClaim = async (
   observer: Observer,

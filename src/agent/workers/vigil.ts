@@ -5,22 +5,26 @@ import { pause } from './clock.ts'
 import { isStoreGone } from './feed.ts'
 import { patience, type Shift } from './shift.ts'
 
-/** How a worker shows that its process lives, and sees which others do not, where the store can tell. */
+/** Shows that a worker's process is alive, and detects others that are not, where the store supports this. */
 export interface Vigil {
   readonly begin: () => void
-  /** Ends it. @param hasStopped the log says that the worker has; if not, others see that it has ended */
+  /**
+   * Ends it.
+   *
+   * @param hasStopped true if the log says that the worker has stopped; if not, others see that it has ended
+   */
   readonly end: (hasStopped: boolean) => void
 }
 
 // How often it looks, in milliseconds.
-/** Whether those live who hold conversations. */
+/** Milliseconds between checks of workers that hold conversations. */
 export const often = 25
-/** Whether others hold any. */
+/** Milliseconds between checks for others that hold conversations, while none do. */
 const sometimes = 100
-/** Whether all others live. */
+/** Milliseconds between checks of all other workers. */
 const seldom = 10_000
 
-/** Whoever ends without a word is reported, so that its steps are free at once for all. */
+/** Reports workers that ended without recording it, so that their steps are free at once. */
 export const vigil = ({ worker, around: { store, actor, clock }, known, over }: Shift): Vigil => {
   const { liveness } = store
   const release = liveness?.hold(worker)

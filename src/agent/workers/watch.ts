@@ -1,14 +1,14 @@
 import type { Clock } from './clock.ts'
 
-/** What waits for something that events bring about. */
+/** Waits for conditions that events bring about. */
 export interface ConditionWaiter {
-  /** Resolves once something is so, after so many milliseconds, or when the worker has ended. */
+  /** Resolves once the condition holds, after `ms` milliseconds, or when the worker has ended. */
   readonly until: (isSo: () => boolean, ms: number) => Promise<void>
-  /** Something is different: has all that waits look again. */
+  /** Notes a change, so that all waiting conditions are checked again. */
   readonly changed: () => void
 }
 
-/** @param over the worker has ended */
+/** @param over aborts when the worker has ended */
 export const watch = (clock: Clock, over: AbortSignal): ConditionWaiter => {
   const waiting = new Set<() => void>()
   const changed = (): void => {

@@ -14,34 +14,34 @@ export interface ServedConversation<Chat> {
   readonly chat: Chat
 }
 
-/** What a worker does. Times in milliseconds. */
+/** Options of a worker. Times in milliseconds. */
 export interface WorkerOptions<Chat> {
-  /** How to give a turn to a conversation: the options of `turn`. Called for each attempt. */
+  /** Returns the options of `turn` for a conversation. Called for each attempt. */
   readonly turn: (served: ServedConversation<Chat>) => TurnOptions | Promise<TurnOptions>
-  /** Begins the worker's id, by which the log names it. Default `worker`. */
+  /** Beginning of the worker's id, by which the log names it. Default `worker`. */
   readonly name?: string | undefined
-  /** How many conversations it works on at once. Default 8. */
+  /** Number of conversations that it works on at once. Default 8. */
   readonly slots?: number | undefined
-  /** Only conversations whose id begins with one of these. Default: all. */
+  /** Only conversations whose id begins with one of these prefixes. Default: all. */
   readonly conversations?: readonly string[] | undefined
-  /** Is told what happens in the turns. What it throws is ignored. */
+  /** Called with each event in its turns. Errors it throws are ignored. */
   readonly onEvent?: ((served: ServedEvent) => void) | undefined
-  /** Is told of each attempt that has ended. What it throws is ignored. */
+  /** Called with each attempt that has ended. Errors it throws are ignored. */
   readonly onStep?: ((step: AttemptReport) => void) | undefined
-  /** A worker that says nothing for this long is taken for dead, and its steps are taken over. The same for all. Default 10,000. */
-  readonly ttl?: number | undefined
-  /** How long turns may continue once the worker is to stop. Default 30,000. */
-  readonly grace?: number | undefined
-  /** Limits, weights and budgets of tenants. The same for all workers. Default: all tenants alike. */
-  readonly policy?: WorkPolicy | undefined
   /**
-   * Answer every conversation that awaits the model, whether anybody has asked for it or not: imports, forks and other appends, too.
-   * Default false.
+   * Time of silence after which a worker counts as dead, and its steps are taken over. Use the same value for all workers. Default
+   * 10,000.
    */
+  readonly ttl?: number | undefined
+  /** Time for which turns may continue once the worker is to stop. Default 30,000. */
+  readonly grace?: number | undefined
+  /** Limits, weights and budgets of tenants. Use the same policy for all workers. Default: all tenants alike. */
+  readonly policy?: WorkPolicy | undefined
+  /** Answer every conversation that awaits the model, even without a request: imports, forks and other appends, too. Default false. */
   readonly answerAll?: boolean | undefined
   /**
-   * Until this aborts, the worker stands by: it only takes steps that two workers have died of, one at a time and nothing beside it, while
-   * all others leave these alone for `ttl`. Then it works like any other. Default: it does from the start.
+   * Until this aborts, the worker stands by: it takes only steps during which two workers died, one at a time and nothing else
+   * meanwhile, and all others leave these steps alone for `ttl`. Afterwards it works like any other. Default: it works from the start.
    */
   readonly standby?: AbortSignal | undefined
 }
@@ -84,10 +84,10 @@ export const checkedWorker = (
   return E.isLeft(policy) ? policy : E.right({ ...checked.right, turn, policy: policy.right })
 }
 
-/** How long each worker that should be quicker is waited for, at least: a claim takes a few milliseconds. */
+/** Minimum wait for each worker that should be faster: a claim takes a few milliseconds. */
 const rankWait = 10
 
-/** So many events are read in well under a second. */
+/** Number of events between snapshots: they are read in well under a second. */
 const settleAfter = 5_000
 
 export const settingsOf = ({

@@ -1,6 +1,6 @@
 import type { TurnClaimant } from '../../conversation/beside/party.ts'
 
-/** A worker as its turns know it: it claims, beats and looks who lives outside of them. */
+/** Returns a worker as the claimant of its turns: claims, beats and liveness checks happen outside of them. */
 export const workerParty = (program: TurnClaimant, id: string): TurnClaimant => ({
   ...program,
   id,

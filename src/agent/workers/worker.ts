@@ -14,7 +14,7 @@ import { beginShift, isStandby, type Shift, type WorkerEnvironment, type WorkerS
 import { gaugeSteps } from './traced.ts'
 import { vigil } from './vigil.ts'
 
-/** Ends the turns in conversations that the log says are another's, or parked. */
+/** Aborts the turns in conversations that, according to the log, another worker has or that are parked. */
 const endLost = (shift: Shift): void => {
   for (const [conversation, its] of shift.runs) {
     const { holder, stage } = shift.known.steps.get(conversation) ?? {}
@@ -25,10 +25,13 @@ const endLost = (shift: Shift): void => {
   }
 }
 
-/** How long what is being read of the store may still take once the worker has ended, in milliseconds. */
+/** Milliseconds that pending reads of the store may still take once the worker has ended. */
 const farewell = 200
 
-/** Takes steps of conversations and gives them turns, until the signal aborts or the store is closed. Ends soon after its grace, whatever others do. */
+/**
+ * Takes steps of conversations and gives them turns, until the signal aborts or the store is closed. Ends soon after its grace,
+ * regardless of other code.
+ */
 export const work = async (
   worker: string,
   settings: WorkerSettings,

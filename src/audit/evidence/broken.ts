@@ -4,10 +4,10 @@ import { mostLevels } from '../../events/json.ts'
 
 // Checks stop at the first thing that is not as it was written. What they throw stays in this folder.
 
-/** The bundle is not what was written. */
+/** The bundle differs from what was written. */
 export class BrokenBundleError extends Error {}
 
-/** It is no bundle, did not come as it was written, or is not of the key: none of it proves a forgery. */
+/** The folder is not a bundle, did not arrive as it was written, or does not match the key: none of these proves a forgery. */
 export class UncheckedBundleError extends Error {}
 
 export const need = (
@@ -18,10 +18,10 @@ export const need = (
   if (!isSo) throw new Problem(problem)
 }
 
-/** Something is missing, or has another form than in a bundle. */
+/** Something is missing, or has a form that bundles do not have. */
 export class BundleFormatError extends Error {}
 
-/** A value, unless it is missing. */
+/** Returns the value; throws `BundleFormatError` if it is missing. */
 export const given = <A>(value: A | undefined): A => {
   if (value === undefined) throw new BundleFormatError()
   return value
@@ -42,7 +42,7 @@ export const parse = (bytes: Uint8Array): unknown => {
   return JSON.parse(text)
 }
 
-/** The path of a file of a bundle, which is there. Nobody waits for a pipe, or reads a device. */
+/** Returns the path of a file of a bundle, which must exist. Pipes and devices are refused. */
 export const fileIn = async (folder: string, name: string): Promise<string> => {
   const path = join(folder, name)
   need(await isFile(path), `there is no ${name}: this is not a whole bundle`)
@@ -51,7 +51,7 @@ export const fileIn = async (folder: string, name: string): Promise<string> => {
 
 export const isFile = async (path: string): Promise<boolean> => (await kindOf(path)) === 'file'
 
-/** Undefined if nothing is there. Links are followed. */
+/** Returns the kind of a path, following links; undefined if nothing is there. */
 export const kindOf = (path: string): Promise<'file' | 'folder' | 'other' | undefined> =>
   stat(path).then(
     (stats) => (stats.isFile() ? 'file' : stats.isDirectory() ? 'folder' : 'other'),
@@ -61,14 +61,14 @@ export const kindOf = (path: string): Promise<'file' | 'folder' | 'other' | unde
 export const bytesIn = async (folder: string, name: string): Promise<Buffer> =>
   readFile(await fileIn(folder, name))
 
-/** A field that must be there. */
+/** Returns a required field. */
 export const field = (value: unknown, name: string): unknown => {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || !Object.hasOwn(value, name))
     throw new BundleFormatError()
   return (value as Readonly<Record<string, unknown>>)[name]
 }
 
-/** A count or a position. */
+/** Returns a count or a position: a safe integer ≥ 0. */
 export const numberIn = (value: unknown): number => {
   if (!Number.isSafeInteger(value) || Number(value) < 0) throw new BundleFormatError()
   // JSON knows -0, and what compares deeply tells it from 0.
@@ -85,7 +85,7 @@ export const textIn = (value: unknown): string => {
   return value
 }
 
-/** A field of an object that may be missing, or null. */
+/** Returns a field of an object; undefined if it is missing or null. */
 export const optional = (value: unknown, name: string): unknown => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) throw new BundleFormatError()
   return (value as Readonly<Record<string, unknown>>)[name] ?? undefined

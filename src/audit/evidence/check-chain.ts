@@ -20,7 +20,7 @@ import { files } from './manifest.ts'
 import type { ReadManifest } from './read-manifest.ts'
 import { openWithheld } from './withheld.ts'
 
-/** The digests of the requests that events are the answers to, by position. */
+/** Digests of the requests that events answer, by position. */
 export type Digests = ReadonlyMap<number, readonly unknown[]>
 
 export interface EventSpan {
@@ -31,24 +31,24 @@ export interface EventSpan {
 /** The events of a file, in order. */
 interface Chain {
   readonly hashes: readonly string[]
-  /** Positions of those that are withheld. */
+  /** Positions of the withheld events. */
   readonly withheld: readonly number[]
 }
 
 interface ConversationChain extends Chain {
   readonly receipts: Digests
-  /** When the first and the last event that says so were recorded. */
+  /** Times of the first and the last event that show when they were recorded. */
   readonly span: EventSpan | undefined
 }
 
-/** An event, and its hash, which the next one names. */
+/** An event and its hash, which the next event names. */
 export interface ChainedEvent extends Read {
   readonly position: number
-  /** The hash of the event before it. */
+  /** Hash of the preceding event. */
   readonly before: string | null
 }
 
-/** Reads every event; each must name the hash of the one before it. @param what one of them is called */
+/** Reads every event; each must name the hash of the one before it. @param what the word for one event in messages */
 export async function* chainIn(
   folder: string,
   name: string,
@@ -100,9 +100,9 @@ export const checkChain = async (folder: string, manifest: ReadManifest): Promis
   return { hashes, withheld, receipts, span }
 }
 
-/** The events that the turns of the conversation recorded. */
+/** The events recorded by the turns of the conversation. */
 export interface TurnsChain extends Chain {
-  /** Decisions of people on calls. */
+  /** Number of people's decisions on calls. */
   readonly decisions: number
 }
 
@@ -157,7 +157,7 @@ const eventOf = (lines: Lines): Read => {
   }
 }
 
-/** The digests of the requests that an event is the answer to. */
+/** Returns the digests of the requests that an event answers. */
 const receiptsIn = (type: string, data: Buffer): readonly unknown[] => {
   if (!(type === 'MessageAppended' || type === 'Condensed') || !data.includes('"digest"')) return []
   const receipt = optional(optional(parse(data), 'origin') ?? {}, 'context') ?? {}

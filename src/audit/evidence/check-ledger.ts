@@ -26,25 +26,25 @@ import type { FirstPlace, ReadManifest, SecondPlace } from './read-manifest.ts'
 /** The ledger that a bundle is sealed in, as far as it was verified. */
 export interface SealedIn {
   readonly origin: string
-  /** The verifier key that has signed the checkpoint: the one that was given, or one that followed it. */
+  /** The verifier key that signed the checkpoint: the given key or one that replaced it. */
   readonly key: string
-  /** Entries at the checkpoint. */
+  /** Number of entries at the checkpoint. */
   readonly size: number
-  /** Those of what is here. */
+  /** Number of entries for events in this bundle. */
   readonly entries: number
-  /** When the checkpoint was made, as the store says: it is not signed. Absent in the first format. */
+  /** Time at which the checkpoint was made, according to the store; it is not signed. Absent in the first format. */
   readonly sealed?: string
 }
 
 export interface LedgerCheckResult {
   readonly ledger?: SealedIn
-  /** Up to there, the ledger proves them: how many events of the conversation, with those before a fork, and of its turns. */
+  /** Number of leading events that the ledger proves: of the conversation, including those before a fork, and of its turns. */
   readonly proven: { readonly events: number; readonly turns: number }
-  /** Why the bundle is not proven, if it is not. */
+  /** Reason why the bundle is not proven, if it is not. */
   readonly problem?: string
 }
 
-/** The hashes of all events that are here. */
+/** Hashes of all events in the bundle. */
 export interface ChainHashes {
   readonly events: readonly string[]
   readonly turns: readonly string[]
@@ -80,7 +80,7 @@ export const checkLedger = async (
   }
 }
 
-/** The entries of a bundle; of the first format, the one that its manifest names. */
+/** Returns the entries of a bundle; in the first format, the one that its manifest names. */
 const entriesIn = async (
   folder: string,
   { conversation, first }: ReadManifest,
@@ -92,7 +92,7 @@ const entriesIn = async (
   return entries
 }
 
-/** Each entry must be of what is here, and in the tree. */
+/** Checks that each entry is for an event in the bundle and is in the tree. */
 const checkEntries = (
   entries: readonly unknown[],
   { conversation, first }: ReadManifest,
@@ -126,7 +126,7 @@ const checkEntries = (
 
 const anybody = 'whoever can write to the store could have made all of this'
 
-/** The key that a rotation proves, given the one before it. */
+/** Returns the key that a rotation proves, given the key before it. */
 const replaced = (key: VerifierKey, rotation: unknown): VerifierKey => {
   const next = textIn(field(rotation, 'key'))
   try {
@@ -141,7 +141,7 @@ const replaced = (key: VerifierKey, rotation: unknown): VerifierKey => {
   return parsed.right
 }
 
-/** The key has signed the checkpoint. */
+/** Checks that the key has signed the checkpoint. */
 const checkNote = (text: string, key: VerifierKey): LedgerCheckpoint => {
   const read = readCheckpoint(text)
   if (E.isLeft(read)) throw new BundleFormatError()
@@ -157,7 +157,7 @@ const checkNote = (text: string, key: VerifierKey): LedgerCheckpoint => {
   return checkpoint
 }
 
-/** The leaf is in the tree. */
+/** Checks that the leaf is in the tree. */
 const checkLeaf = (leaf: string, { size, root }: LedgerCheckpoint, place: unknown): void => {
   const index = numberIn(field(place, 'index'))
   const proof = listIn(field(place, 'proof'))

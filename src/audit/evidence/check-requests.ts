@@ -5,9 +5,9 @@ import { linesOf } from './lines.ts'
 import { files, type Manifest } from './manifest.ts'
 
 /**
- * Puts every request together; each must have the digest of a receipt in the event that it names.
+ * Reassembles every request; each must have the digest of a receipt in the event that it names.
  *
- * @returns positions of the events with receipts whose requests are not here
+ * @returns positions of the events with receipts whose requests are not in the bundle
  */
 export const checkRequests = async (
   folder: string,

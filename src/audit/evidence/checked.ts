@@ -8,26 +8,26 @@ import { orThrow } from '../../result/steps.ts'
 import { toError } from '../../result/typed.ts'
 import type { EvidenceSource } from './source.ts'
 
-/** What an export wants of a conversation, as far as only its events can tell whether it can have it. */
+/** Requirements of an export that only the conversation's events can confirm. */
 export interface ExportRequirements {
   readonly withheld: ReadonlySet<number>
-  /** The number of the last call that must be there; 0: of none. */
+  /** Number of the last required call; 0 if none is. */
   readonly lastCall: number
   readonly last: number
 }
 
-/** What is withheld, in order. */
+/** The withheld events, in order. */
 export interface WithheldEvents {
-  /** What stands in place of each, by position. */
+  /** Replacement text of each withheld event, by position. */
   readonly instead: ReadonlyMap<number, string>
   readonly hidden: readonly ConversationEvent[]
 }
 
 /**
- * Checks all that an export may be refused for, in one read, which ends where nothing is left to check. Throws a `ReadError`:
+ * Checks in one read every reason to refuse an export; the read ends once nothing is left to check. Throws a `ReadError`:
  * `InvalidInput` if an event cannot be withheld, `CallOutOfRange` if there is no such call.
  *
- * @param standIn what stands in place of an event; undefined if nothing can
+ * @param standIn returns the replacement of an event; undefined if it has none
  */
 export const checked = async (
   chat: EvidenceSource,

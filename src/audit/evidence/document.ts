@@ -17,18 +17,21 @@ import type { EvidenceError, EvidenceSource } from './source.ts'
 import type { TaintedSummary } from './taint.ts'
 
 export interface DocumentOptions {
-  /** A new file. */
+  /** Path of a new file. */
   readonly file: string
   readonly format: DocumentFormatName
-  /** Positions of events that are not shown: only their hashes are. Default: none. */
+  /** Positions of events to withhold: only their hashes are shown. Default: none. */
   readonly withhold?: readonly number[] | undefined
-  /** Called once nothing is left to refuse, before anything of the conversation is written: to record the export. What it throws ends it. */
+  /**
+   * Called once the export can no longer be refused, before any of the conversation is written, for example to record the export. An
+   * exception from it ends the export.
+   */
   readonly onReady?: OnReady | undefined
 }
 
 const fields = { file: kinds.text, format: kinds.text, withhold: kinds.anything, onReady: kinds.call }
 
-/** A document that was written. */
+/** Result of writing a document. */
 export interface WrittenDocument {
   readonly conversation: string
   readonly events: number
@@ -37,9 +40,7 @@ export interface WrittenDocument {
   readonly repeated: readonly RepeatedText[]
 }
 
-/**
- * Writes a conversation for other programs into a file (docs/interchange.md). Memory: the whole log. Errors: `FileExists`.
- */
+/** Writes a conversation for other programs into a file (docs/interchange.md). Holds the whole log in memory. Errors: `FileExists`. */
 export const exportDocument = (
   chat: EvidenceSource,
   options: DocumentOptions,

@@ -31,31 +31,30 @@ import type { EvidenceError, EvidenceSource } from './source.ts'
 import type { TaintedSummary } from './taint.ts'
 import { withheldText } from './withheld.ts'
 
-/** A bundle that was written. */
+/** Result of writing a bundle. */
 export interface Evidence {
   readonly conversation: string
   readonly events: number
-  /** Requests that are in it. */
+  /** Number of requests in the bundle. */
   readonly requests: number
-  /** Calls whose requests are not, by their number and the position of the answer. */
+  /** Calls whose requests are left out: the number of each, the position of its answer, and the reason. */
   readonly omitted: readonly { readonly call: number; readonly position: number; readonly why: Omission }[]
-  /** Positions of the events that are withheld. */
+  /** Positions of the withheld events. */
   readonly withheld: readonly number[]
-  /** What its turns recorded, and the revisions of that which is withheld, as it tells of what is. */
+  /** Number of events that its turns recorded, and the revisions of those withheld because they tell of withheld content. */
   readonly turns: TurnsPart
-  /** Summaries in it that were made of what is withheld. */
+  /** Summaries in the bundle that were made from withheld events. */
   readonly tainted: readonly TaintedSummary[]
-  /** Events in it that say a text of what is withheld again, to the letter. */
+  /** Events in the bundle that repeat a withheld text verbatim. */
   readonly repeated: readonly RepeatedText[]
   readonly bytes: { readonly events: number; readonly requests: number }
 }
 
 /**
- * Writes what proves a conversation into a folder, with a program that checks it (docs/evidence.md): its events to the byte, those of the
- * conversations that it was forked from, and the request of every call with a receipt.
+ * Writes the evidence for a conversation into a folder, with a program that checks it (docs/evidence.md): its events byte for byte,
+ * those of the conversations that it was forked from, and the request of every call with a receipt.
  *
- * Memory: what is shown, a name for each distinct block, and the receipts. Where it fails, it leaves nothing. Errors: `FileExists` if the
- * folder is not empty; `CallOutOfRange` if one of the calls is not there.
+ * Memory: what is shown, a name for each distinct block, and the receipts. On failure it leaves nothing. Errors: `FileExists` if the folder is not empty; `CallOutOfRange` if one of the calls does not exist.
  */
 export const exportEvidence = (
   chat: EvidenceSource,
@@ -75,7 +74,7 @@ async function* exported(chat: EvidenceSource, options: EvidenceOptions): Steps<
   })
 }
 
-/** What there is once an export can no longer be refused. */
+/** State of an export that can no longer be refused. */
 interface Ready {
   /** The first file. */
   readonly events: FileWriter
@@ -129,7 +128,7 @@ const entryLines = ({ entries }: WholeProof): string =>
     .map((entry) => `${JSON.stringify(entry)}\n`)
     .join('')
 
-/** The names of those that have signed a time for the checkpoint, as far as they are fit for a line of a shell. */
+/** Returns the names of the authorities that signed a time for the checkpoint, except names that are unsafe in a shell command. */
 const authoritiesIn = (ledger: ResolvedEvidenceOptions['ledger']): readonly string[] => {
   const note = parseNote(ledger?.checkpoint ?? '')
   const names = E.isRight(note) ? timestampLines(note.right).map(({ name }) => name) : []
@@ -156,8 +155,8 @@ const writeEvents = async (chat: EvidenceSource, { events: file, withheld, last 
 }
 
 /**
- * Writes what the turns of the conversation recorded. Withheld is what is about a call of a reply that is, and what says a text of what is
- * withheld.
+ * Writes the events that the conversation's turns recorded. Withholds those about calls of withheld replies and those that contain a
+ * withheld text.
  */
 const writeTurns = async (
   chat: EvidenceSource,

@@ -9,7 +9,7 @@ import { makeFolder } from '../../store/make-folder.ts'
 const unwritable = (error: unknown): InvalidInput =>
   invalidInput('folder', `cannot be written (${error instanceof Error ? error.message : String(error)})`)
 
-/** Work on the disk. Throws `InvalidInput` where the system refuses it. */
+/** Runs work on the disk. Throws `InvalidInput` if the system refuses it. */
 export const onDisk = async <A>(work: () => Promise<A>): Promise<A> => {
   try {
     return await work()
@@ -18,7 +18,7 @@ export const onDisk = async <A>(work: () => Promise<A>): Promise<A> => {
   }
 }
 
-/** Makes a folder, or takes an empty one that is there. @returns the folders that were made, the outermost first */
+/** Creates a folder, or accepts an existing empty one. @returns the folders that were created, the outermost first */
 export async function* emptyFolder(folder: string): Steps<InvalidInput | FileExists, readonly string[]> {
   const { made, names } = yield* caught<InvalidInput, Record<'made' | 'names', readonly string[]>>(() =>
     onDisk(async () => ({ made: await makeFolder(folder), names: await readdir(folder) })),
@@ -28,14 +28,14 @@ export async function* emptyFolder(folder: string): Steps<InvalidInput | FileExi
     : yield fileExists(folder, 'is not empty: name a folder that is new or empty')
 }
 
-/** What some work may leave on the disk. */
+/** Paths that some work may leave on the disk. */
 export interface CreatedPaths {
-  /** Folders that were made for it, the outermost first. */
+  /** Folders that were created for it, the outermost first. */
   readonly made: readonly string[]
   readonly files: readonly string[]
 }
 
-/** Does some work; if it fails, the files go again, and after them the folders, unless something else is in them. */
+/** Runs some work; if it fails, removes the files, then the folders unless something else is in them. */
 export const orNothing = async <A>({ made, files }: CreatedPaths, work: () => Promise<A>): Promise<A> => {
   try {
     return await work()
@@ -50,25 +50,28 @@ export const orNothing = async <A>({ made, files }: CreatedPaths, work: () => Pr
   }
 }
 
-/** Ends when all of it has, and then throws what failed first: nothing is written after that. */
+/** Waits until all work has ended, then throws the first failure: nothing is written after that. */
 export const ended = async (work: readonly Promise<void>[]): Promise<void> => {
   for (const each of await Promise.allSettled(work)) if (each.status === 'rejected') throw each.reason
 }
 
-/** Called once nothing is left to refuse, before anything of the conversation is written: to record the export. What it throws ends it. */
+/**
+ * Called once an export can no longer be refused, before any of the conversation is written, for example to record the export. An
+ * exception from it ends the export.
+ */
 export type OnReady = () => Promise<void>
 
-/** A file that is written from its beginning to its end. Its methods throw `InvalidInput` if the disk refuses. */
+/** A file that is written from beginning to end. Its methods throw `InvalidInput` if the disk refuses. */
 export interface FileWriter {
   readonly write: (text: string) => Promise<void>
-  /** The file is on disk then. */
+  /** Closes the file, which is on disk when the promise resolves. */
   readonly close: () => Promise<void>
   readonly bytes: () => number
 }
 
 const atOnce = 1024 * 1024
 
-/** Begins a file that is not there. @param onReady called once it is; the file goes again if that throws */
+/** Begins a new file. @param onReady called once the file exists; if it throws, the file is removed */
 export const writing = async (folder: string, name: string, onReady?: OnReady): Promise<FileWriter> => {
   const path = join(folder, name)
   await writeFile(path, '', { flag: 'wx' }).catch((error: unknown) => {
@@ -103,10 +106,10 @@ export const writing = async (folder: string, name: string, onReady?: OnReady): 
   }
 }
 
-/** What a file is called until all of it is there. */
+/** Returns the name that a file has until it is complete. */
 export const draftOf = (name: string): string => `${name}.part`
 
-/** Writes a whole file; it appears under its name when all of it is there. */
+/** Writes a whole file, which appears under its name once it is complete. */
 export const writeWhole = (folder: string, name: string, text: string): Promise<void> =>
   onDisk(async () => {
     const beside = join(folder, draftOf(name))

@@ -1,10 +1,13 @@
 import { createReadStream } from 'node:fs'
 import { fileIn, need } from './broken.ts'
 
-/** Bytes that are read at once. */
+/** Number of bytes read at once. */
 export const atOnce = 1024 * 1024
 
-/** The lines of a file without their newlines, however large it is: files of more than 2 GiB cannot be read whole. @param problem if the last one has none */
+/**
+ * Yields the lines of a file without their newlines, however large the file is: files of more than 2 GiB cannot be read whole. @param
+ * problem the error message if the last line has no newline
+ */
 export async function* linesIn(path: string, problem: string): AsyncGenerator<Buffer, void> {
   let pieces: Buffer[] = []
   for await (const chunk of createReadStream(path, { highWaterMark: atOnce }) as AsyncIterable<Buffer>) {
@@ -20,7 +23,7 @@ export async function* linesIn(path: string, problem: string): AsyncGenerator<Bu
   need(pieces.length === 0, problem)
 }
 
-/** All lines of a file of a bundle. */
+/** Returns all lines of a file of a bundle. */
 export const linesOf = async (folder: string, name: string): Promise<readonly Buffer[]> => {
   const path = await fileIn(folder, name)
   const lines: Buffer[] = []

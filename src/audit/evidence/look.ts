@@ -3,10 +3,13 @@ import { join } from 'node:path'
 import { isFile, kindOf, need, UncheckedBundleError } from './broken.ts'
 import { checkedFiles, files } from './manifest.ts'
 
-/** So much of a file shows how its lines end. */
+/** Number of leading bytes in which line endings are looked for. */
 const beginning = 65_536
 
-/** Tells mistakes from forgeries, before anything is checked: throws `UncheckedBundleError` where a folder is no bundle as it was written. */
+/**
+ * Tells mistakes from forgeries before anything is checked: throws `UncheckedBundleError` if the folder is not a bundle as it was
+ * written.
+ */
 export const look = async (folder: string): Promise<void> => {
   const kind = await kindOf(folder)
   need(kind !== undefined, 'there is no such folder', UncheckedBundleError)
@@ -32,7 +35,7 @@ const holdsBundles = async (folder: string): Promise<boolean> => {
   return false
 }
 
-/** Nothing in a bundle ends so, but what a program has converted on its way. */
+/** True if the file's first line ends in CR LF: only a program that converted the bundle writes that. */
 const hasOtherLineEnds = async (path: string): Promise<boolean> => {
   if (!(await isFile(path))) return false
   const file = await open(path)

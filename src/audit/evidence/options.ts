@@ -6,18 +6,21 @@ import type { BundleProof } from './manifest.ts'
 import type { Choice } from './showing.ts'
 
 export interface EvidenceOptions {
-  /** Where to write it: a folder that is new or empty. */
+  /** Destination folder: new or empty. */
   readonly folder: string
-  /** Only the requests of the calls with these numbers, both included. Default: all. */
+  /** Numbers of the first and last call whose requests are included, both inclusive. Default: all calls. */
   readonly calls?: { readonly first: number; readonly last: number } | undefined
-  /** Positions of events that are not shown: only their hashes are. Default: none. */
+  /** Positions of events to withhold: only their hashes are shown. Default: none. */
   readonly withhold?: readonly number[] | undefined
   /**
-   * What the ledger of the store says of the conversation, with all entries (`store.audit.proof(id, { compare: true })`). Without it, nothing
-   * is proven against those who can write to the store.
+   * The ledger's proof of the conversation, with all entries (`store.audit.proof(id, { compare: true })`). Without it, nothing is
+   * proven against those who can write to the store.
    */
   readonly ledger?: BundleProof | undefined
-  /** Called once nothing is left to refuse, before anything of the conversation is written: to record the export. What it throws ends it. */
+  /**
+   * Called once the export can no longer be refused, before any of the conversation is written, for example to record the export. An
+   * exception from it ends the export.
+   */
   readonly onReady?: OnReady | undefined
 }
 
@@ -34,11 +37,11 @@ export type WholeProof = BundleProof & Required<Pick<BundleProof, 'entries'>>
 
 const isWhole = (proof: BundleProof): proof is WholeProof => Array.isArray(proof.entries)
 
-/** Options that were checked as far as they can be without the conversation. */
+/** Options checked as far as possible without the conversation. */
 export interface ResolvedEvidenceOptions extends Choice {
   readonly folder: string
   readonly ledger: WholeProof | undefined
-  /** The number of the last call that is to be there. */
+  /** Number of the last required call; 0 if none is. */
   readonly lastCall: number
   readonly onReady: OnReady | undefined
 }
@@ -70,7 +73,7 @@ export async function* chosenIn(
   }
 }
 
-/** Positions that there are. */
+/** Returns the positions to withhold; fails if one of them does not exist. */
 export async function* positionsIn(
   withhold: readonly number[],
   last: number,

@@ -3,14 +3,14 @@ import { isConversationId } from '../../events/ids.ts'
 import { field, listIn, need, UncheckedBundleError, numberIn, optional, parse, textIn } from './broken.ts'
 import type { Manifest, TurnsPart } from './manifest.ts'
 
-/** The manifest of a bundle of any format, each value of the kind that it should be. */
+/** The manifest of a bundle of any format, with each value of its expected kind. */
 export interface ReadManifest extends Omit<Manifest, 'format' | 'ledger'> {
-  /** Format 2 has what the turns recorded, and each entry of the ledger. */
+  /** True for format 2, which has what the turns recorded and each entry of the ledger. */
   readonly isSecond: boolean
   readonly ledger?: FirstPlace | SecondPlace
 }
 
-/** The one entry in which the ledger has a bundle of the first format. */
+/** The one ledger entry of a bundle of the first format. */
 export interface FirstPlace {
   readonly revision: number
   readonly index: number

@@ -1,10 +1,10 @@
 import type { Manifest } from './manifest.ts'
 
 /**
- * What a bundle says to whoever is to check it.
+ * Returns the text in which a bundle explains itself to those who check it.
  *
- * @param omitted how many requests are left out
- * @param authorities that have signed a time for the checkpoint
+ * @param omitted number of requests left out
+ * @param authorities names that have signed a time for the checkpoint
  */
 export const readme = (
   { conversation, first, last, withheld, requests, turns, ledger }: Manifest,

@@ -2,20 +2,20 @@ import type { StoredEvent } from '../../events/codec.ts'
 import type { ConversationEvent } from '../../events/events.ts'
 import { blocksOf } from '../../projections/clip.ts'
 
-/** An event that says a text of what is withheld again, to the letter. */
+/** An event that repeats a withheld text verbatim. */
 export interface RepeatedText {
   readonly position: number
-  /** Which of what is withheld. */
+  /** Positions of the withheld events whose texts it repeats. */
   readonly of: readonly number[]
 }
 
-/** Shorter texts are everywhere. In UTF-16 code units. */
+/** Length of the shortest text that is looked for, in UTF-16 code units: shorter ones occur everywhere. */
 const shortest = 12
 
-/** What says what a block is, and to what it belongs. */
+/** Fields that identify a block or the block that it belongs to. */
 const naming = new Set(['type', 'id', 'tool_use_id', 'name', 'signature', 'media_type', 'cache_control'])
 
-/** The texts in the blocks of an event, at any depth. */
+/** Returns the texts in the blocks of an event, at any depth. */
 const textsIn = (event: ConversationEvent): readonly string[] => textsOf(blocksOf(event))
 
 const textsOf = (values: readonly unknown[]): readonly string[] => {
@@ -30,16 +30,16 @@ const textsOf = (values: readonly unknown[]): readonly string[] => {
   return texts
 }
 
-/** The texts of an event that are long enough to be told by. */
+/** Returns the texts of an event that are long enough to be recognized by. */
 const tellingIn = (event: ConversationEvent): readonly string[] =>
   textsIn(event)
     .map((text) => text.trim())
     .filter((text) => text.length >= shortest)
 
 /**
- * Finds what turns recorded about the calls of replies that are withheld, or with a text of what is.
+ * Finds turn events about the calls of withheld replies, or with a withheld text.
  *
- * @param withheld positions, and the events there
+ * @param withheld the withheld events, at `positions`
  */
 export const hiding = (
   positions: ReadonlySet<number>,
@@ -57,7 +57,7 @@ export const hiding = (
   }
 }
 
-/** Finds events that say again what others do. @param withheld those others */
+/** Finds events that repeat the texts of others. @param withheld those others */
 export const repeating = (
   withheld: readonly ConversationEvent[],
 ): ((event: ConversationEvent) => RepeatedText | undefined) => {

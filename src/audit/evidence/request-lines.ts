@@ -1,18 +1,21 @@
 import { hash } from 'node:crypto'
 
-/** A request in `requests.jsonl`: the first `keep` parts of the request on the line before, then others, by their line in `parts.txt`. */
+/**
+ * A request in `requests.jsonl`: the first `keep` parts of the request on the line before, followed by others, given by their line in
+ * `parts.txt`.
+ */
 export interface RequestLine {
-  /** Of the event that holds the receipt. */
+  /** Position of the event that holds the receipt. */
   readonly position: number
   readonly keep: number
   readonly add: readonly number[]
 }
 
-/** A text shorter than its hash is its own name. */
+/** Returns the name of a text: its hash, or the text itself if that is shorter. */
 const nameOf = (text: string): string => (text.length < 44 ? text : hash('sha256', text, 'base64'))
 
 /**
- * Writes requests so that no text is written twice.
+ * Returns a writer of requests that writes no text twice.
  *
  * Memory: a name for each distinct part, and the numbers of one request.
  *

@@ -6,25 +6,25 @@ import { checkCall, requestIn } from '../../agent/receipts/made-again.ts'
 import { requestTexts } from './request-texts.ts'
 
 /**
- * Why the request of a call is not in a bundle. `withheld`: it shows what is withheld; `not-chosen`: other calls were asked for;
- * `differs`: made again from the log, it is not what was sent; `receipt`: its receipt cannot be used.
+ * Reason why the request of a call is not in a bundle. `withheld`: it shows withheld content; `not-chosen`: other calls were requested;
+ * `differs`: rebuilt from the log, it is not what was sent; `receipt`: its receipt cannot be used.
  */
 export type Omission = 'withheld' | 'not-chosen' | 'differs' | 'receipt'
 
-/** Which events are withheld, and which calls were asked for. */
+/** The events to withhold and the calls to include. */
 export interface Choice {
   readonly withheld: ReadonlySet<number>
-  /** Whether a call is to be shown, by its number. */
+  /** Reports whether to show the call with this number. */
   readonly isChosen: (call: number) => boolean
 }
 
-/** Everything that a request made of this history may repeat. A summary's request shows a part of it. */
+/** Returns the positions of everything that a request made of this history may repeat. A summary's request shows only part of it. */
 const shownIn = ({ items, outline: { configured, toolsFrom } }: Effective): readonly number[] => [
   ...items.map(({ position }) => position),
   ...[configured, toolsFrom].filter((position) => position !== undefined),
 ]
 
-/** The texts of a call's request, or why it is left out. `historyAt` may throw a `ReadError`. */
+/** Returns the texts of a call's request, or the reason why it is left out. `historyAt` may throw a `ReadError`. */
 export const shown = async (
   call: ModelCall,
   { withheld, isChosen }: Choice,

@@ -3,7 +3,7 @@ import type { Effective } from '../../projections/effective.ts'
 import { type RepeatedText, repeating } from './repeats.ts'
 import { type TaintedSummary, tainting } from './taint.ts'
 
-/** Finds what still tells of what is withheld, while the events of a log pass by. */
+/** Finds what still reveals withheld events, as the events of a log are passed in. */
 export const stillTold = (hidden: readonly ConversationEvent[]) => {
   const taint = tainting(new Set(hidden.map(({ position }) => position)))
   const repeat = repeating(hidden)

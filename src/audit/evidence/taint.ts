@@ -2,17 +2,17 @@ import { isMarker } from '../../events/event-traits.ts'
 import type { ConversationEvent } from '../../events/events.ts'
 import { type Effective, sliceOf } from '../../projections/effective.ts'
 
-/** A summary that was made of what is withheld: it may repeat it. */
+/** A summary that was made from withheld events, and may repeat them. */
 export interface TaintedSummary {
   readonly position: number
-  /** Which of what it hides is withheld, or a summary of that. */
+  /** Positions of the items it hides that are withheld, or made from withheld events. */
   readonly of: readonly number[]
 }
 
 /**
- * Finds the summaries that were made, on any branch, of what is withheld, or of such a summary; truncations between them pass it on.
+ * Finds the summaries on any branch that were made from withheld events, or from such a summary, directly or through truncations.
  *
- * @param before the effective history right before a marker
+ * @param before returns the effective history right before a marker
  */
 export const tainting = (withheld: ReadonlySet<number>) => {
   const reached = new Set(withheld)

@@ -5,18 +5,18 @@ import type { ProvenEvents } from './verify.ts'
 
 // What a bundle proves, as a transcript. The program in the bundle prints the same lines.
 
-/** Control characters, and those that reorder or hide what a terminal shows; lines and tabs are kept. */
+/** Matches control characters, and characters that reorder or hide what a terminal shows; newlines and tabs are kept. */
 const controls =
   // oxlint-disable-next-line no-control-regex -- it matches control characters
   /[\0-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g
 const clear = (text: string): string => text.replace(controls, '\ufffd').toWellFormed()
 
-/** Characters of a block that is no text. */
+/** Most characters shown of a block that is not text. */
 const longest = 2_000
 
 /**
- * The events that the ledger proves, in order, and after them what the turns recorded: a line for each, and what it says, indented. Each is
- * read again, and must be the one that was checked. Throws what `verifyEvidence` answers as broken.
+ * Yields the events that the ledger proves, in order, then those that the turns recorded: a line for each, followed by its content,
+ * indented. Each is read again, and must be the one that was checked. Throws what `verifyEvidence` reports as broken.
  */
 export async function* transcriptOf(
   folder: string,
@@ -49,7 +49,7 @@ function* linesOf(event: ChainedEvent, mark: string): Generator<string, void> {
   for (const text of textsIn(type, data)) for (const line of clear(text).split('\n')) yield `    ${line}`
 }
 
-/** The texts of a message; of anything else, what it is as JSON. */
+/** Returns the texts of a message; for anything else, its JSON. */
 const textsIn = (type: string, data: Buffer): readonly string[] => {
   const content = type === 'MessageAppended' ? optional(parse(data), 'content') : undefined
   if (typeof content === 'string') return [content]

@@ -8,34 +8,33 @@ import { files } from './manifest.ts'
 import { manifestFrom } from './read-manifest.ts'
 
 /**
- * `proven`: the signed ledger holds everything; `partly`: everything but what was left out; `unproven`: nothing contradicts the bundle, and
- * nothing proves it; `unchecked`: it is no bundle as it was written, or has nothing to do with the key; `broken`: it is not what was
- * written.
+ * `proven`: the signed ledger holds everything; `partly`: everything except what was left out; `unproven`: nothing contradicts the
+ * bundle, and nothing proves it; `unchecked`: not a bundle as it was written, or unrelated to the key; `broken`: not what was written.
  */
 export type BundleVerdict = 'proven' | 'partly' | 'unproven' | 'unchecked' | 'broken'
 
 export interface EvidenceVerification {
   readonly verdict: BundleVerdict
-  /** What was found out, in order, in words. */
+  /** Findings in words, in order. */
   readonly found: readonly string[]
-  /** When the first and the last event were recorded, as far as they show it (ISO 8601, UTC). */
+  /** Times at which the first and the last event were recorded, as far as the events show them (ISO 8601, UTC). */
   readonly span?: EventSpan
-  /** The ledger that has it, if the key was given. */
+  /** The ledger that holds the bundle, if the key was given. */
   readonly ledger?: SealedIn
-  /** Why it is broken, unproven or unchecked. */
+  /** Reason why the bundle is broken, unproven or unchecked. */
   readonly problem?: string
 }
 
-/** The hashes of what is in a bundle, and how much of it the ledger proves. */
+/** The hashes of the events in a bundle, and how many of them the ledger proves. */
 export interface ProvenEvents extends Pick<LedgerCheckResult, 'proven'> {
   readonly hashes: ChainHashes
 }
 
 /**
- * Checks a bundle as the program in it does, line by line the same.
+ * Checks a bundle as the program in it does, with the same lines as output.
  *
  * @param key the verifier key of the ledger, which must come from somewhere other than the bundle
- * @param onProven called with what the ledger proves, where nothing contradicts the bundle
+ * @param onProven called with what the ledger proves, if nothing contradicts the bundle
  */
 export const verifyEvidence = async (
   folder: string,
@@ -94,7 +93,7 @@ const ledgerLines = ({ origin, key, size, entries, sealed }: SealedIn): readonly
 
 const listOf = (positions: readonly number[]): string => `[${positions.join(', ')}]`
 
-/** Texts that are not JSON, or not UTF-8: a bundle has neither. */
+/** Converts an error into a verdict. Texts that are not JSON or not UTF-8 count as broken: a bundle has neither. */
 export const refused = (error: unknown): Pick<EvidenceVerification, 'verdict' | 'problem'> => {
   if (error instanceof BrokenBundleError) return { verdict: 'broken', problem: error.message }
   if (error instanceof UncheckedBundleError) return { verdict: 'unchecked', problem: error.message }
@@ -106,7 +105,7 @@ export const refused = (error: unknown): Pick<EvidenceVerification, 'verdict' | 
   throw error
 }
 
-/** Errors of the file system name a system call; those of a decoder have a code. */
+/** Tells errors by a field: those of the file system name a system call, those of a decoder have a code. */
 const isOf = (mark: 'syscall' | 'code', error: unknown): boolean => error instanceof Error && mark in error
 
 const words: Readonly<Record<BundleVerdict, string>> = {
@@ -117,7 +116,7 @@ const words: Readonly<Record<BundleVerdict, string>> = {
   broken: 'BROKEN',
 }
 
-/** What was found of a bundle, as lines. */
+/** Returns the findings about a bundle as lines. */
 export const verdictLines = ({ verdict, found, problem }: EvidenceVerification): readonly string[] => [
   ...found,
   `${words[verdict]}${problem === undefined ? '' : `: ${problem}`}`,

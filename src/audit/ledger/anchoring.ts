@@ -18,14 +18,14 @@ import type { Nodes } from './nodes.ts'
 import { isSignedBy } from './notes.ts'
 import { dataOf, record, type FactWriter } from './stored.ts'
 
-/** What became of a checkpoint at an anchor. */
+/** Outcome of giving a checkpoint to an anchor. */
 export interface AnchorResult {
   readonly anchor: string
-  /** Why it is not kept there. */
+  /** Error for which the anchor does not keep it. */
   readonly error?: AnchorFailed | AnchorAhead
 }
 
-/** Reads a checkpoint that somebody holds, and fails unless a key of the ledger has signed it. */
+/** Reads a checkpoint that is kept elsewhere; fails unless a key of the ledger has signed it. */
 export async function* heldCheckpoint(
   { origin, keys }: Ledger,
   text: string,
@@ -37,7 +37,7 @@ export async function* heldCheckpoint(
     : yield ledgerDamaged(origin, 'a checkpoint that is kept elsewhere is not signed by a key of it')
 }
 
-/** Fails if an anchor has seen another ledger of this origin, or a later one. */
+/** Fails if an anchor has seen another ledger of this origin, or a later state of this one. */
 export async function* checkAnchors(
   nodes: Nodes,
   ledger: Ledger,
@@ -49,7 +49,7 @@ export async function* checkAnchors(
   }
 }
 
-/** The largest of these that is a checkpoint: of several sealers, the slowest one may have been the last. */
+/** Returns the checkpoint with the most entries among the notes: with several sealers, the last one may come from the slowest. */
 const largestOf = (notes: readonly string[]): string | undefined => {
   let [largest, most]: [string | undefined, number] = [undefined, -1]
   for (const note of notes) {
@@ -74,7 +74,7 @@ async function* checkHeld(
     )
 }
 
-/** The last checkpoint that an anchor was given: what it answered, when the checkpoint was made, and when the answer was recorded. */
+/** The last checkpoint that an anchor was given: the answer, the time of the checkpoint, and the time at which the answer was recorded. */
 export interface AnchoredCheckpoint {
   readonly anchor: string
   readonly size: number
@@ -83,7 +83,7 @@ export interface AnchoredCheckpoint {
   readonly recorded: string
 }
 
-/** The checkpoints that anchors were given, the newest first. */
+/** Yields the checkpoints that anchors were given, newest first. */
 export async function* anchoredIn(
   store: EventStore,
   { number }: Pick<Ledger, 'number'>,
@@ -129,7 +129,7 @@ export const anchorCheckpoint = async (
   return outcomes
 }
 
-/** What the anchors that were given the last checkpoint have answered, by their names. */
+/** Returns the answers of the anchors that were given the last checkpoint, by anchor name. */
 const givenLast = async (
   store: EventStore,
   ledger: Ledger,
@@ -146,7 +146,10 @@ const givenLast = async (
   return given
 }
 
-/** Whether an anchor has the last checkpoint. The store alone is no witness of that: whoever can write to it could keep it from the anchor. */
+/**
+ * Reports whether an anchor has the last checkpoint. The store's record alone does not prove it: those who can write to the store could
+ * keep the checkpoint from the anchor.
+ */
 const hasIt = async (
   { held, verify }: Anchor,
   { origin, checkpoint = '' }: Ledger,

@@ -2,21 +2,21 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { AnchorAhead, AnchorFailed } from './errors.ts'
 
 /**
- * A place that keeps checkpoints out of reach of whoever can write to the store. What it keeps makes a later rewriting of the ledger
- * noticeable, with the key as well.
+ * A place that keeps checkpoints out of reach of those who can write to the store. Kept checkpoints expose a later rewriting of the
+ * ledger, even one made with the key.
  */
 export interface Anchor {
-  /** As it is shown and recorded: without secrets. */
+  /** Name as shown and recorded: without secrets. */
   readonly name: string
   /**
-   * The checkpoints of this origin that it holds, signed notes, the oldest first; a witness has the newest only. What is among them and is no
-   * checkpoint is told in audits, and does not keep others from being compared.
+   * Returns the checkpoints of this origin that it holds, as signed notes, oldest first; a witness has only the newest. Anything that
+   * is not a checkpoint is reported by audits and does not keep the others from being compared.
    */
   readonly held: (origin: string) => TaskEither<AnchorFailed, readonly string[]>
-  /** Keeps a checkpoint. @returns it, with any cosignatures that it was given */
+  /** Keeps a checkpoint. @returns the checkpoint with any cosignatures that it was given */
   readonly put: (anchoring: AnchorRequest) => TaskEither<AnchorFailed | AnchorAhead, string>
   /**
-   * Only of an anchor that holds nothing and signs: checks what it has answered, as the store recorded it.
+   * Checks the anchor's answer as the store recorded it. Only for an anchor that signs but holds nothing.
    *
    * @param recorded when the store says that it recorded the answer: ISO 8601, UTC
    * @returns the checkpoint as it was given
@@ -30,6 +30,6 @@ export interface AnchorRequest {
   readonly size: number
   /** A signed note. */
   readonly checkpoint: string
-  /** Hashes that prove that the ledger continues the one of that size. */
+  /** Returns hashes that prove that the ledger continues the one of size `old`. */
   readonly consistency: (old: number) => Promise<readonly Uint8Array[]>
 }

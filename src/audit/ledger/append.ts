@@ -10,12 +10,12 @@ import { checkpointOf } from './sign.ts'
 import { encoded, type FactWriter } from './stored.ts'
 import { type CompletedTile, grown } from './tiles.ts'
 
-/** Who writes to a ledger, and with which key. */
+/** The writer of a ledger and its signing key. */
 export interface LedgerWriter extends FactWriter {
   readonly signer: Signer
 }
 
-/** Entries to append; `to` if they make a new key known: it signs them, too, and all later ones. */
+/** Entries to append; with `to`, they announce a new key, which signs them, too, and all later ones. */
 export interface EntryBatch {
   readonly entries: readonly string[]
   readonly after: StorePlace | undefined
@@ -23,8 +23,8 @@ export interface EntryBatch {
 }
 
 /**
- * Appends entries with their checkpoint, if the ledger is still as it was loaded; otherwise it is a `Conflict`. Tiles follow: they can be
- * made of the entries again, which whoever loads the ledger does where they are missing.
+ * Appends entries with their checkpoint if the ledger is unchanged since it was loaded; otherwise fails with `Conflict`. Tiles are
+ * stored afterwards: they can be rebuilt from the entries, which loading the ledger does if they are missing.
  */
 export async function* appendEntries(
   writing: LedgerWriter,
@@ -52,10 +52,10 @@ export async function* appendEntries(
   return { ...ledger, edge, revision, rotations, checkpoint, after, sealed: metadata.time, unstored }
 }
 
-/** Tiles that an append holds. */
+/** Number of tiles in one append. */
 const atOnce = 16
 
-/** Stores complete tiles; those that another sealer has stored are there. @returns those that are left */
+/** Stores complete tiles; those that another sealer has stored are skipped. @returns the tiles that are left */
 async function* storeTiles(
   { store, actor }: LedgerWriter,
   { number }: Ledger,

@@ -21,53 +21,56 @@ import { type SealStatus, standingOf } from './standing.ts'
 import { type LedgerStatus, statusOf } from './status.ts'
 import type { AuditProblem } from './verify.ts'
 
-/** Who signs, and where checkpoints are kept. */
+/** The signer, and the anchors that keep checkpoints. */
 export interface SealOptions {
   readonly signer: Signer
-  /** Default: none. */
+  /** Anchors that keep checkpoints. Default: none. */
   readonly anchors?: readonly Anchor[] | undefined
 }
 
-/** As `SealOptions`, and when a conversation that was written to is sealed: whichever comes first. */
+/** Options of `follow`: those of `seal`, and the limits at which a changed conversation is sealed, the first one reached. */
 export interface SealerOptions extends SealOptions {
-  /** After so many milliseconds without an event. Default 60,000. */
+  /** Milliseconds without an event after which a conversation is sealed. Default 60,000. */
   readonly quiet?: number | undefined
-  /** After so many events. Default 100. */
+  /** Number of events after which a conversation is sealed. Default 100. */
   readonly events?: number | undefined
-  /** So many milliseconds after its first event that is not sealed. Default 600,000. */
+  /** Milliseconds after its first unsealed event at which a conversation is sealed. Default 600,000. */
   readonly longest?: number | undefined
   /** Milliseconds between two looks at the store. Default 5,000. */
   readonly every?: number | undefined
-  /** Milliseconds between two checkpoints that anchors get. Default 600,000. */
+  /** Milliseconds between two checkpoints given to anchors. Default 600,000. */
   readonly anchorEvery?: number | undefined
   readonly signal?: AbortSignal | undefined
-  /** Told what the sealer does, and what it will try again. */
+  /** Called with what the sealer does and what it will retry. */
   readonly onEvent?: ((event: SealerEvent) => void) | undefined
 }
 
 export interface RotateOptions {
   readonly signer: Signer
-  /** Signs from now on. */
+  /** Signer from now on. */
   readonly to: Signer
 }
 
 export interface StatusOptions {
-  /** Also count the replies of models without a receipt, for which every event is read. Default false. */
+  /** Also count model replies without a receipt, which reads every event. Default false. */
   readonly calls?: boolean | undefined
 }
 
 export interface AuditOptions {
   readonly anchors?: readonly Anchor[] | undefined
-  /** A verifier key that is known from elsewhere: of the ledger, or of one before it, which is audited then. Default: whatever the store says. */
+  /**
+   * A verifier key known from elsewhere: of the ledger, or of an earlier one, which is audited then. Default: the key that the store
+   * names.
+   */
   readonly key?: string | undefined
   /**
-   * The `checkpoint` of an earlier audit: conversations that were not written to since, and what was sealed before, are not read again.
-   * Default: everything is.
+   * The `checkpoint` of an earlier audit: conversations not written to since, and what was sealed before, are not read again. Default:
+   * everything is read.
    */
   readonly since?: string | undefined
 }
 
-/** What an audit finds; the last one says how much was checked. */
+/** A finding of an audit; the last one says how much was checked. */
 export type AuditFinding = AuditProblem | AuditSummary
 
 /** A signed ledger over the heads of all conversations. docs/audit.md. */
@@ -81,8 +84,9 @@ export interface Audit<W extends ResultStyle> {
    */
   readonly init: (options: BeginOptions) => MethodResult<W, BeginError, LedgerKey>
   /**
-   * Seals every conversation that was written to since it was sealed last, and gives the checkpoint to the anchors; one that fails is named
-   * in the answer. Errors: `KeyMismatch`, `AnchorAhead` if an anchor has seen more than there is, `AnchorFailed` if that cannot be known.
+   * Seals every conversation that was written to since it was last sealed, and gives the checkpoint to the anchors; an anchor that
+   * fails is named in the result. Errors: `KeyMismatch`, `AnchorAhead` if an anchor has seen more than the ledger has, `AnchorFailed`
+   * if that cannot be determined.
    *
    * @example
    * const signer = await newKeyFile('palimpsest-audit.key')
@@ -91,7 +95,7 @@ export interface Audit<W extends ResultStyle> {
    */
   readonly seal: (options: SealOptions) => MethodResult<W, SealError, SealedNow>
   /**
-   * Seals conversations as they come to rest, until the signal aborts. Errors: those of `seal` that another attempt would not change.
+   * Seals conversations as they come to rest, until the signal aborts. Errors: those of `seal` that retrying would not change.
    *
    * @example
    * const signer = await newKeyFile('palimpsest-audit.key')
@@ -100,7 +104,7 @@ export interface Audit<W extends ResultStyle> {
    */
   readonly follow: (options: SealerOptions) => MethodResult<W, SealError, void>
   /**
-   * Replaces the key that signs, in an entry that both sign.
+   * Replaces the signing key, in an entry that both keys sign.
    *
    * @example
    * const signer = await newKeyFile('palimpsest-audit.key')
@@ -109,7 +113,7 @@ export interface Audit<W extends ResultStyle> {
    */
   readonly rotateKey: (options: RotateOptions) => MethodResult<W, SealError, LedgerKey>
   /**
-   * How far the ledger is, and what it does not cover yet.
+   * Reports how far the ledger reaches and what it does not cover yet.
    *
    * @example
    * await store.audit.init({ signer: await newKeyFile('palimpsest-audit.key') })
@@ -117,8 +121,8 @@ export interface Audit<W extends ResultStyle> {
    */
   readonly status: (options?: StatusOptions) => MethodResult<W, LedgerError, LedgerStatus>
   /**
-   * The proof that a conversation is in the ledger, as far as it was sealed last. Errors: `NotSealed`;
-   * `SealContradicted` with `compare`, which whoever exports evidence uses.
+   * Returns the proof that a conversation is in the ledger, up to where it was last sealed. Errors: `NotSealed`; with `compare`, which
+   * evidence exports use, `SealContradicted`.
    *
    * @example
    * const signer = await newKeyFile('palimpsest-audit.key')
@@ -128,7 +132,7 @@ export interface Audit<W extends ResultStyle> {
    */
   readonly proof: (conversation: string, options?: ProofOptions) => MethodResult<W, ProofError, LedgerProof>
   /**
-   * What the ledger has of a conversation, and whether its events are still those that were sealed.
+   * Returns the ledger's entries for a conversation, and whether its events are still those that were sealed.
    *
    * @example
    * await store.audit.init({ signer: await newKeyFile('palimpsest-audit.key') })
@@ -136,15 +140,16 @@ export interface Audit<W extends ResultStyle> {
    */
   readonly standing: (conversation: string) => MethodResult<W, LedgerError, SealStatus>
   /**
-   * Audits everything as `verify` does, slowly, in rounds, until the signal aborts. Each problem is recorded once, as an event in the stream
-   * `patrol`, and each round at its end. Errors: those of reading how far it was; later ones are told, and it tries again.
+   * Audits everything as `verify` does, slowly, in rounds, until the signal aborts. Each problem is recorded once, as an event in the
+   * stream `patrol`, as is each round when it ends. Errors: those of reading how far it was; later ones are reported to `onEvent`, and
+   * it tries again.
    *
    * @example
    * await store.audit.patrol({ signal: AbortSignal.timeout(100), onEvent: (event) => console.log(event.type) })
    */
   readonly patrol: (options?: PatrolOptions) => MethodResult<W, LedgerError, void>
   /**
-   * Records that conversations are exported: call it before anything of them is written, in `onReady` of `evidence` and `document`.
+   * Records that conversations are exported: call it before any of them is written, in `onReady` of `evidence` and `document`.
    *
    * @example
    * const record = { conversations: ['task-42'], format: 'bundle', by: 'ann', reason: 'complaint 7' }
@@ -153,7 +158,7 @@ export interface Audit<W extends ResultStyle> {
    */
   readonly recordExport: (record: ExportRecord) => MethodResult<W, LedgerError, void>
   /**
-   * The exports that were recorded, the newest first. Iteration throws a `LedgerError`.
+   * Lists the recorded exports, newest first. Iteration throws a `LedgerError`.
    *
    * @example
    * for await (const { time, by, conversations } of store.audit.exports()) console.log(time, by, conversations)
@@ -161,7 +166,7 @@ export interface Audit<W extends ResultStyle> {
   readonly exports: () => AsyncIterable<RecordedExport>
   /**
    * Reads everything once: the ledger, what anchors hold of it, every event that it names, every conversation with its forks and views,
-   * and the requests of all receipts. What differs is a finding, not an error. Iteration throws a `LedgerError`.
+   * and the requests of all receipts. A difference is a finding, not an error. Iteration throws a `LedgerError`.
    *
    * @example
    * for await (const finding of store.audit.verify()) if (finding.type === 'problem') console.log(finding.message)
@@ -208,7 +213,7 @@ const patrolFields: OptionKinds<PatrolOptions> = {
   onEvent: kinds.call,
 }
 
-/** Options with a signer. */
+/** Checks options that have a signer. */
 const withSigner = <O extends { readonly signer: Signer }>(
   options: O,
   fields: OptionKinds<O>,
@@ -219,7 +224,7 @@ const withSigner = <O extends { readonly signer: Signer }>(
       : E.left(invalidInput('signer', signerKind.needed)),
   )(checkedOptions(options, fields))
 
-/** What the audit of a store works on. */
+/** The parts of a store that its audit uses. */
 export interface AuditContext {
   readonly store: EventStore
   readonly actor: Actor
@@ -288,7 +293,7 @@ export const auditOf = (audited: AuditContext): Audit<'task'> => {
   }
 }
 
-/** The number of conversations that an audit checks at once; a patrol, which rests in between, has one. */
+/** Number of conversations that an audit checks at once; a patrol, which rests in between, checks one. */
 const atOnce = 4
 
 const never = new AbortController().signal

@@ -18,14 +18,14 @@ export interface AuditSummary {
   readonly type: 'done'
   readonly conversations: number
   readonly events: number
-  /** Requests that match their receipts. */
+  /** Number of requests that match their receipts. */
   readonly receipts: number
-  /** Replies of models without a receipt. */
+  /** Number of model replies without a receipt. */
   readonly withoutReceipt: number
-  /** Entries of the ledger. */
+  /** Number of entries in the ledger. */
   readonly entries: number
   readonly problems: number
-  /** Give it as `since` to check only what was written, and sealed, after this audit began. */
+  /** Checkpoint to give as `since`, to check only what was written and sealed after this audit began. */
   readonly checkpoint: string
 }
 
@@ -33,31 +33,31 @@ export interface AuditRunOptions {
   readonly store: EventStore
   readonly conversation: (id: string) => Conversation
   readonly anchors: readonly Anchor[]
-  /** A verifier key that is known from elsewhere. */
+  /** A verifier key known from elsewhere. */
   readonly key: string | undefined
   /** The `checkpoint` of an earlier audit. */
   readonly since?: string | undefined
-  /** How far this audit was when it was interrupted: it continues there. */
+  /** Progress of this audit when it was interrupted: it continues there. */
   readonly progress?: AuditProgress | undefined
-  /** The number of conversations that are checked at once, and of entries; what is found comes in the same order. Default 1. */
+  /** Number of conversations, and of entries, checked at once; findings come in the same order. Default 1. */
   readonly atOnce?: number | undefined
 }
 
-/** How far an audit is: what was checked so far. */
+/** Progress of an audit: what was checked so far. */
 export interface AuditProgress extends Omit<AuditSummary, 'type' | 'checkpoint'> {
-  /** The last one, in the order of names. */
+  /** The last conversation checked, in the order of names. */
   readonly conversation?: string | undefined
-  /** Where the store's order ended when the audit began. */
+  /** End of the store's order when the audit began. */
   readonly place?: StorePlace | undefined
 }
 
-/** Something was checked; what comes next can wait. */
+/** Something was checked: the audit may pause here. */
 interface Passed {
   readonly type: 'passed'
   readonly progress: AuditProgress
 }
 
-/** How far an audit was: entries of the ledger, and the store's place. */
+/** Progress of an earlier audit: entries of the ledger, and its place in the store. */
 interface Reached {
   readonly entries: number
   readonly place: StorePlace | undefined
@@ -73,7 +73,7 @@ const reachedIn = async (since: string | undefined): Promise<Reached> => {
 
 const nothingYet = { conversations: 0, events: 0, receipts: 0, withoutReceipt: 0, entries: 0, problems: 0 }
 
-/** Checks everything once, and says between two things how far it is. Iteration throws a `LedgerError`. */
+/** Checks everything once, and reports its progress between checks. Iteration throws a `LedgerError`. */
 export async function* auditing({
   store,
   conversation,
@@ -117,7 +117,7 @@ export async function* auditing({
     const beside = isBeside ? await orThrow(run(headOf(store, stream))) : undefined
     return { name, id, end, found, beside: typeof beside === 'object' ? beside : undefined }
   }
-  /** As `passedOver`, of what the turns of a conversation recorded. */
+  /** Does the same as `passedOver` for what the turns of a conversation recorded. */
   const passedOverBeside = async ({ id, beside: end }: Visited): Promise<AuditProblem | undefined> => {
     const stream = turnsStreamOf(id)
     const isUnsealed = end !== undefined && end.revision > (sealed.get(end.name) ?? -1)
@@ -152,20 +152,20 @@ export async function* auditing({
   yield { type: 'done', ...counts, entries, problems, checkpoint: `${entries}@${place ?? ''}` }
 }
 
-/** A conversation that was looked at. */
+/** A conversation that was checked. */
 interface Visited {
   readonly name: string
   readonly id: string
   readonly end: ChainHead | undefined
   readonly found: Outcome
-  /** The end of what its turns recorded. */
+  /** End of the stream that its turns recorded. */
   readonly beside: ChainHead | undefined
 }
 
 const placeGone =
   'the event that the audit before this one ended with is gone, or this is another store: every conversation is checked'
 
-/** Whether a place is one of this store still. Throws a `StoreError`. */
+/** True if the place is still one of this store. Throws a `StoreError`. */
 const hasPlace = async (store: EventStore, place: StorePlace): Promise<boolean> => {
   const page = await store.readAll({ prefixes: [streamOf('')], after: place, limit: 1 })()
   if (E.isLeft(page) && page.left._tag === 'InvalidInput') return false
@@ -189,7 +189,10 @@ async function* namesSince(
     yield* await orThrow(names)
 }
 
-/** What was sealed counted then: later, only somebody who writes to the store can say that its write is not complete. */
+/**
+ * Reports a sealed event of an incomplete write. The event counted when it was sealed: that its write is incomplete can only have been
+ * claimed later, by someone who writes to the store.
+ */
 const sealedBehind = (conversation: string, revision: number): AuditProblem => ({
   type: 'problem',
   kind: 'entry',
@@ -199,13 +202,13 @@ const sealedBehind = (conversation: string, revision: number): AuditProblem => (
 })
 
 /**
- * Tells conversations that no sealer would come to: the ledger, or the order of the store, says that all of them is sealed. Each is told
- * when it is come to, and not at the end, which an audit that is interrupted again and again may never reach with what it has visited.
+ * Finds conversations that no sealer would visit: the ledger, or the order of the store, says that they are completely sealed. Each is
+ * reported when it is visited, not at the end: an audit that is interrupted again and again may never get there.
  *
- * @param after what the store had up to there is said to be sealed
+ * @param after place in the store up to which everything is said to be sealed
  */
 const passedOverIn = (store: EventStore, after: StorePlace | undefined) => {
-  /** Streams that were written to from there to `place`. */
+  /** Streams written to between `after` and `place`. */
   const moved = new Set<string>()
   let place = after
   const look = async (since: StorePlace): Promise<boolean> => {
@@ -216,7 +219,11 @@ const passedOverIn = (store: EventStore, after: StorePlace | undefined) => {
     place = reached ?? since
     return true
   }
-  /** @param revision the last one of a stream, which is not sealed */
+  /**
+   * Returns the problem if no sealer would visit the stream.
+   *
+   * @param revision the last revision of the stream, which is not sealed
+   */
   return async (name: string, revision: number): Promise<AuditProblem | undefined> => {
     if (place === undefined || moved.has(name)) return undefined
     if (!(await look(place))) {
@@ -248,7 +255,7 @@ interface Outcome {
 
 const nothing: Outcome = { events: 0, receipts: 0, withoutReceipt: 0, problems: [] }
 
-/** The chain with forks, views and large content, and the requests of the receipts. */
+/** Checks the chain with forks, views and large content, and the requests of the receipts. */
 const ofConversation = async (chat: Conversation): Promise<Outcome> => {
   const { id: conversation } = chat
   const problem = (kind: AuditProblem['kind'], { message }: { readonly message: string }): AuditProblem => ({

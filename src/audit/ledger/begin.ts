@@ -12,23 +12,23 @@ import { findLedger, loadLedger } from './log.ts'
 import { checkSigner } from './sign.ts'
 import { encoded } from './stored.ts'
 
-/** How a ledger is begun. */
+/** Options of beginning a ledger. */
 export interface BeginOptions {
   readonly signer: Signer
-  /** Names the ledger for ever, such as `example.com/support`. Default: `palimpsest/` and eight random characters. */
+  /** Permanent name of the ledger, such as `example.com/support`. Default: `palimpsest/` and eight random characters. */
   readonly origin?: string | undefined
-  /** Begin another ledger although there is one: its key, or part of it, is lost for good. Says why. */
+  /** Reason to begin another ledger although one exists: its key, or part of it, is lost for good. */
   readonly again?: string | undefined
 }
 
-/** A ledger that was begun, or its new key. */
+/** A ledger that was begun, or whose key was replaced. */
 export interface LedgerKey {
   readonly origin: string
-  /** The verifier key: hand it to those who are to check. */
+  /** The verifier key, to be handed to those who will check the ledger. */
   readonly key: string
 }
 
-/** Begins a ledger. Its origin is new: a checkpoint of one ledger must not pass for one of another. */
+/** Begins a ledger with a new origin: a checkpoint of one ledger must not pass for one of another. */
 export async function* beginLedger(
   store: EventStore,
   actor: Actor,
@@ -52,7 +52,10 @@ export async function* beginLedger(
   return { origin, key }
 }
 
-/** Makes another key known, in an entry that both sign. From then on only the new key signs, and only what continues what it has signed. */
+/**
+ * Announces another key in an entry that both keys sign. From then on only the new key signs, and only continuations of what it has
+ * signed.
+ */
 export async function* rotateKey(writing: LedgerWriter, to: Signer): Steps<SealError, LedgerKey> {
   const ledger = yield* loadLedger(writing.store)
   yield* ok(checkSigner(ledger, writing.signer))

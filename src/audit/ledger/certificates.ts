@@ -4,7 +4,7 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 
 const block = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 
-/** The certificates of a text in PEM, at least one. */
+/** Returns the certificates in a PEM text: at least one. */
 export const certificatesIn = (pem: string): E.Either<InvalidInput, readonly X509Certificate[]> => {
   const blocks = pem.match(block)
   const wrong = invalidInput('trust', 'must be one or more certificates in PEM')
@@ -15,18 +15,21 @@ export const certificatesIn = (pem: string): E.Either<InvalidInput, readonly X50
   )
 }
 
-/** Certificates that a signer may lead to. */
+/** Certificates that a signer's chain may lead through or to. */
 interface Around {
-  /** Not trusted by themselves. */
+  /** Certificates that are not trusted by themselves. */
   readonly others: readonly X509Certificate[]
   readonly trusted: readonly X509Certificate[]
   readonly time: Date
 }
 
-/** Of those that are not trusted, so many may lead to one that is. */
+/** Maximum number of certificates in a chain, including the trusted one. */
 const longest = 8
 
-/** Whether a certificate is trusted, or was issued by one that is, directly or through others, and all of them were valid at that time. */
+/**
+ * Reports whether a certificate is trusted, or was issued by a trusted one, directly or through others, with all of them valid at that
+ * time.
+ */
 export const isTrusted = (signer: X509Certificate, { others, trusted, time }: Around): boolean => {
   let one = wasValid(signer, time) ? signer : undefined
   for (let links = 0; one && links < longest; links++) {

@@ -8,7 +8,7 @@ import { pagesOf } from '../../store/pages.ts'
 import type { EventStore, RecordedEvent } from '../../store/port.ts'
 
 /**
- * Reads a conversation, with what it was forked from, through a position.
+ * Reads a conversation, with the conversations that it was forked from, through a position.
  *
  * @returns the position of the first event that cannot be read, or does not name the hash of the event before it: one of the two was
  * changed, or something between them is missing. Infinity if there is none. Throws a `StoreError`

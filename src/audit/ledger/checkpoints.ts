@@ -4,11 +4,11 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { hashBytes } from './hashes.ts'
 import { type SignedNote, parseNote } from './notes.ts'
 
-/** What a log says of itself (C2SP tlog-checkpoint); signed, it is a note. */
+/** A log's statement about itself (C2SP tlog-checkpoint); signed, it is a note. */
 export interface LedgerCheckpoint {
-  /** Names the log, everywhere and for ever. */
+  /** Permanent and globally unique name of the log. */
   readonly origin: string
-  /** Its leaves. */
+  /** Number of leaves. */
   readonly size: number
   readonly root: Buffer
 }
@@ -16,7 +16,7 @@ export interface LedgerCheckpoint {
 export const checkpointText = ({ origin, size, root }: LedgerCheckpoint): string =>
   `${origin}\n${size}\n${root.toString('base64')}\n`
 
-/** Reads the text of a checkpoint; lines that others may have added after the three are left alone. */
+/** Reads the text of a checkpoint, ignoring lines that others may have added after the first three. */
 export const parseCheckpoint = (text: string): E.Either<InvalidInput, LedgerCheckpoint> => {
   const [origin = '', size = '', coded = '', ...rest] = text.split('\n')
   const root = Buffer.from(coded, 'base64')

@@ -2,19 +2,19 @@ import { nodeHash } from './hashes.ts'
 
 // The checks of RFC 9162, sections 2.1.3.2 and 2.1.4.2, in their steps. Nothing here knows how proofs are made.
 
-/** That a leaf is in a log. */
+/** Proof that a leaf is in a log. */
 export interface InclusionProof {
-  /** The hash of the leaf (`leafHash`). */
+  /** Hash of the leaf (`leafHash`). */
   readonly leaf: Uint8Array
-  /** 0-based. */
+  /** 0-based index of the leaf. */
   readonly index: number
   readonly size: number
   readonly root: Uint8Array
-  /** From the leaf upwards. */
+  /** Hashes from the leaf upwards. */
   readonly proof: readonly Uint8Array[]
 }
 
-/** A log as a checkpoint states it. */
+/** Size and root of a log, as a checkpoint states them. */
 export interface LogHead {
   readonly size: number
   readonly root: Uint8Array
@@ -24,7 +24,7 @@ const isSame = (a: Uint8Array, b: Uint8Array): boolean => Buffer.compare(a, b) =
 const isOdd = (number: number): boolean => number % 2 === 1
 const half = (number: number): number => Math.floor(number / 2)
 
-/** Whether the leaf is in the log that has this root. Wrong input of any kind is no proof. */
+/** Reports whether the leaf is in the log with this root. Invalid input of any kind counts as no proof. */
 export const checkInclusion = ({ leaf, index, size, root, proof }: InclusionProof): boolean => {
   if (!(Number.isSafeInteger(index) && Number.isSafeInteger(size) && index >= 0 && index < size)) return false
   let [node, last, hash] = [index, size - 1, leaf]
@@ -40,7 +40,7 @@ export const checkInclusion = ({ leaf, index, size, root, proof }: InclusionProo
   return last === 0 && isSame(hash, root)
 }
 
-/** Whether `old` is how `later` began. */
+/** Reports whether the log `later` begins with the log `old`. */
 export const checkConsistency = (old: LogHead, later: LogHead, proof: readonly Uint8Array[]): boolean => {
   if (!(Number.isSafeInteger(old.size) && Number.isSafeInteger(later.size))) return false
   if (old.size < 0 || old.size > later.size) return false

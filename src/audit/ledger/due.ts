@@ -1,28 +1,28 @@
 import type { Checkpoint as StorePlace } from '../../store/port.ts'
 import type { ChainHead } from './moved.ts'
 
-/** When a conversation that was written to is sealed: whichever comes first. */
+/** Limits at which a conversation that was written to is sealed: the first one reached. */
 export interface SealPolicy {
   /** Milliseconds without an event. */
   readonly quiet: number
-  /** Events since it was sealed. */
+  /** Number of events since it was last sealed. */
   readonly events: number
-  /** Milliseconds since its first event that is not sealed. */
+  /** Milliseconds since its first unsealed event. */
   readonly longest: number
 }
 
-/** A conversation that was written to since it was sealed. */
+/** A conversation that was written to since it was last sealed. */
 export interface PendingSeal extends ChainHead {
-  /** The place that the store was read from when it was first seen: who begins there sees it again. */
+  /** Place from which the store was being read when the conversation was first seen: reading from there finds it again. */
   readonly since: StorePlace | undefined
-  /** Its revision then. */
+  /** Its revision when it was first seen. */
   readonly from: number
-  /** When it was first seen, and when it last had a new event, in milliseconds. */
+  /** Times at which it was first seen and last had a new event, in milliseconds. */
   readonly first: number
   readonly last: number
 }
 
-/** What is known of a conversation after it was looked at. */
+/** Returns the state of a conversation after a look at it. */
 export const looked = (
   before: PendingSeal | undefined,
   head: ChainHead,

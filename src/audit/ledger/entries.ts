@@ -2,35 +2,35 @@ import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { conversationOf, streamOf, turnedIn } from '../../events/ids.ts'
 
-/** What a leaf of the ledger says. */
+/** Content of a leaf of the ledger. */
 export type LedgerEntry =
-  /** The event at that revision of a stream has this hash (`hashOf`), and so all before it are what they are. */
+  /** The event at that revision of a stream has this hash (`hashOf`), which also fixes all events before it. */
   | {
       readonly type: 'head'
-      /** Names the stream (`nameOf`). */
+      /** Name of the stream (`nameOf`). */
       readonly name: string
       readonly revision: number
       readonly head: string
     }
-  /** Checkpoints after this one are signed by another key. */
+  /** A new key: it signs the checkpoints after this entry. */
   | { readonly type: 'key'; readonly key: string }
 
 const ofStream = 'stream '
 
 /**
- * Names a stream as leaves do: that of a conversation by the conversation's id, any other by its own name after a word and a space. No id has
- * a space: a conversation may be called `turns-a`, and `a` have turns.
+ * Names a stream as leaves do: the stream of a conversation by the conversation's id, any other by its own name after a word and a
+ * space. No id contains a space, so the conversation `turns-a` is not confused with the turns of `a`.
  */
 export const nameOf = (stream: string): string => conversationOf(stream) ?? ofStream + stream
 
-/** The stream that leaves name so. */
+/** Returns the stream with this name in leaves. */
 export const streamNamed = (name: string): string =>
   name.startsWith(ofStream) ? name.slice(ofStream.length) : streamOf(name)
 
-/** The conversation that a named stream is of. */
+/** Returns the conversation that a named stream belongs to. */
 export const ownerOf = (name: string): string => turnedIn(streamNamed(name)) ?? name
 
-/** The text that is hashed as the leaf. */
+/** Returns the text that is hashed as the leaf. */
 export const entryText = (entry: LedgerEntry): E.Either<InvalidInput, string> => {
   const fields = entry.type === 'key' ? ['key', entry.key] : [entry.name, String(entry.revision), entry.head]
   return fields.some((field) => field.includes('\n'))
@@ -58,10 +58,10 @@ export interface SealedEvent {
   readonly head: string
 }
 
-/** The event of each stream that was sealed last, by the stream's name (`nameOf`). */
+/** Last sealed event of each stream, by the stream's name (`nameOf`). */
 export type LastHeads = Map<string, SealedEvent>
 
-/** Takes in entries that are older than those before. */
+/** Adds the heads of entries that are older than those added before. */
 export const takeOlder = (heads: LastHeads, entries: readonly string[]): void => {
   for (const text of entries.toReversed()) {
     const entry = parseEntry(text)

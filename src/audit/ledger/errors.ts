@@ -1,28 +1,28 @@
 import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
 import type { StoreError } from '../../store/errors.ts'
 
-/** Why nothing was sealed. */
+/** Errors of sealing. */
 export type SealError = LedgerError | KeyMismatch | AnchorAhead | AnchorFailed
-/** Why something could not be said of a ledger. */
+/** Errors of reading or writing a ledger. */
 export type LedgerError = StoreError | InvalidInput | EventTooLarge | LedgerNotFound | LedgerDamaged
 export type ProofError = LedgerError | NotSealed | SealContradicted
-/** Why no ledger was begun. */
+/** Errors of beginning a ledger. */
 export type BeginError = LedgerError | LedgerExists
 
 /** The store has no ledger. */
 export interface LedgerNotFound {
   readonly _tag: 'LedgerNotFound'
   readonly message: string
-  /** The store's URL without credentials. */
+  /** URL of the store, without credentials. */
   readonly store: string
 }
-/** The store has a ledger already. */
+/** The store already has a ledger. */
 export interface LedgerExists {
   readonly _tag: 'LedgerExists'
   readonly message: string
   readonly origin: string
 }
-/** What is stored of the ledger is not what was signed. */
+/** The stored ledger is not the one that was signed. */
 export interface LedgerDamaged {
   readonly _tag: 'LedgerDamaged'
   readonly message: string
@@ -34,32 +34,32 @@ export interface NotSealed {
   readonly message: string
   readonly conversation: string
 }
-/** The conversation, or one that it was forked from, is no longer what was sealed. */
+/** The conversation, or one that it was forked from, is no longer as it was sealed. */
 export interface SealContradicted {
   readonly _tag: 'SealContradicted'
   readonly message: string
   readonly conversation: string
-  /** Of the event in its own stream. */
+  /** Revision of the event in its own stream. */
   readonly revision: number
 }
-/** The key is not the one that signs the ledger now. */
+/** The key is not the current signing key of the ledger. */
 export interface KeyMismatch {
   readonly _tag: 'KeyMismatch'
   readonly message: string
-  /** Verifier keys. */
+  /** Verifier keys, expected and actual. */
   readonly expected: string
   readonly actual: string
 }
-/** A checkpoint that is kept elsewhere is of a later ledger than the store has. */
+/** A checkpoint that is kept elsewhere is of a later ledger than the store's. */
 export interface AnchorAhead {
   readonly _tag: 'AnchorAhead'
   readonly message: string
   readonly anchor: string
-  /** Entries of the ledger: what the anchor has seen, and what is here. */
+  /** Numbers of ledger entries: seen by the anchor, and in the store. */
   readonly anchored: number
   readonly actual: number
 }
-/** A checkpoint could not be kept elsewhere, or not be read from there. */
+/** A checkpoint could not be stored elsewhere or read from there. */
 export interface AnchorFailed {
   readonly _tag: 'AnchorFailed'
   readonly message: string
@@ -79,7 +79,11 @@ export const ledgerExists = (origin: string): LedgerExists => ({
   origin,
 })
 
-/** @param problem what is wrong, as a sentence without its end */
+/**
+ * Creates a `LedgerDamaged` error.
+ *
+ * @param problem what is wrong, as a sentence without its full stop
+ */
 export const ledgerDamaged = (origin: string, problem: string): LedgerDamaged => ({
   _tag: 'LedgerDamaged',
   message: `ledger ${origin}: ${problem}. palimpsest audit verify says what differs; keep a copy of the store as it is, and restore a backup`,
@@ -92,7 +96,11 @@ export const notSealed = (conversation: string): NotSealed => ({
   conversation,
 })
 
-/** @param difference how the event differs, as a sentence without its end */
+/**
+ * Creates a `SealContradicted` error.
+ *
+ * @param difference how the event differs, as a sentence without its full stop
+ */
 export const sealContradicted = (
   conversation: string,
   revision: number,
@@ -104,7 +112,11 @@ export const sealContradicted = (
   revision,
 })
 
-/** @param wasReplaced whether the key signed the ledger before another one replaced it */
+/**
+ * Creates a `KeyMismatch` error.
+ *
+ * @param wasReplaced true if the key signed the ledger before another one replaced it
+ */
 export const keyMismatch = (expected: string, actual: string, wasReplaced: boolean): KeyMismatch => ({
   _tag: 'KeyMismatch',
   message: wasReplaced

@@ -5,23 +5,23 @@ import type { LedgerError } from './errors.ts'
 import { exportsStream } from './facts.ts'
 import { dataOf, record, type FactWriter } from './stored.ts'
 
-/** An export, as it is recorded. */
+/** An export to record. */
 export interface ExportRecord {
   readonly conversations: readonly string[]
-  /** `bundle`, or the format. */
+  /** Name of the format, or `bundle`. */
   readonly format: string
-  /** Who asked for it, and why. */
+  /** Person or program that requested the export, and the reason. */
   readonly by: string
   readonly reason?: string | undefined
-  /** Positions of events that it is without. */
+  /** Positions of the events that it withholds. */
   readonly withheld?: readonly number[] | undefined
-  /** The calls whose requests it has, both included. Default: all. */
+  /** First and last call whose requests it includes, both inclusive. Default: all. */
   readonly calls?: { readonly first: number; readonly last: number } | undefined
 }
 
-/** An export that was recorded. */
+/** A recorded export. */
 export interface RecordedExport extends ExportRecord {
-  /** When: ISO 8601, UTC. */
+  /** Time of the export: ISO 8601, UTC. */
   readonly time: string
 }
 

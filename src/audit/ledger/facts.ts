@@ -8,11 +8,12 @@ const count = z.int().min(0)
 const text = z.string().min(1)
 
 const schemas = {
-  /** In `ledgerStream`, where the ledger's number is the revision. `reason`: why the one before was not continued. */
+  /** An event in `ledgerStream`, whose revision is the ledger's number. `reason`: why the ledger before was not continued. */
   LedgerBegun: z.object({ origin: text, key: text, reason: z.string().optional() }),
   /**
-   * In `logStream`: entries from index `from` on, and the checkpoint after them, a signed note. `after`: what the store had up to there is
-   * sealed; with `turns`, of the streams of turns as well. `rotations`: revisions of this stream in which the key changed, this one included.
+   * An event in `logStream`: the entries from index `from` on, and the checkpoint after them, a signed note. `after`: place in the
+   * store up to which everything is sealed; with `turns`, including the streams of turns. `rotations`: revisions of this stream at
+   * which the key changed, including this one.
    */
   HeadsSealed: z.object({
     from: count,
@@ -22,11 +23,17 @@ const schemas = {
     turns: z.literal(true).optional(),
     rotations: z.array(count),
   }),
-  /** In `tilesStream`, where the index of the tile of level 0 is the revision: `Completed`, the hashes of each row in base64 as one. */
+  /**
+   * An event in `tilesStream`, whose revision is the index of the level-0 tile: a `CompletedTile`, with the hashes of each row
+   * concatenated in base64.
+   */
   TilesCompleted: z.object({ rows: z.array(text) }),
-  /** In `anchorsStream`: the checkpoint, with cosignatures if it was given any, is kept by the anchor. `sealed`: when it was made. */
+  /**
+   * An event in `anchorsStream`: the anchor keeps the checkpoint, with any cosignatures that it was given. `sealed`: time of the
+   * checkpoint.
+   */
   LedgerAnchored: z.object({ anchor: text, size: count, checkpoint: text, sealed: text.optional() }),
-  /** In `exportsStream`: somebody exported these, without the events at the positions `withheld`. */
+  /** An event in `exportsStream`: these conversations were exported, without the events at the positions `withheld`. */
   ConversationsExported: z.object({
     conversations: z.array(conversationIdSchema).min(1),
     format: text,
@@ -35,7 +42,7 @@ const schemas = {
     withheld: z.array(count).optional(),
     calls: z.object({ first: count, last: count }).optional(),
   }),
-  /** In `patrolStream`: a problem that an audit has found, once. */
+  /** An event in `patrolStream`: a problem that an audit found, recorded once. */
   PatrolAlarm: z.object({
     kind: z.enum(['ledger', 'entry', 'anchor', 'conversation', 'receipt', 'store']),
     message: text,
@@ -43,9 +50,9 @@ const schemas = {
     revision: count.optional(),
   }),
   /**
-   * In `placeStream`: how far a round is, kept when it is interrupted and now and then. `round`: the revision in `patrolStream` of the round
-   * before, -1 if there is none. `entries`: so many of the ledger were compared; `conversation`: the last one that was checked, in the
-   * order of names; `place`: what the store had up to there was written before the round began, which was at `began`.
+   * An event in `placeStream`: the progress of a round, recorded when it is interrupted and at intervals. `round`: revision in
+   * `patrolStream` of the round before, -1 if there is none. `entries`: number of ledger entries compared. `conversation`: the last one
+   * checked, in the order of names. `place`: place in the store up to which everything was written before the round began, at `began`.
    */
   PatrolReached: z.object({
     round: z.int().min(-1),
@@ -59,7 +66,7 @@ const schemas = {
     withoutReceipt: count,
     problems: count,
   }),
-  /** In `patrolStream`: everything was checked, from `began` on. */
+  /** An event in `patrolStream`: everything was checked in a round that began at `began`. */
   PatrolRound: z.object({
     began: text.optional(),
     conversations: count,

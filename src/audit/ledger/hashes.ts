@@ -2,31 +2,35 @@ import { hash } from 'node:crypto'
 
 // How a Merkle log hashes (RFC 6962, section 2.1): leaves and inner nodes each with a byte before them, so that neither passes for the other.
 
-/** Bytes of a hash. */
+/** Number of bytes in a hash. */
 export const hashBytes = 32
 const leafPrefix = Buffer.from([0])
 const nodePrefix = Buffer.from([1])
 
 const sha256 = (bytes: Uint8Array): Buffer => hash('sha256', bytes, 'buffer')
 
-/** The root of a tree without leaves. */
+/** Root of a tree without leaves. */
 export const emptyRoot: Buffer = sha256(Buffer.alloc(0))
 
-/** @param entry its bytes; of a text, those of UTF-8 */
+/**
+ * Returns the hash of a leaf.
+ *
+ * @param entry the bytes of the entry; a string is hashed as UTF-8
+ */
 export const leafHash = (entry: Uint8Array | string): Buffer =>
   sha256(Buffer.concat([leafPrefix, typeof entry === 'string' ? Buffer.from(entry) : entry]))
 
 export const nodeHash = (left: Uint8Array, right: Uint8Array): Buffer =>
   sha256(Buffer.concat([nodePrefix, left, right]))
 
-/** The root over these nodes, all of the same height but for the last, which may be lower. */
+/** Returns the root over these nodes, all of the same height except the last, which may be lower. */
 export const rootOver = (nodes: readonly Buffer[]): Buffer => {
   let row = nodes
   while (row.length > 1) row = paired(row)
   return row[0] ?? emptyRoot
 }
 
-/** The row above; one without a partner stays as it is. */
+/** Returns the row above; a node without a partner stays as it is. */
 export const paired = (row: readonly Buffer[]): Buffer[] => {
   const above: Buffer[] = []
   for (let at = 0; at < row.length; at += 2) {

@@ -9,21 +9,21 @@ import type { LedgerError } from './errors.ts'
 import { logStream } from './facts.ts'
 import { batchIn, type Ledger } from './log.ts'
 
-/** An entry of the ledger for a stream. */
+/** A ledger entry for a stream. */
 export interface HeadEntry {
-  /** Of the event in its stream, and its hash when it was sealed, which covers all before it. */
+  /** Revision of the event in its stream, and its hash when it was sealed, which covers all events before it. */
   readonly revision: number
   readonly head: string
-  /** Of the entry. */
+  /** Index of the entry. */
   readonly index: number
-  /** When it was sealed: ISO 8601, UTC. */
+  /** Time at which it was sealed: ISO 8601, UTC. */
   readonly sealed: string
 }
 
 /**
- * What was sealed of a stream, the newest first. Searches the ledger backwards. Iteration throws a `LedgerError`.
+ * Yields the ledger's entries for a stream, newest first. Searches the ledger backwards. Iteration throws a `LedgerError`.
  *
- * @param name of the stream (`nameOf`)
+ * @param name name of the stream (`nameOf`)
  */
 export async function* headsOf(
   store: EventStore,
@@ -56,13 +56,13 @@ export async function* lastHeads(
   return heads
 }
 
-/** How the store differs from an entry of the ledger. */
+/** A difference between the store and a ledger entry. */
 export interface SealDifference {
   readonly state: 'changed' | 'gone'
   readonly message: string
 }
 
-/** Compares the event that an entry names with the entry; undefined if it is the one that was sealed. Throws a `StoreError`. */
+/** Compares the event that an entry names with the entry; undefined if it is still the event that was sealed. Throws a `StoreError`. */
 export const differenceFrom = async (
   store: EventStore,
   name: string,

@@ -5,11 +5,11 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { ok, type Steps } from '../../result/steps.ts'
 import { publicBytes, type Signer } from './keys.ts'
 
-/** For the owner of the file only. */
+/** File mode that gives access to the owner only. */
 const mode = 0o600
 const others = 0o077
 
-/** A signer with a private Ed25519 key. @param pem the key as PEM (PKCS #8), as `openssl genpkey -algorithm ed25519` writes it */
+/** Returns a signer with a private Ed25519 key. @param pem the key as PEM (PKCS #8), as `openssl genpkey -algorithm ed25519` writes it */
 export const signerFrom = (pem: string): E.Either<InvalidInput, Signer> => {
   const key = privateKey(pem)
   const publicKey = key && publicBytes(key)
@@ -26,7 +26,7 @@ const privateKey = (pem: string): KeyObject | undefined => {
   }
 }
 
-/** The signer whose key is in a file, which nobody but its owner may read. */
+/** Returns the signer whose key is in a file that only its owner may read. */
 export async function* signerIn(file: string): Steps<InvalidInput, Signer> {
   const pem = await readFile(file, 'utf8').catch(() => undefined)
   if (pem === undefined)
@@ -44,7 +44,7 @@ export async function* signerIn(file: string): Steps<InvalidInput, Signer> {
   return signer
 }
 
-/** Makes a key in a new file. */
+/** Creates a key in a new file. */
 export async function* newKeyFile(file: string): Steps<InvalidInput, Signer> {
   const pem = generateKeyPairSync('ed25519').privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
   const problem = await writeFile(file, pem, { mode, flag: 'wx', flush: true }).then(

@@ -2,21 +2,25 @@ import { createPublicKey, hash, type KeyObject, verify } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 
-/** Signs checkpoints: a key in a file (`signerFrom`), in the memory of a test, or in a service that never gives it away. */
+/** A signer of checkpoints: a key in a file (`signerFrom`), in the memory of a test, or in a service that never reveals it. */
 export interface Signer {
-  /** The 32 bytes of the Ed25519 key (RFC 8032). */
+  /** The 32-byte Ed25519 public key (RFC 8032). */
   readonly publicKey: Uint8Array
-  /** @returns the 64 bytes of the Ed25519 signature of the message */
+  /**
+   * Signs a message.
+   *
+   * @returns the 64-byte Ed25519 signature of the message
+   */
   readonly sign: (message: Uint8Array) => Promise<Uint8Array>
 }
 
-/** What a signature of a key is over. `log`: a note; `witness`: a checkpoint and a time (C2SP tlog-cosignature). */
+/** Kind of content that a key signs. `log`: a note; `witness`: a checkpoint and a time (C2SP tlog-cosignature). */
 export type KeyUse = 'log' | 'witness'
 
-/** A public key under a name, as C2SP signed-note describes it. */
+/** A named public key, as defined by C2SP signed-note. */
 export interface VerifierKey {
   readonly name: string
-  /** 4 bytes in hex. */
+  /** Key id: 4 bytes in hex. */
   readonly id: string
   readonly use: KeyUse
   readonly publicKey: Buffer
@@ -24,21 +28,21 @@ export interface VerifierKey {
 
 const typeBytes: Readonly<Record<KeyUse, number>> = { log: 0x01, witness: 0x04 }
 const keyBytes = 32
-/** What stands before an Ed25519 key in its DER form (RFC 8410). */
+/** Prefix of an Ed25519 key in DER form (RFC 8410). */
 const derPrefix = Buffer.from('302a300506032b6570032100', 'hex')
 
-/** Whether notes may be signed under the name: no spaces, no plus, no control characters. */
+/** Reports whether the name may sign notes: no spaces, plus signs or control characters. */
 export const isKeyName = (name: unknown): name is string =>
   typeof name === 'string' && name.isWellFormed() && /^[^\p{White_Space}+\p{Cc}]{1,200}$/u.test(name)
 
-/** The verifier key of a public key: its id follows from the other three. */
+/** Returns the verifier key of a public key; its id is derived from the name, the use and the key. */
 export const verifierKey = (name: string, publicKey: Uint8Array, use: KeyUse = 'log'): VerifierKey => {
   const typed = Buffer.concat([Buffer.from([typeBytes[use]]), publicKey])
   const id = hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), typed]), 'hex').slice(0, 8)
   return { name, id, use, publicKey: Buffer.from(publicKey) }
 }
 
-/** `name+id+base64`, as it is handed to whoever verifies. */
+/** Formats a key as `name+id+base64`, the form in which it is handed to verifiers. */
 export const keyText = ({ name, id, use, publicKey }: VerifierKey): string =>
   `${name}+${id}+${Buffer.concat([Buffer.from([typeBytes[use]]), publicKey]).toString('base64')}`
 
@@ -64,11 +68,11 @@ export const parseKey = (text: string): E.Either<InvalidInput, VerifierKey> => {
       )
 }
 
-/** Whether the key has signed these bytes. */
+/** Reports whether the key has signed these bytes. */
 export const isSigned = ({ publicKey }: VerifierKey, message: Uint8Array, signature: Uint8Array): boolean =>
   !isWeak(publicKey) && verify(null, message, publicKeyFrom(publicKey), signature)
 
-/** y of the points of small order: with such a key, anybody can sign. */
+/** The y of the points of small order: with such a key, anybody can sign. */
 const smallOrder: ReadonlySet<string> = new Set([
   '0'.repeat(64),
   `01${'0'.repeat(62)}`,
@@ -77,7 +81,7 @@ const smallOrder: ReadonlySet<string> = new Set([
   `ec${'f'.repeat(60)}7f`,
 ])
 
-/** Whether it is of small order, or written with a y that is not below the prime, which OpenSSL would let pass. */
+/** Reports whether the key is of small order, or written with a y that is not below the prime, which OpenSSL would accept. */
 const isWeak = (key: Buffer): boolean => {
   const y = Buffer.from(key)
   y[31] = (y[31] ?? 0) & 0x7f
@@ -88,7 +92,7 @@ const isWeak = (key: Buffer): boolean => {
 const publicKeyFrom = (bytes: Uint8Array): KeyObject =>
   createPublicKey({ key: Buffer.concat([derPrefix, bytes]), format: 'der', type: 'spki' })
 
-/** The bytes of an Ed25519 key, public or private; undefined for any other. */
+/** Returns the bytes of an Ed25519 key, public or private; undefined for any other key. */
 export const publicBytes = (key: KeyObject): Buffer | undefined => {
   if (key.asymmetricKeyType !== 'ed25519') return undefined
   const open = key.type === 'private' ? createPublicKey(key) : key

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { lazily } from '../../result/lazily.ts'
 import type { Audit, AuditContext } from './audit.ts'
 
-/** The audit of a store, loaded when something is asked of it: most programs ask nothing. */
+/** Returns the audit of a store, loaded on first use: most programs never use it. */
 export const lateAudit = (audited: AuditContext): Audit<'task'> => {
   let loading: Promise<Audit<'task'>> | undefined
   const load = async (): Promise<E.Either<never, Audit<'task'>>> =>

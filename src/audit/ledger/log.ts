@@ -11,45 +11,48 @@ import { parseKey, type VerifierKey } from './keys.ts'
 import { dataOf, lastOf } from './stored.ts'
 import { type CompletedTile, type Edge, edgeAfter, edgeRoot, emptyEdge, grown } from './tiles.ts'
 
-/** A key, and the checkpoints that it signs. */
+/** A key and the checkpoints that it signs. */
 export interface ValidKey {
   readonly key: VerifierKey
-  /** Those of more entries than this. */
+  /** Number of entries: it signs checkpoints of more than this. */
   readonly after: number
-  /** Where it was made known, signed by the one before; undefined of the first. */
+  /** Entry that announced the key, signed by the key before it; undefined for the first key. */
   readonly rotation?: { readonly index: number; readonly checkpoint: string }
 }
 
-/** A ledger as it is stored now, and what its sealer needs to continue it. */
+/** A ledger as it is stored now, and the data that its sealer needs to continue it. */
 export interface Ledger {
-  /** How many ledgers the store had before. */
+  /** Number of ledgers that the store had before this one. */
   readonly number: number
   readonly origin: string
-  /** When it was begun; and why, if there was one before. */
+  /** Time at which it was begun, and the reason if it replaces another ledger. */
   readonly begun: string
   readonly reason: string | undefined
-  /** In order; the last one signs. At least one. */
+  /** Keys in order, at least one; the last one signs. */
   readonly keys: readonly ValidKey[]
-  /** The last revision of its log; -1 before anything was sealed. */
+  /** Last revision of its log; -1 before anything was sealed. */
   readonly revision: number
   readonly edge: Edge
-  /** The last checkpoint, a signed note, and when it was made. */
+  /** The last checkpoint, a signed note, and its time. */
   readonly checkpoint: string | undefined
   readonly sealed: string | undefined
-  /** What the store had up to there is sealed; undefined too if a version that seals conversations only has said so. */
+  /** Place in the store up to which everything is sealed; also undefined if it was recorded by a version that seals conversations only. */
   readonly after: StorePlace | undefined
   readonly rotations: readonly number[]
-  /** Complete tiles that are not stored yet: a sealer ended before it could. */
+  /** Complete tiles that are not stored yet because a sealer ended too early. */
   readonly unstored: readonly CompletedTile[]
 }
 
-/** The newest ledger of the store. @param heads takes what was sealed last of each stream: the whole log is read then, once */
+/**
+ * Loads the newest ledger of the store. @param heads receives the last sealed event of each stream, for which the whole log is read
+ * once
+ */
 export async function* loadLedger(store: EventStore, heads?: LastHeads): Steps<LedgerError, Ledger> {
   const ledger = yield* findLedger(store, heads)
   return ledger ?? (yield ledgerNotFound(store.url))
 }
 
-/** As `loadLedger`; undefined if there is none. */
+/** Loads the newest ledger of the store as `loadLedger` does; undefined if there is none. */
 export async function* findLedger(
   store: EventStore,
   heads?: LastHeads,
@@ -91,13 +94,13 @@ async function* isAsSigned(edge: Edge, checkpoint: string | undefined): Steps<Le
   return size === edge.size && root.equals(edgeRoot(edge))
 }
 
-/** The edge at the last tile that is stored. */
+/** Returns the edge at the last stored tile. */
 async function* edgeStored(store: EventStore, number: number): Steps<StoreError, Edge> {
   const last = yield* lastOf(store, tilesStream(number))
   return last ? edgeAfter(yield* completedIn(last)) : emptyEdge
 }
 
-/** What an event of the stream of tiles holds. */
+/** Decodes an event of the stream of tiles. */
 export async function* completedIn(event: RecordedEvent): Steps<StoreError, CompletedTile> {
   const { data, revision } = yield* dataOf(event, 'TilesCompleted')
   return { index: revision, rows: data.rows.map((row) => hashesIn(Buffer.from(row, 'base64'))) }
@@ -108,7 +111,7 @@ const hashesIn = (bytes: Buffer): readonly Buffer[] =>
     bytes.subarray(n * hashBytes, (n + 1) * hashBytes),
   )
 
-/** Entries that were sealed at once. */
+/** Entries that were sealed together. */
 export interface Batch {
   readonly revision: number
   readonly time: string
@@ -116,7 +119,7 @@ export interface Batch {
   readonly entries: readonly string[]
   readonly checkpoint: string
   readonly after?: string | undefined
-  /** Whether `after` is said of what turns recorded, too. */
+  /** True if `after` also holds for what turns recorded. */
   readonly turns?: true | undefined
   readonly rotations: readonly number[]
 }
@@ -126,7 +129,10 @@ export async function* batchIn(event: RecordedEvent): Steps<StoreError, Batch> {
   return { ...data, revision, time }
 }
 
-/** The batches with the entries from an index on, in order; the last one in any case. Takes the heads of those before them, too. */
+/**
+ * Returns the batches with the entries from an index on, in order, and always the last batch. Also takes the heads of all earlier
+ * batches.
+ */
 async function* batchesFrom(
   store: EventStore,
   number: number,
@@ -143,7 +149,7 @@ async function* batchesFrom(
   return batches
 }
 
-/** The keys that entries in these revisions of the log made known. */
+/** Returns the keys announced by the entries in these revisions of the log. */
 async function* keysAt(
   store: EventStore,
   number: number,
@@ -159,7 +165,7 @@ async function* keysAt(
   return keys
 }
 
-/** The key that a batch makes known, if it does: it has one entry then. */
+/** Returns the key that a batch announces, if any: such a batch has one entry. */
 export async function* rotationIn({
   entries,
   from,

@@ -17,18 +17,18 @@ import { streamEndFrom } from '../../store/whole/whole-writes.ts'
 
 /** Streams that may have been written to. */
 export interface ChangedStreams {
-  /** Up to where. */
+  /** Place up to which the store was read. */
   readonly place: StorePlace | undefined
-  /** Their names. Iteration throws a `StoreError`. */
+  /** Names of the streams. Iteration throws a `StoreError`. */
   readonly streams: AsyncIterable<string> | Iterable<string>
 }
 
-/** The streams that are sealed: of conversations, and of what their turns recorded. */
+/** Prefixes of the streams that are sealed: conversations, and what their turns recorded. */
 const prefixes = [streamOf(''), turnsStreamOf('')]
 
 /**
- * Works from a place that the ledger names, or from the beginning where the event at that place is gone: that somebody removed it must
- * not end the sealing of everything else.
+ * Works from a place that the ledger names, or from the beginning if the event at that place is gone: its removal must not end the
+ * sealing of everything else.
  */
 export async function* fromPlace<Failure extends TypedError, Value>(
   place: StorePlace | undefined,
@@ -43,7 +43,7 @@ export async function* fromPlace<Failure extends TypedError, Value>(
 const isInvalidPlace = (error: TypedError): boolean =>
   error._tag === 'InvalidInput' && 'path' in error && error.path === 'after'
 
-/** Lists the streams that were written to since a place; without one, all. */
+/** Lists the streams that were written to since a place; without a place, all streams. */
 export async function* movedSince(
   store: EventStore,
   since: StorePlace | undefined,
@@ -54,7 +54,7 @@ export async function* movedSince(
   return yield* read(store, since)
 }
 
-/** As `movedSince`; no streams if the store does not say which, or too much was written. */
+/** Lists streams as `movedSince` does, but omits `streams` if the store does not say which changed, or too much was written. */
 export async function* changedSince(
   store: EventStore,
   since: StorePlace | undefined,
@@ -71,23 +71,23 @@ export async function* changedSince(
   return { place, streams: all }
 }
 
-/** Heads that were found by reading events, up to a place. */
+/** Heads found by reading events up to a place. */
 export interface ChangedHeads {
   readonly place: StorePlace | undefined
   readonly heads: readonly ChainHead[]
 }
 
-/** Heads that are remembered at a time. */
+/** Maximum number of heads in memory at a time. */
 const mostHeads = 100_000
-/** Reading an event among others takes less time than looking for the end of a stream, by this factor. */
+/** Factor by which reading one of many events is faster than looking up the end of a stream. */
 const worth = 6
 const few = 10_000
 
 /**
- * The heads of what was written since a place, by the events themselves in their order: of many conversations that are short this is
- * several times as fast as looking for each end.
+ * Yields the heads of the streams written to since a place, by reading their events in order: for many short conversations this is
+ * several times as fast as looking up each end.
  *
- * @returns whether that are all. If not, nothing was given: they are long, or an event cannot be read. Iteration throws a `StoreError`
+ * @returns true if all heads were yielded. If false, none was: the streams are long, or an event cannot be read. Iteration throws a `StoreError`
  */
 export async function* headsByEvents(
   store: EventStore,
@@ -126,7 +126,7 @@ export async function* listed(store: EventStore): AsyncGenerator<string, void> {
       yield* await orThrow(names)
 }
 
-/** By their events: in a store that does not say, or where too much was written. */
+/** Lists the streams by reading events, for a store that does not say which changed, or if too much was written. */
 async function* read(
   store: EventStore,
   since: StorePlace | undefined,
@@ -143,15 +143,15 @@ async function* read(
 
 /** The end of a stream. */
 export interface ChainHead {
-  /** Of the stream (`nameOf`). */
+  /** Name of the stream (`nameOf`). */
   readonly name: string
   readonly revision: number
   readonly head: string
-  /** After it there are events of a write that is not complete. */
+  /** True if events of an incomplete write follow. */
   readonly isUnfinished: boolean
 }
 
-/** The head of a stream; undefined if nothing in it counts yet, a text if it cannot be read: why. */
+/** Returns the head of a stream; undefined if nothing in it counts yet, or the reason as a text if it cannot be read. */
 export async function* headOf(
   store: EventStore,
   stream: string,

@@ -16,15 +16,15 @@ import {
 } from './proofs.ts'
 import { completedWith, hashFrom, openTile, rowsOf, tileOf, type TilePlace, type TileRows } from './tiles.ts'
 
-/** The hashes of a ledger, by its tiles. */
+/** Access to the hashes of a ledger by its tiles. */
 export interface Nodes {
   readonly inclusion: (ledger: Ledger, size: number, index: number) => Steps<LedgerError, readonly Buffer[]>
   readonly consistency: (ledger: Ledger, size: number, old: number) => Steps<LedgerError, readonly Buffer[]>
-  /** The root of the ledger when it had that size. @param size 1 or more */
+  /** Returns the root of the ledger when it had this size. @param size 1 or more */
   readonly rootAt: (ledger: Ledger, size: number) => Steps<LedgerError, Buffer>
 }
 
-/** Tiles that are remembered: 16 KB each, with what is computed of them. */
+/** Maximum number of tiles in memory: 16 KB each, with the values computed from them. */
 const most = 256
 
 export const nodesOf = (store: EventStore): Nodes => {
@@ -51,7 +51,7 @@ export const nodesOf = (store: EventStore): Nodes => {
     return rows
   }
 
-  /** Loads what the hashes of these leaves are made of. */
+  /** Loads the tiles from which the hashes of these leaves are computed. */
   async function* loaded(ledger: Ledger, leaves: readonly Leaves[]): Steps<LedgerError, HashOf> {
     const rows = new Map<string, TileRows>()
     for (const tile of leaves.flatMap(subtreesOf).map(tileOf)) {

@@ -4,23 +4,23 @@ import { isKeyName, isSigned, type Signer, type VerifierKey, verifierKey } from 
 
 // Signed notes, as C2SP signed-note and tlog-cosignature describe them.
 
-/** A text and who has signed it. */
+/** A text and its signatures. */
 export interface SignedNote {
-  /** Ends with a newline. */
+  /** Text of the note, ending with a newline. */
   readonly text: string
   readonly signatures: readonly NoteSignature[]
 }
 
 export interface NoteSignature {
   readonly name: string
-  /** Of the key: 4 bytes in hex. */
+  /** Id of the key: 4 bytes in hex. */
   readonly id: string
   readonly signature: Buffer
 }
 
 const mostSignatures = 100
 const idBytes = 4
-/** Of the time in a cosignature. */
+/** Bytes of the time in a cosignature. */
 const timeBytes = 8
 const signatureBytes = 64
 
@@ -45,7 +45,7 @@ const notANote = E.left(
   invalidInput('note', 'must be a signed note: a text, an empty line, and lines with signatures'),
 )
 
-/** Signature lines, as a witness answers them; undefined if one of them is not such a line. */
+/** Parses signature lines, as a witness answers them; undefined if a line is malformed. */
 export const parseSignatures = (lines: string): readonly NoteSignature[] | undefined => {
   if (!lines.endsWith('\n')) return undefined
   const signatures = lines.slice(0, -1).split('\n').map(parseSignature)
@@ -61,13 +61,13 @@ const parseSignature = (line: string): NoteSignature | undefined => {
   return { name, id: bytes.toString('hex', 0, idBytes), signature: bytes.subarray(idBytes) }
 }
 
-/** Signs a text as the log of that name. */
+/** Signs a text in the name of a log. */
 export const signed = async (text: string, name: string, signer: Signer): Promise<SignedNote> => {
   const { id } = verifierKey(name, signer.publicKey)
   return { text, signatures: [{ name, id, signature: Buffer.from(await signer.sign(Buffer.from(text))) }] }
 }
 
-/** Who of the keys has signed the note. A signature of one of them that is wrong makes the whole note invalid. */
+/** Returns those of the keys that have signed the note. An invalid signature by any of them makes the whole note invalid. */
 export const signersOf = (
   { text, signatures }: SignedNote,
   keys: readonly VerifierKey[],
@@ -83,7 +83,7 @@ export const signersOf = (
   return E.right([...found])
 }
 
-/** Whether one of the keys has signed the note, and no signature of them is wrong. */
+/** Reports whether at least one of the keys has signed the note, and none of their signatures is invalid. */
 export const isSignedBy = (note: SignedNote, keys: readonly VerifierKey[]): boolean => {
   const signers = signersOf(note, keys)
   return E.isRight(signers) && signers.right.length > 0
@@ -95,14 +95,14 @@ const hasSigned = (key: VerifierKey, text: string, signature: Buffer): boolean =
   return time !== undefined && isSigned(key, cosigned(text, time), signature.subarray(timeBytes))
 }
 
-/** What a witness signs. @param time in seconds since 1970 */
+/** Returns the bytes that a witness signs. @param time in seconds since 1970 */
 export const cosigned = (text: string, time: number): Buffer =>
   Buffer.from(`cosignature/v1\ntime ${time}\n${text}`)
 
-/** The last second that a date has. */
+/** The last second that a `Date` can express. */
 const endOfTime = 8.64e12
 
-/** When a witness signed, in seconds since 1970; undefined if this is no cosignature. */
+/** Returns the time at which a witness signed, in seconds since 1970; undefined if this is not a cosignature. */
 export const cosignedAt = (signature: Buffer): number | undefined => {
   if (signature.length !== timeBytes + signatureBytes) return undefined
   const time = Number(signature.readBigUInt64BE())

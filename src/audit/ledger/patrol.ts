@@ -13,26 +13,26 @@ import { patrolStream, placeStream } from './facts.ts'
 import { dataOf, lastOf, record } from './stored.ts'
 import type { AuditProblem } from './verify.ts'
 
-/** How a patrol goes its rounds. */
+/** Options of a patrol. */
 export interface PatrolOptions {
   readonly anchors?: readonly Anchor[] | undefined
-  /** A verifier key of the ledger that is known from elsewhere. Default: whatever the store says. */
+  /** A verifier key of the ledger that is known from elsewhere. Default: the key that the store names. */
   readonly key?: string | undefined
-  /** Milliseconds from the beginning of a round to that of the next. Default: a day. */
+  /** Milliseconds between the starts of two rounds. Default: one day. */
   readonly every?: number | undefined
-  /** The share of the time in which it works, above 0 and up to 1. Default 0.1. */
+  /** Fraction of the time spent working, above 0 and up to 1. Default 0.1. */
   readonly share?: number | undefined
   readonly signal?: AbortSignal | undefined
   readonly onEvent?: ((event: PatrolEvent) => void) | undefined
 }
 
-/** A round that was gone, as it is recorded. */
+/** A completed round, as it is recorded. */
 export interface PatrolRound extends Omit<AuditSummary, 'type'> {
-  /** When it began (ISO 8601, UTC), also if it was interrupted since. */
+  /** Time at which the round began (ISO 8601, UTC), even if it was interrupted since. */
   readonly began?: string | undefined
 }
 
-/** What a patrol did. `alarm`: a problem that no round before it has recorded. */
+/** Event of a patrol. `alarm`: a problem that no earlier round has recorded. */
 export type PatrolEvent =
   | { readonly type: 'alarm'; readonly problem: AuditProblem }
   | ({ readonly type: 'round' } & PatrolRound)
@@ -51,12 +51,12 @@ export interface PatrolContext {
 }
 
 export const day = 86_400_000
-/** After a round that could not be ended, milliseconds. */
+/** Milliseconds until the next try after a round that failed. */
 const again = 60_000
 
 /**
- * Checks everything, slowly, again and again until the signal aborts; whoever starts it again waits until the next round is due, or continues
- * the one that was interrupted.
+ * Checks everything, slowly, again and again until the signal aborts. When started again, it waits until the next round is due, or
+ * continues the one that was interrupted.
  */
 export async function* patrolOn(patrolling: PatrolContext): Steps<LedgerError, void> {
   const { store, every, signal, tell } = patrolling
@@ -74,7 +74,7 @@ export async function* patrolOn(patrolling: PatrolContext): Steps<LedgerError, v
   }
 }
 
-/** Goes one round, or the rest of one, unless it is told to end. @returns when it began. Throws a `LedgerError`. */
+/** Runs one round, or the rest of one, unless the signal aborts. @returns when the round began. Throws a `LedgerError`. */
 const round = async (patrolling: PatrolContext): Promise<string> => {
   const { store, share, signal, tell } = patrolling
   const known = await alarmsIn(store)
@@ -119,10 +119,10 @@ const round = async (patrolling: PatrolContext): Promise<string> => {
   }
 }
 
-/** Who is killed repeats at most so much of a round, in milliseconds. */
+/** Milliseconds between two records of progress: a patrol that is killed repeats no more of a round than this. */
 const keepEvery = 300_000
 
-/** It works so many milliseconds, or what one conversation takes, before it rests. */
+/** Milliseconds of work before a rest; checking one conversation may take longer. */
 const turn = 20
 
 const alarmed = async (
@@ -146,11 +146,11 @@ interface Alarm {
   readonly revision?: number | undefined
 }
 
-/** Tells problems apart. */
+/** Returns a key that tells problems apart. */
 const nameOf = ({ kind, conversation, revision, message }: Alarm): string =>
   JSON.stringify([kind, conversation, revision, message])
 
-/** How far the round after that one is, if it was interrupted. */
+/** Returns the progress of the round after `before`, if it was interrupted. */
 const interrupted = async (
   store: EventStore,
   before: number,
@@ -161,7 +161,7 @@ const interrupted = async (
   return after === before ? { began, progress } : undefined
 }
 
-/** Events that are looked back on. */
+/** Maximum number of earlier events that are read. */
 const most = 1_000
 
 const alarmsIn = async (store: EventStore): Promise<Set<string>> => {
@@ -178,7 +178,7 @@ const alarmsIn = async (store: EventStore): Promise<Set<string>> => {
   return alarms
 }
 
-/** The last round that was gone, when it ended, and where that is recorded. Throws a `LedgerError`. */
+/** Returns the last completed round, when it ended, and where that is recorded. Throws a `LedgerError`. */
 export const lastRound = async (
   store: EventStore,
 ): Promise<

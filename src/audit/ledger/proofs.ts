@@ -2,26 +2,26 @@ import { nodeHash } from './hashes.ts'
 
 // Proofs of RFC 6962, sections 2.1.1 and 2.1.2: which hashes they consist of, and how they are made of the complete subtrees that tiles hold.
 
-/** Leaves `from` to `to`, half-open: a subtree of the log. */
+/** Leaves from `from` to `to`, half-open: a subtree of the log. */
 export interface Leaves {
   readonly from: number
   readonly to: number
 }
 
-/** A complete subtree: the leaves from `index * 2 ** level` on, `2 ** level` of them. */
+/** A complete subtree: `2 ** level` leaves starting at `index * 2 ** level`. */
 export interface Subtree {
   readonly level: number
   readonly index: number
 }
 
-/** The hash of a complete subtree. */
+/** Returns the hash of a complete subtree. */
 export type HashOf = (subtree: Subtree) => Buffer
 
-/** The largest power of two that is less than `count`, which is 2 or more. */
+/** Returns the largest power of two less than `count`, which is 2 or more. */
 const split = (count: number): number => 2 ** Math.floor(Math.log2(count - 1))
 
 /**
- * What proves that leaf `index` is in the log of that size, from the leaf upwards.
+ * Returns the subtrees that prove that leaf `index` is in the log of that size, from the leaf upwards.
  *
  * @param index from 0, below `size`
  */
@@ -41,7 +41,8 @@ export const inclusionLeaves = (size: number, index: number): readonly Leaves[] 
 }
 
 /**
- * What proves that the log of size `old` is how the log of that size began. Nothing if one of them is empty or they are the same.
+ * Returns the subtrees that prove that the log of size `old` is the beginning of the log of size `size`. Empty if one of the logs is
+ * empty or they are the same.
  *
  * @param old from 0 to `size`
  */
@@ -64,7 +65,7 @@ export const consistencyLeaves = (size: number, old: number): readonly Leaves[] 
   return beside.toReversed()
 }
 
-/** The complete subtrees of a subtree, from the left. */
+/** Splits a subtree into complete subtrees, from the left. */
 export const subtreesOf = ({ from, to }: Leaves): readonly Subtree[] => {
   const subtrees: Subtree[] = []
   for (let at = from; at < to;) {
@@ -75,16 +76,16 @@ export const subtreesOf = ({ from, to }: Leaves): readonly Subtree[] => {
   return subtrees
 }
 
-/** The root over these leaves. */
+/** Returns the root over these leaves. */
 export const rootOfLeaves = (leaves: Leaves, hashOf: HashOf): Buffer =>
   subtreesOf(leaves)
     .map(hashOf)
     .reduceRight((right, left) => nodeHash(left, right))
 
-/** The inclusion proof of leaf `index` in a log of that size, which `checkInclusion` checks. */
+/** Returns the inclusion proof of leaf `index` in a log of that size, to be checked by `checkInclusion`. */
 export const inclusionProof = (size: number, index: number, hashOf: HashOf): readonly Buffer[] =>
   inclusionLeaves(size, index).map((leaves) => rootOfLeaves(leaves, hashOf))
 
-/** The consistency proof between the logs of two sizes, which `checkConsistency` checks. */
+/** Returns the consistency proof between the logs of two sizes, to be checked by `checkConsistency`. */
 export const consistencyProof = (size: number, old: number, hashOf: HashOf): readonly Buffer[] =>
   consistencyLeaves(size, old).map((leaves) => rootOfLeaves(leaves, hashOf))

@@ -23,40 +23,40 @@ import type { Nodes } from './nodes.ts'
 import { ofTurns } from './verify.ts'
 import { type SignedNote, type NoteSignature, noteText, parseNote } from './notes.ts'
 
-/** That a conversation is in the ledger, in texts that need nothing else to be checked. */
+/** Self-contained proof that a conversation is in the ledger. */
 export interface LedgerProof {
   readonly conversation: string
-  /** Of the last event that is sealed, in the conversation's own stream, and its hash (`hashOf`). */
+  /** Revision of the last sealed event in the conversation's own stream, and its hash (`hashOf`). */
   readonly revision: number
   readonly head: string
-  /** Of the entry, and of the ledger at the checkpoint. */
+  /** Index of the entry, and size of the ledger at the checkpoint. */
   readonly index: number
   readonly size: number
   /** The inclusion proof (RFC 9162), each hash in base64. */
   readonly proof: readonly string[]
   /** A signed note with all cosignatures: the newest that an anchor has, if the entries are in it. */
   readonly checkpoint: string
-  /** When the checkpoint was made, by the clock of the store (ISO 8601, UTC): it is not signed. */
+  /** Time of the checkpoint by the clock of the store (ISO 8601, UTC): it is not signed. */
   readonly sealed: string
   /**
-   * Every entry for the conversation, for what its turns recorded, and for those that it was forked from as far as it has them, in the order
-   * of the ledger. Only with `entries` or `compare`.
+   * Every entry for the conversation, for what its turns recorded, and for the conversations that it was forked from, up to the fork,
+   * in the order of the ledger. Only with `entries` or `compare`.
    */
   readonly entries?: readonly ProofEntry[]
   /** The keys of the ledger, in order. */
   readonly keys: readonly ProofKey[]
 }
 
-/** An entry of the ledger, and that it is in it. */
+/** A ledger entry and the proof of its inclusion. */
 export interface ProofEntry {
-  /** The first line of the leaf: a conversation, or `stream turns-` and the conversation. */
+  /** First line of the leaf: a conversation, or `stream turns-` and the conversation. */
   readonly name: string
-  /** Of the event in its own stream. */
+  /** Revision of the event in its own stream. */
   readonly revision: number
-  /** Of the event in the conversation; of what its turns recorded, the revision. */
+  /** Position of the event in the conversation; for what its turns recorded, the revision. */
   readonly position: number
   readonly index: number
-  /** As `proof`. */
+  /** Inclusion proof of this entry, in the form of `LedgerProof.proof`. */
   readonly proof: readonly string[]
 }
 
@@ -64,9 +64,9 @@ export interface ProofEntry {
 export interface ProofKey {
   /** A verifier key. */
   readonly key: string
-  /** It signs checkpoints of more entries than this. */
+  /** Number of entries: the key signs checkpoints of more than this. */
   readonly after: number
-  /** Of a later key: the entry in which the one before made it known. */
+  /** Entry in which the key before it announced this key; absent for the first key. */
   readonly rotation?: Inclusion
 }
 interface Inclusion {
@@ -78,24 +78,24 @@ interface Inclusion {
 
 const base64 = (hashes: readonly Buffer[]): readonly string[] => hashes.map((hash) => hash.toString('base64'))
 
-/** How a proof is made. */
+/** Options of a proof. */
 export interface ProofOptions {
   /**
-   * Whether every entry of the ledger for the conversation, and for those that it was forked from, is compared with the store first: reads
-   * the whole ledger. Without it, only what was sealed last is looked up, and nothing is compared.
+   * Compare every ledger entry for the conversation, and for those that it was forked from, with the store first, which reads the whole
+   * ledger. Without it, only the last seal is looked up, and nothing is compared.
    */
   readonly compare?: boolean | undefined
-  /** With all entries, as `exportEvidence` needs: reads the whole ledger. `compare` implies it. */
+  /** Include all entries, as `exportEvidence` needs, which reads the whole ledger. `compare` implies it. */
   readonly entries?: boolean | undefined
 }
 
-/** An entry, and where its event is in the conversation. */
+/** An entry and the position of its event in the conversation. */
 interface PlacedEntry extends HeadEntry {
   readonly name: string
   readonly position: number
 }
 
-/** The proof that a conversation is in the ledger, as far as it was sealed last. */
+/** Returns the proof that a conversation is in the ledger, up to where it was last sealed. */
 export async function* proofOf(
   { store, nodes }: { readonly store: EventStore; readonly nodes: Nodes },
   conversation: string,
@@ -124,7 +124,10 @@ export async function* proofOf(
   return { conversation, revision, head, ...proven, sealed, ...(isAll && { entries }), keys }
 }
 
-/** Every entry for a conversation, for what its turns recorded, and for those that it was forked from, up to the fork. */
+/**
+ * Returns every entry for a conversation, for what its turns recorded, and for the conversations that it was forked from, up to the
+ * fork.
+ */
 async function* allEntries(
   store: EventStore,
   ledger: Ledger,
@@ -148,7 +151,7 @@ async function* allEntries(
   })
 }
 
-/** Ends with `SealContradicted` where the store is not what the ledger has. */
+/** Fails with `SealContradicted` if the store differs from the ledger. */
 async function* compareAll(store: EventStore, entries: readonly PlacedEntry[]): Steps<ProofError, void> {
   const found = yield* caught<ProofError, SealContradicted | undefined>(async () => {
     for (const entry of entries.toReversed()) {
@@ -164,7 +167,7 @@ async function* compareAll(store: EventStore, entries: readonly PlacedEntry[]): 
   if (found) return yield found
 }
 
-/** The keys of a ledger, each but the first with the proof that the one before made it known. */
+/** Returns the keys of a ledger, each except the first with the proof that the key before announced it. */
 export async function* proofKeys(nodes: Nodes, ledger: Ledger): Steps<LedgerError, readonly ProofKey[]> {
   const keys: ProofKey[] = []
   for (const { key, after, rotation } of ledger.keys) {
@@ -192,7 +195,10 @@ async function* inclusionIn(
   return { index, size, proof: base64(proof), checkpoint }
 }
 
-/** The newest checkpoint that an anchor has, if it covers the entry, with the signatures of all, of each signer the first; otherwise the newest. */
+/**
+ * Returns the newest checkpoint that an anchor has, if it covers the entry, with the signatures of all anchors, the first of each
+ * signer; otherwise the newest checkpoint.
+ */
 async function* bestCheckpoint(
   store: EventStore,
   ledger: Ledger,

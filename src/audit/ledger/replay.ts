@@ -15,11 +15,11 @@ export interface HeldCheckpoint extends LedgerCheckpoint {
   readonly note: SignedNote
 }
 
-/** What a batch of entries adds. */
+/** Result of replaying a batch of entries. */
 export interface ReplayBatchResult {
   readonly wrong: readonly Wrong[]
   readonly completed: readonly CompletedTile[]
-  /** Nothing can be said of what follows. */
+  /** True if nothing can be said about later batches. */
   readonly isBroken: boolean
 }
 export interface Wrong {
@@ -27,18 +27,22 @@ export interface Wrong {
   readonly message: string
 }
 
-/** A ledger that is made again of its entries. */
+/** A ledger rebuilt from its entries. */
 export interface LedgerReplay {
   readonly edge: () => Edge
-  /** Keys that have signed a checkpoint of it. That an entry names a key says nothing of who has it. */
+  /** Keys that have signed a checkpoint of the ledger. An entry that names a key does not show who has it. */
   readonly signers: () => readonly VerifierKey[]
-  /** The next batch. */
+  /** Takes the next batch. */
   readonly take: (batch: Batch) => ReplayBatchResult
-  /** What is wrong once all batches were taken. */
+  /** Returns the problems that show once all batches were taken. */
   readonly end: () => readonly Wrong[]
 }
 
-/** @param held by size */
+/**
+ * Returns a replay that begins with an empty ledger.
+ *
+ * @param held checkpoints kept elsewhere, ordered by size
+ */
 export const replayOf = (
   origin: string,
   first: VerifierKey,
@@ -49,7 +53,7 @@ export const replayOf = (
   const keys = [first]
   const signed = new Set<VerifierKey>()
 
-  /** Compares with what anchors hold of this size. */
+  /** Compares the ledger with the checkpoints of its current size that anchors hold. */
   const compared = (): readonly Wrong[] => {
     const wrong: Wrong[] = []
     for (; (held[reached]?.size ?? Infinity) <= edge.size; reached++) {
@@ -135,6 +139,6 @@ const keyIn = (text: string): readonly VerifierKey[] => {
   return E.isRight(key) ? [key.right] : []
 }
 
-/** Whether a key that somebody knows from elsewhere is one of these. */
+/** Reports whether a key known from elsewhere is among these keys. */
 export const isAmong = (keys: readonly VerifierKey[], known: string): boolean =>
   keys.some((key) => keyText(key) === known)

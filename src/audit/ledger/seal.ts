@@ -14,24 +14,24 @@ import { changedSince, fromPlace, type ChainHead, headOf, headsByEvents, listed 
 import type { Nodes } from './nodes.ts'
 import { checkSigner } from './sign.ts'
 
-/** A conversation that could not be sealed, and why. */
+/** A conversation that could not be sealed, and the reason. */
 export interface SealFailure {
   readonly conversation: string
   readonly message: string
 }
 
-/** What was sealed. */
+/** Result of sealing. */
 export interface SealedNow {
   readonly origin: string
-  /** Conversations that were sealed now, and those of which what their turns recorded was sealed. */
+  /** Numbers of conversations sealed now, and of those whose turns were sealed. */
   readonly sealed: number
   readonly turns: number
-  /** Entries of the ledger, all together. */
+  /** Total number of entries in the ledger. */
   readonly size: number
   /** The last checkpoint, a signed note; undefined if nothing was ever sealed. */
   readonly checkpoint: string | undefined
   readonly anchored: readonly AnchorResult[]
-  /** Conversations whose last event cannot be read, or which contradict what the ledger has of them. */
+  /** Conversations whose last event cannot be read, or that contradict their ledger entries. */
   readonly unsealable: readonly SealFailure[]
 }
 
@@ -40,15 +40,15 @@ export interface SealContext extends LedgerWriter {
   readonly anchors: readonly Anchor[]
 }
 
-/** Entries of one event. */
+/** Maximum number of entries in one event. */
 export const batchSize = 1_024
 /** How often is sealed again while another sealer is faster: what is left to do, the ledger says. */
 const maxTries = 5
 
 /**
- * Loads the ledger, unless it cannot be signed: with another key, or where an anchor has seen more than there is.
+ * Loads the ledger. Fails if it cannot be signed: the key is another one, or an anchor has seen more than the ledger has.
  *
- * @param heads takes what was sealed last of each stream
+ * @param heads receives the last sealed event of each stream
  */
 export async function* loadToSign(
   { store, signer, nodes, anchors }: SealContext,
@@ -91,22 +91,22 @@ async function* sealOnce(sealing: SealContext, loaded: Ledger): Steps<SealError,
 }
 
 interface Batches {
-  /** The ledger as it is once all that was flushed is in it. */
+  /** Returns the ledger with everything flushed so far. */
   readonly ledger: () => Ledger
-  /** How many conversations were sealed. */
+  /** Returns the number of conversations sealed so far. */
   readonly sealed: () => number
-  /** Conversations that contradict what the ledger has of them. */
+  /** Conversations that contradict their ledger entries. */
   readonly refused: readonly SealFailure[]
-  /** Throws a `SealError`. */
+  /** Adds a head to the batch. Throws a `SealError`. */
   readonly add: (head: ChainHead) => Promise<void>
   /**
-   * Everything before that place is sealed then; undefined, or if something was refused: it is where it was, so that the next seal
-   * comes to it again. Throws a `SealError`.
+   * Appends the batch and records that everything before `place` is sealed. If `place` is undefined or something was refused, the
+   * recorded place does not move, so that the next seal visits it again. Throws a `SealError`.
    */
   readonly flush: (place: StorePlace | undefined) => Promise<void>
 }
 
-/** Until a place is named, whoever is interrupted begins again where it was. */
+/** Collects heads into batches. Until a place is recorded, an interrupted seal starts over from the old place. */
 const batching = (sealing: SealContext, loaded: Ledger): Batches => {
   let ledger = loaded
   let batch: ChainHead[] = []
@@ -141,7 +141,11 @@ const batching = (sealing: SealContext, loaded: Ledger): Batches => {
   }
 }
 
-/** @returns whether that was everything */
+/**
+ * Seals heads found by reading events.
+ *
+ * @returns true if that was everything
+ */
 const sealByEvents = async (store: EventStore, batches: Batches): Promise<boolean> => {
   const gathering = headsByEvents(store, batches.ledger().after)
   let step = await gathering.next()
@@ -172,13 +176,13 @@ const sealByStreams = async (
   return unsealable
 }
 
-/** Tells a head that differs from the one of its stream that was sealed last. */
+/** Reports whether a head differs from the last sealed one of its stream. */
 export const isNews = (last: SealedEvent | undefined, { revision, head }: ChainHead): boolean =>
   last ? revision !== last.revision || head !== last.head : revision >= 0
 
 /**
- * Says why a head must not be sealed: the stream no longer has the event that was sealed last. Whoever sealed it all the same would
- * vouch for a history that was rewritten. Throws a `StoreError`.
+ * Returns the reason why a head must not be sealed: the stream no longer has the event that was last sealed. Sealing the head would
+ * vouch for a rewritten history. Throws a `StoreError`.
  */
 export const contradictionOf = async (
   store: EventStore,

@@ -18,19 +18,19 @@ import {
   type SealFailure,
 } from './seal.ts'
 
-/** How a sealer works. */
+/** Limits and intervals of a sealer. */
 export interface SealerPace extends SealPolicy {
   /** Milliseconds between two looks at the store. */
   readonly every: number
-  /** Milliseconds between two checkpoints that anchors get. */
+  /** Milliseconds between two checkpoints given to anchors. */
   readonly anchorEvery: number
 }
 
-/** What a sealer did. */
+/** Event of a sealer. */
 export type SealerEvent =
   | { readonly type: 'sealed'; readonly sealed: number; readonly size: number }
   | ({ readonly type: 'anchored' } & AnchorResult)
-  /** A conversation contradicts what the ledger has of it: somebody rewrote it. Told once for each head. */
+  /** A conversation contradicts its ledger entries: somebody rewrote it. Reported once for each head. */
   | ({ readonly type: 'refused' } & SealFailure)
   | { readonly type: 'failed'; readonly error: SealError }
 
@@ -43,7 +43,7 @@ export const defaultPace: SealerPace = {
   anchorEvery: 10 * minute,
 }
 
-/** What another attempt may change: the database is away, another sealer was faster. */
+/** Errors that another attempt may avoid: the database is away, another sealer was faster. */
 const passing: ReadonlySet<SealError['_tag']> = new Set([
   'Conflict',
   'OutcomeUnknown',
@@ -54,19 +54,19 @@ const passing: ReadonlySet<SealError['_tag']> = new Set([
 
 interface State {
   readonly ledger: Ledger
-  /** Grows with the ledger. */
+  /** Last sealed event of each stream; it grows with the ledger. */
   readonly sealed: LastHeads
-  /** Messages of what was refused, by the name of the stream. */
+  /** Messages of refusals, by the name of the stream. */
   readonly refused: Map<string, string>
-  /** The store was read up to there. */
+  /** Place up to which the store was read. */
   readonly place: StorePlace | undefined
-  /** By stream, the one first that is pending longest. */
+  /** Streams to be sealed, by name, the one pending longest first. */
   readonly pending: ReadonlyMap<string, PendingSeal>
 }
 
 /**
- * Follows the store and seals conversations as they come to rest, until the signal aborts. It never stands in the way of an append, and
- * continues where the ledger says. Ends with an error that another attempt would not change, such as `AnchorAhead`.
+ * Follows the store and seals conversations as they come to rest, until the signal aborts. It never blocks an append, and continues
+ * from the place that the ledger records. Fails with an error that another attempt would not change, such as `AnchorAhead`.
  */
 export async function* sealOn(
   sealing: SealContext,
@@ -76,7 +76,7 @@ export async function* sealOn(
 ): Steps<SealError, void> {
   let state: State | undefined
   let anchoredAt = -Infinity
-  /** How many entries each anchor has seen, by its name. */
+  /** Number of entries that each anchor has seen, by name. */
   const seen = new Map<string, number>()
   while (!signal.aborted) {
     const next = await run(round(sealing, pace, state, signal, tell))
@@ -100,7 +100,7 @@ export async function* sealOn(
   }
 }
 
-/** Looks at the store once, and seals all that is due, without a pause between batches. */
+/** Looks at the store once and seals everything that is due, without a pause between batches. */
 async function* round(
   sealing: SealContext,
   pace: SealPolicy,

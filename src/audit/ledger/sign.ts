@@ -9,12 +9,12 @@ import type { Ledger } from './log.ts'
 import { isSignedBy, type NoteSignature, noteText, signed } from './notes.ts'
 import { type Edge, edgeRoot } from './tiles.ts'
 
-/** The key that signs now. */
+/** Returns the current signing key. */
 export const signingKey = ({ keys }: Pick<Ledger, 'keys'>): VerifierKey =>
   (keys.at(-1) as Ledger['keys'][number]).key
 
 /**
- * Fails unless the signer has the key that the ledger is signed with, and has signed what is there: whoever can write to the store could
+ * Fails unless the signer has the ledger's current key and has signed its last checkpoint: otherwise others with write access could
  * have added entries, and the next checkpoint would vouch for them.
  */
 export const checkSigner = (
@@ -41,14 +41,14 @@ export const checkSigner = (
       )
 }
 
-/** Whether a key has signed a checkpoint of its ledger. */
+/** Reports whether a key has signed a checkpoint of its ledger. */
 export const hasSigned = (key: VerifierKey, text: string): boolean =>
   pipe(
     readCheckpoint(text),
     E.exists(({ note, checkpoint }) => checkpoint.origin === key.name && isSignedBy(note, [key])),
   )
 
-/** The checkpoint of a ledger that has grown to that edge: a note that all signers sign. What they answer is verified. */
+/** Returns the checkpoint of a ledger that has grown to this edge: a note signed by all signers, whose signatures are verified. */
 export async function* checkpointOf(
   origin: string,
   edge: Edge,

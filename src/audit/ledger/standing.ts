@@ -13,35 +13,41 @@ import { loadLedger } from './log.ts'
 import { signingKey } from './sign.ts'
 import { type AnchorStatus, lastByAnchor } from './status.ts'
 
-/** What the ledger has of a conversation, and whether that is still so. */
+/** The ledger's entries for a conversation, and whether they still hold. */
 export interface SealStatus {
   readonly origin: string
-  /** The verifier key that signs now. */
+  /** The current verifier key. */
   readonly key: string
-  /** Entries of the whole ledger. */
+  /** Number of entries in the whole ledger. */
   readonly size: number
-  /** When the last checkpoint was made; absent if nothing was sealed. */
+  /** Time of the last checkpoint; absent if nothing was sealed. */
   readonly sealed?: string
   /** The last checkpoint that each anchor was given. */
   readonly anchors: readonly AnchorStatus[]
-  /** Position of the conversation's own first event: those before it are of what it was forked from. */
+  /** Position of the conversation's own first event; earlier events are of the conversation that it was forked from. */
   readonly first: number
-  /** What was sealed of the conversation, the newest first: the last 100 at most. */
+  /** The ledger's entries for the conversation, newest first: the last 100 at most. */
   readonly heads: readonly SealedHead[]
 }
 
-/** An entry of the ledger for a conversation, and whether that still holds. */
+/** A ledger entry for a conversation, and whether it still holds. */
 export interface SealedHead extends HeadEntry {
-  /** Of the event in the conversation. */
+  /** Position of the event in the conversation. */
   readonly position: number
-  /** `changed`: the event there now, or one before it, is not the one that was sealed; `gone`: there is none, it cannot be read, or does not count. */
+  /**
+   * `changed`: the event there now, or an earlier one, is not the one that was sealed; `gone`: the event is missing, cannot be read, or
+   * does not count.
+   */
   readonly state: 'same' | 'changed' | 'gone'
 }
 
 const most = 100
 const gone = { state: 'gone' } as const
 
-/** Where the ledger has a conversation. Searches the ledger backwards, and reads the conversation through what was sealed last. */
+/**
+ * Finds the ledger's entries for a conversation. Searches the ledger backwards, and reads the conversation through the last sealed
+ * event.
+ */
 export async function* standingOf(store: EventStore, conversation: string): Steps<LedgerError, SealStatus> {
   const ledger = yield* loadLedger(store)
   const anchors = yield* lastByAnchor(store, ledger)
@@ -73,7 +79,10 @@ export async function* standingOf(store: EventStore, conversation: string): Step
   return { origin, key, size: edge.size, ...(sealed !== undefined && { sealed }), anchors, first, heads }
 }
 
-/** The position of a conversation's own first event, whatever became of what it was forked from; 0 if it cannot be read. */
+/**
+ * Returns the position of a conversation's own first event, even if the conversation that it was forked from is gone; 0 if it cannot be
+ * read.
+ */
 async function* beginningOf(store: EventStore, conversation: string): Steps<LedgerError, number> {
   const stream = streamOf(conversation)
   const read = await store.read({ stream, from: 0, direction: 'forwards', limit: 1 })()

@@ -16,41 +16,45 @@ import { lastRound, type PatrolRound } from './patrol.ts'
 import { isNews } from './seal.ts'
 import { signingKey } from './sign.ts'
 
-/** How far the ledger is, and what it does not cover yet. */
+/** The extent of the ledger, and what it does not cover yet. */
 export interface LedgerStatus {
   readonly origin: string
-  /** The verifier key that signs now. */
+  /** The current verifier key. */
   readonly key: string
-  /** When and why it was begun in place of another one; absent of the first ledger of a store. */
+  /** Time and reason if it replaced another ledger; absent for the first ledger of a store. */
   readonly again?: { readonly time: string; readonly reason: string }
-  /** Entries. */
+  /** Number of entries. */
   readonly size: number
-  /** The last checkpoint, a signed note, and when it was made; absent if nothing was sealed. */
+  /** The last checkpoint, a signed note, and its time; absent if nothing was sealed. */
   readonly checkpoint?: string
   readonly sealed?: string
   /** The last checkpoint that each anchor was given, as this store recorded it. */
   readonly anchors: readonly AnchorStatus[]
-  /** Conversations with something that is not sealed: events, or what their turns recorded. */
+  /** Number of conversations with unsealed events, their own or those of their turns. */
   readonly unsealed: number
   /**
-   * What somebody who can write to the database, and has the key, could still rewrite unseen: everything that was written since this
-   * time; absent if nothing. `beginning`: everything there is, as no checkpoint was ever kept elsewhere.
+   * Time since which everything written could still be rewritten unnoticed by someone who can write to the database and has the key;
+   * absent if nothing could. `beginning`: the whole log, as no checkpoint was ever kept elsewhere.
    */
   readonly exposedSince?: string
-  /** The last round of a patrol, and when it ended; absent if there was none. */
+  /** The last completed round of a patrol, and the time at which it ended; absent if there was none. */
   readonly patrolled?: PatrolRound & { readonly time: string }
-  /** Replies of models without a receipt, if they were to be counted. */
+  /** Number of model replies without a receipt, if counting was requested. */
   readonly withoutReceipt?: number
 }
 
 export interface AnchorStatus {
   readonly anchor: string
   readonly size: number
-  /** When the checkpoint was made. */
+  /** Time of the checkpoint. */
   readonly time: string
 }
 
-/** @param counts whether to count the replies without a receipt, for which every event is read */
+/**
+ * Returns the status of the ledger.
+ *
+ * @param counts count the replies without a receipt, too, which reads every event
+ */
 export async function* statusOf(store: EventStore, counts = false): Steps<LedgerError, LedgerStatus> {
   const ledger = yield* loadLedger(store)
   const anchors = yield* lastByAnchor(store, ledger)
@@ -84,10 +88,10 @@ const exposed = (
   return newest.size === edge.size && unsealed === 0 ? undefined : newest.time
 }
 
-/** Anchors that are looked for among so many records. */
+/** Number of records searched for anchors. */
 const most = 1_000
 
-/** The last checkpoint that each anchor was given. */
+/** Returns the last checkpoint that each anchor was given. */
 export async function* lastByAnchor(
   store: EventStore,
   ledger: Ledger,
@@ -103,7 +107,7 @@ export async function* lastByAnchor(
   return [...last.values()]
 }
 
-/** How many replies of models have no receipt. What cannot be read does not count. */
+/** Counts model replies without a receipt. Events that cannot be read are ignored. */
 async function* withoutReceiptIn(store: EventStore): Steps<LedgerError, number> {
   let found = 0
   for await (const page of allPages(store, { prefixes: [streamOf('')] }))
@@ -116,7 +120,7 @@ async function* withoutReceiptIn(store: EventStore): Steps<LedgerError, number> 
   return found
 }
 
-/** Counts the conversations with something that is not sealed. */
+/** Counts the conversations with unsealed events. */
 async function* unsealedIn(store: EventStore, ledger: Ledger): Steps<LedgerError, number> {
   const { streams } = yield* fromPlace<LedgerError, ChangedStreams>(ledger.after, (place) =>
     movedSince(store, place),

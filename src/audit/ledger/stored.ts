@@ -10,12 +10,12 @@ import type { StoreError } from '../../store/errors.ts'
 import type { EventStore, RecordedEvent } from '../../store/port.ts'
 import { ledgerCodec } from './facts.ts'
 
-/** A fact of `facts.ts`. */
+/** One of the facts in `facts.ts`. */
 type Encoded = Parameters<typeof ledgerCodec.encode>[0]
 type Type = Encoded['type']
 type Data<T extends Type> = Extract<Encoded, { readonly type: T }>['data']
 
-/** A fact as it is stored. @param index of it in its stream, if writing it twice is to be the same as once */
+/** Encodes a fact for storage. @param index index in its stream; given it, writing the fact twice is the same as once */
 export const encoded = (
   stream: string,
   fact: Encoded,
@@ -27,7 +27,7 @@ export const encoded = (
   return ledgerCodec.encode(fact, eventId(stream, commandId, 0), metadata)
 }
 
-/** The data of an event of a type, and when it was written. Another type is damage. */
+/** Returns the data of an event and the time at which it was written; fails with `DecodeFailed` if the event is of another type. */
 export async function* dataOf<T extends Type>(
   event: RecordedEvent,
   type: T,
@@ -39,7 +39,7 @@ export async function* dataOf<T extends Type>(
   return yield { _tag: 'DecodeFailed', message, stream: event.stream, revision: event.revision }
 }
 
-/** The last event of a stream. */
+/** Returns the last event of a stream. */
 export async function* lastOf(
   store: EventStore,
   stream: string,
@@ -54,7 +54,7 @@ export interface FactWriter {
   readonly actor: Actor
 }
 
-/** Appends a fact whoever else does. */
+/** Appends a fact, retrying if others append to the stream at the same time. */
 export async function* record(
   { store, actor }: FactWriter,
   stream: string,

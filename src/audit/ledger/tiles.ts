@@ -3,9 +3,9 @@ import type { HashOf, Subtree } from './proofs.ts'
 
 // Tiles as in C2SP tlog-tiles: at level L, tile N holds the hashes of the subtrees of 256 ** L leaves from the (256 N)-th on.
 
-/** Levels of the tree in a tile. */
+/** Number of tree levels in a tile. */
 const height = 8
-/** Hashes in a complete tile. */
+/** Number of hashes in a complete tile. */
 export const tileWidth = 2 ** height
 
 export interface TilePlace {
@@ -13,27 +13,27 @@ export interface TilePlace {
   readonly index: number
 }
 
-/** A tile of level 0 that was completed, and those above it as they were then. */
+/** A completed tile of level 0, with the tiles above it as they were at that time. */
 export interface CompletedTile {
-  /** Of the tile of level 0. */
+  /** Index of the level-0 tile. */
   readonly index: number
-  /** By level: the hashes of the tile that ends there. The first has all `tileWidth`, each other one up to as many. */
+  /** Hashes of the tile that ends there, by level: the first has all `tileWidth`, every other one up to that many. */
   readonly rows: readonly (readonly Buffer[])[]
 }
 
-/** The tile that a subtree's hash is computed from. */
+/** Returns the tile that a subtree's hash is computed from. */
 export const tileOf = ({ level, index }: Subtree): TilePlace => ({
   level: Math.floor(level / height),
   index: Math.floor((index * 2 ** (level % height)) / tileWidth),
 })
 
-/** The index of the tile of a level that the next hash belongs to. */
+/** Returns the index of the tile in a level to which the next hash belongs. */
 export const openTile = (size: number, level: number): number => Math.floor(size / tileWidth ** (level + 1))
 
-/** The index of the tile of level 0 whose completion completed this one. */
+/** Returns the index of the level-0 tile whose completion completed this tile. */
 export const completedWith = ({ level, index }: TilePlace): number => tileWidth ** level * (index + 1) - 1
 
-/** The hashes in a tile and of the complete subtrees over them, by height. */
+/** Hashes in a tile, and those of the complete subtrees over them, by height. */
 export type TileRows = readonly (readonly Buffer[])[]
 
 export const rowsOf = (hashes: readonly Buffer[]): TileRows => {
@@ -46,7 +46,7 @@ export const rowsOf = (hashes: readonly Buffer[]): TileRows => {
   return rows
 }
 
-/** Answers from tiles that were loaded before: those that `tileOf` names. */
+/** Returns hashes from tiles loaded before: those that `tileOf` names. */
 export const hashFrom =
   (rowsAt: (tile: TilePlace) => TileRows | undefined): HashOf =>
   (subtree) => {
@@ -58,16 +58,16 @@ export const hashFrom =
     return hash
   }
 
-/** A log as whoever adds to it needs it: the right edge of its tiles. */
+/** The right edge of a log's tiles: the part that is needed to append to the log. */
 export interface Edge {
   readonly size: number
-  /** By level, the hashes that fill no tile yet: fewer than `tileWidth` each. */
+  /** Hashes that do not fill a tile yet, by level: fewer than `tileWidth` each. */
   readonly rows: readonly (readonly Buffer[])[]
 }
 
 export const emptyEdge: Edge = { size: 0, rows: [] }
 
-/** Adds leaves, and returns what they complete. */
+/** Adds leaves; returns the new edge and the tiles that they complete. */
 export const grown = (
   edge: Edge,
   leaves: readonly Buffer[],
@@ -83,7 +83,7 @@ export const grown = (
   return { edge: { size: edge.size + leaves.length, rows }, completed }
 }
 
-/** Moves what is complete to the level above. @returns the rows with what was completed still in them */
+/** Moves completed rows to the level above. @returns the rows with the completed ones still in them */
 const raised = (rows: Buffer[][]): readonly (readonly Buffer[])[] => {
   for (let level = 0; rows[level]?.length === tileWidth; level++) {
     const row = rows[level] as Buffer[]
@@ -98,13 +98,13 @@ const raised = (rows: Buffer[][]): readonly (readonly Buffer[])[] => {
   return rows
 }
 
-/** The edge right after a tile of level 0 was completed. */
+/** Returns the edge right after a level-0 tile was completed. */
 export const edgeAfter = ({ index, rows }: CompletedTile): Edge => ({
   size: (index + 1) * tileWidth,
   rows: rows.map((row) => (row.length === tileWidth ? [] : row)),
 })
 
-/** The root of the log. */
+/** Returns the root of the log. */
 export const edgeRoot = ({ rows }: Edge): Buffer => {
   let lower: readonly Buffer[] = []
   for (const row of rows) {

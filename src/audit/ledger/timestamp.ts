@@ -6,16 +6,19 @@ import type { SignedNote, NoteSignature } from './notes.ts'
 
 // Timestamps as RFC 3161 describes them. What parses them is an optional peer dependency, loaded once there is one to check.
 
-/** What a timestamp authority says: it had the text at that time. */
+/** A timestamp authority's statement that the text existed at that time. */
 export interface Timestamp {
   readonly time: Date
-  /** Of the request that it answers. */
+  /** Nonce of the request that it answers. */
   readonly nonce: bigint | undefined
 }
 
 export const nonceBytes = 8
 
-/** A request for a timestamp of the SHA-256 of a text, with the certificate of whoever signs it, in DER. @param nonce begins with 0x01 to 0x7f */
+/**
+ * Creates a request, in DER, for a timestamp of the SHA-256 of a text, including the signer's certificate. @param nonce begins with
+ * 0x01 to 0x7f
+ */
 export const timestampRequest = (text: string, nonce: Uint8Array): Buffer =>
   Buffer.concat([
     Buffer.from('30430201013031300d060960864801650304020105000420', 'hex'),
@@ -25,25 +28,25 @@ export const timestampRequest = (text: string, nonce: Uint8Array): Buffer =>
     Buffer.from('0101ff', 'hex'),
   ])
 
-/** Stands before a name in what the id of its line is made of: of a type that C2SP signed-note has no byte for. */
+/** Type that is hashed with a name into the id of its line: one for which C2SP signed-note has no byte. */
 const type = Buffer.from('\u00ffRFC 3161', 'latin1')
 
-/** The line of a note that holds the reply of an authority. The id follows from the name: the keys of authorities come and go. */
+/** Returns the line of a note that holds an authority's reply. The id is derived from the name: the keys of authorities come and go. */
 export const timestampLine = (name: string, reply: Buffer): NoteSignature => ({
   name,
   id: hash('sha256', Buffer.concat([Buffer.from(`${name}\n`), type])).slice(0, 8),
   signature: reply,
 })
 
-/** The lines of a note that hold timestamps. */
+/** Returns the lines of a note that hold timestamps. */
 export const timestampLines = ({ signatures }: SignedNote): readonly NoteSignature[] =>
   signatures.filter(({ name, id, signature }) => timestampLine(name, signature).id === id)
 
 /**
- * Checks a reply: that it grants a timestamp of this text, signed with a certificate for timestamps only, which is trusted or was issued by
- * one that is, directly or through others in the reply, all of them valid at that time. Revocation is not looked at.
+ * Checks that a reply grants a timestamp of this text, signed with a certificate for timestamps only that is trusted or was issued by a
+ * trusted one, directly or through others in the reply, all of them valid at that time. Revocation is not checked.
  *
- * @returns what the authority says; or what is wrong, as the end of a sentence about it
+ * @returns the authority's statement; or the problem, as the end of a sentence about it
  */
 export const checkTimestamp = (
   reply: Buffer,
@@ -55,7 +58,7 @@ export const checkTimestamp = (
     (error) => (error instanceof Refused ? error.message : `answered with no timestamp (${String(error)})`),
   )
 
-/** Thrown and caught in this file. */
+/** An error that is thrown and caught in this file only. */
 class Refused extends Error {}
 
 const need = (isSo: boolean, problem: string): void => {
@@ -80,7 +83,7 @@ const granted: ReadonlySet<bigint> = new Set([0n, 1n])
 const checked = (parser: typeof Core, reply: Buffer<ArrayBuffer>, { text, trusted }: Expected): Timestamp => {
   const { ASN1Obj, RFC3161Timestamp, X509Certificate: Parsed } = parser
   class Reply extends RFC3161Timestamp {
-    /** With RSA, what is signed need not name its hash again. */
+    /** With RSA, the signed data need not name its hash algorithm again. */
     override get signatureAlgorithm(): string {
       return super.signatureAlgorithm ?? this.signerDigestAlgorithm
     }
@@ -109,17 +112,17 @@ const checked = (parser: typeof Core, reply: Buffer<ArrayBuffer>, { text, truste
 
 const extendedKeyUsage = '2.5.29.37'
 const timeStamping = '1.3.6.1.5.5.7.3.8'
-/** Of a TSTInfo: where those that may be missing begin. The nonce is the only integer of these. */
+/** Index of the first optional field of a TSTInfo. The nonce is the only integer among the optional fields. */
 const optionalFields = 5
 
-/** What a reply without a timestamp says of itself. */
+/** Returns the reason that a reply without a timestamp gives. */
 const reasonIn = ({ subs: [status] }: Core.ASN1Obj): string => {
   const texts = status?.subs[1]?.subs.map(({ value }) => value.toString()) ?? []
   const said = texts.join(' ').replaceAll(/\p{Cc}+/gu, ' ')
   return said === '' ? '' : `, ${said.slice(0, 200)}`
 }
 
-/** Those that a reply holds: in the signed data (RFC 5652, 5.1) of the token after the status. */
+/** Returns the certificates in a reply: in the signed data (RFC 5652, 5.1) of the token after the status. */
 const certificatesOf = ({ subs: [, token] }: Core.ASN1Obj): readonly X509Certificate[] => {
   const held = token?.subs[1]?.subs[0]?.subs.find(({ tag }) => tag.isContextSpecific(0))
   return (held?.subs ?? []).map((each) => new X509Certificate(each.toDER()))

@@ -17,50 +17,51 @@ import { type HeldCheckpoint, isAmong, replayOf } from './replay.ts'
 import { dataOf } from './stored.ts'
 import type { CompletedTile } from './tiles.ts'
 
-/** Something that is not as it was sealed, or as it was written. */
+/** A difference from what was sealed or written. */
 export interface AuditProblem {
   readonly type: 'problem'
   /**
-   * `ledger`: the ledger is not what was signed; `entry`: the conversation is not what was sealed; `anchor`: the ledger is not what is
-   * kept elsewhere; `conversation`, `receipt`: as `verify` and `verifyReceipts` find them; `store`: the file is damaged.
+   * `ledger`: the ledger differs from what was signed; `entry`: the conversation differs from what was sealed; `anchor`: the ledger
+   * differs from what is kept elsewhere; `conversation`, `receipt`: as found by `verify` and `verifyReceipts`; `store`: the file is
+   * damaged.
    */
   readonly kind: 'ledger' | 'entry' | 'anchor' | 'conversation' | 'receipt' | 'store'
   readonly message: string
   readonly conversation?: string
-  /** Of the event in the conversation's own stream, or in that of its turns: the message says so. */
+  /** Revision of the event in the conversation's own stream, or in the stream of its turns: the message says which. */
   readonly revision?: number
 }
 
-/** Something of the ledger was checked; what comes next can wait. */
+/** A part of the ledger was checked: the audit may pause here. */
 interface Passed {
   readonly type: 'passed'
-  /** Entries of which the events were compared. */
+  /** Number of entries whose events were compared. */
   readonly entries: number
 }
 
-/** A ledger that was read. */
+/** Result of reading a ledger. */
 export interface ReadLedger {
   readonly size: number
-  /** The last revision that is sealed of each stream, by its name (`nameOf`). */
+  /** Last sealed revision of each stream, by its name (`nameOf`). */
   readonly sealed: ReadonlyMap<string, number>
-  /** Everything that was written up to there is said to be sealed; undefined: it says nothing. */
+  /** Place in the store up to which everything is said to be sealed; undefined if the ledger names none. */
   readonly after: StorePlace | undefined
-  /** Whether that is said of what turns recorded, too. */
+  /** True if `after` also holds for what turns recorded. */
   readonly turns: boolean
 }
 
 export interface LedgerCheck {
   readonly store: EventStore
   readonly anchors: readonly Anchor[]
-  /** A verifier key that is known from elsewhere. */
+  /** A verifier key known from elsewhere. */
   readonly key: string | undefined
-  /** Of so many entries, the events were compared before. */
+  /** Number of entries whose events were compared before. */
   readonly known: number
-  /** The number of entries whose events are compared at once. */
+  /** Number of entries whose events are compared at once. */
   readonly atOnce: number
 }
 
-/** The beginning of a ledger, which is numbered by its revision. */
+/** The beginning of a ledger; its revision is the ledger's number. */
 interface Begun {
   readonly data: { readonly origin: string; readonly key: string; readonly reason?: string | undefined }
   readonly revision: number
@@ -74,8 +75,8 @@ const problem = (kind: AuditProblem['kind'], message: string): AuditProblem => (
 })
 
 /**
- * Reads the whole ledger once, and every event that it names, apart from those of known entries: the newest one of the store, or the one
- * whose key is known.
+ * Reads a whole ledger once, and every event that it names except those of known entries. It is the newest ledger of the store, or the
+ * one whose key is known.
  *
  * Iteration throws a `LedgerError`.
  */
@@ -159,7 +160,10 @@ export async function* verifyLedger({
   return { size: replay.edge().size, sealed, after: meant === newest ? after : undefined, turns }
 }
 
-/** What was read of the ledger, or why it cannot be decoded, which is a finding: the rest is checked all the same. Throws other errors. */
+/**
+ * Returns what was read of the ledger, or the reason why it cannot be decoded: a finding that does not stop the rest of the check.
+ * Throws other errors.
+ */
 const readable = async <A>(
   reading: Promise<E.Either<StoreError, A>>,
 ): Promise<E.Either<Extract<StoreError, { readonly _tag: 'DecodeFailed' }>, A>> => {
@@ -168,7 +172,7 @@ const readable = async <A>(
   return read.left._tag === 'DecodeFailed' ? E.left(read.left) : orThrow(read)
 }
 
-/** A ledger, and the store that has it. */
+/** A ledger and the store that holds it. */
 interface Anchored {
   readonly store: EventStore
   readonly number: number
@@ -211,10 +215,10 @@ async function* heldBy(
   return all.toSorted((a, b) => a.size - b.size)
 }
 
-/** So much of a text as finds it again. */
+/** Returns the beginning of a text, enough to find the text again. */
 const excerpt = (text: string): string => JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text)
 
-/** The checkpoints that an anchor holds; of one that only signs, those that the store has recorded, if all are signed. */
+/** Returns the checkpoints that an anchor holds; for an anchor that only signs, those that the store recorded, provided all are signed. */
 const notesOf = async (
   { name, held, verify }: Anchor,
   { store, number, origin }: Anchored,
@@ -229,7 +233,7 @@ const notesOf = async (
   return E.right(notes)
 }
 
-/** What is made of the entries is what is stored; what is missing is made when it is needed. */
+/** Compares a stored tile with the one computed from the entries. A missing tile is no problem: it is rebuilt when needed. */
 async function* tileProblems(
   store: EventStore,
   number: number,
@@ -246,10 +250,10 @@ async function* tileProblems(
   if (stored && !rows.every(isSame)) yield problem('ledger', `tile ${index} is not made of its entries`)
 }
 
-/** Says that a problem is one of what the turns of a conversation recorded: its revision is one of their stream. */
+/** Marks a problem as one of the stream of a conversation's turns, to which its revision refers. */
 export const ofTurns = (message: string): string => `what its turns recorded: ${message}`
 
-/** The event that an entry names has the hash that it had. */
+/** Checks that the event that an entry names still has its hash. */
 async function* entryProblems(
   store: EventStore,
   entry: ReturnType<typeof parseEntry>,

@@ -15,32 +15,35 @@ import { streamEndFrom, readStreamEnd, type StreamEnd } from '../../store/whole/
 export interface ConversationOverview {
   readonly id: string
   /**
-   * The latest `title` note; without one the beginning of the first words of the user, empty if there are none near the start. On one
-   * line, at most 80 characters.
+   * The latest `title` note; without one, the beginning of the user's first words, empty if there are none near the start. One line of
+   * at most 80 characters.
    */
   readonly title: string
-  /** Messages ever appended to its lineage, rewound ones included; absent where the store does not count them (EventStoreDB). */
+  /** Number of messages ever appended to its lineage, including rewound ones; absent if the store does not count them (EventStoreDB). */
   readonly messages?: number
-  /** Events of its lineage. */
+  /** Number of events in its lineage. */
   readonly events: number
-  /** When the last event was recorded, ISO 8601. */
+  /** Time at which the last event was recorded, ISO 8601. */
   readonly updated: string
-  /** Its links, each once; absent if there are none. */
+  /** Its links, deduplicated; absent if it has none. */
   readonly links?: readonly Link[]
-  /** The conversation that it belongs under: what it is a subagent of, continues or was handed over from; else what it was forked from. */
+  /**
+   * Conversation under which it is listed: the one that it is a subagent of, continues or was handed over from; otherwise the one that
+   * it was forked from.
+   */
   readonly parent?: string
-  /** Why the conversation cannot be read; then the other fields are empty. A damaged one does not hide the others. */
+  /** Reason why the conversation cannot be read; the other fields are then empty. A damaged conversation does not hide the others. */
   readonly problem?: string
 }
 
-/** An overview without notes, and whether it is true for as long as its stream is not written to. */
+/** An overview without notes, and whether it stays valid until its stream is next written to. */
 export interface Glance {
   readonly overview: ConversationOverview
   readonly isSettled: boolean
   readonly lineage: readonly StreamSegment[]
 }
 
-/** Undefined if there is no such conversation, or it is still being imported. */
+/** Returns an overview; undefined if the conversation does not exist, or is still being imported. */
 export async function* glanceAt(
   store: EventStore,
   id: string,
@@ -72,7 +75,7 @@ export async function* glanceAt(
 const beginningOf = (store: EventStore, id: string): Steps<ReadError, readonly RecordedEvent[]> =>
   ok(store.read({ stream: streamOf(id), from: 0, direction: 'forwards', limit: titleWithin }))
 
-/** Where a conversation's own stream ends, which may be among its first events. */
+/** Returns the end of a conversation's own stream, which may be among its first events. */
 const lastOf = (
   store: EventStore,
   id: string,
@@ -82,11 +85,11 @@ const lastOf = (
     ? streamEndFrom(store, beginning.at(-1))
     : readStreamEnd(store, streamOf(id))
 
-/** The streams that a conversation is made of, and its first events. */
+/** The streams that make up a conversation, and its first events. */
 interface Opening {
   readonly lineage: readonly StreamSegment[]
   readonly events: readonly ConversationEvent[]
-  /** What it was forked from. */
+  /** Conversation that it was forked from. */
   readonly parent?: string
 }
 
@@ -118,7 +121,7 @@ async function* openingOf(
   return { lineage, events, ...(parent !== undefined && { parent }) }
 }
 
-/** Whether more has come since that matters to a fork at that position. */
+/** Reports whether these first events include all that a fork at this position needs. */
 const covers = (beginning: readonly RecordedEvent[], last: number): boolean =>
   beginning.length >= titleWithin || beginning.length > last
 

@@ -5,33 +5,33 @@ import { type EventStore, maxPage } from '../../store/port.ts'
 
 export interface ListOptions {
   /**
-   * `begun` (also `newest`): the conversation that was begun last in this store comes first. `activity`: the one whose last event has the
-   * latest time, by the index, for which it waits two seconds; what is not indexed by then comes last. `id`: by id; all ids may be read
-   * before the first comes. Most of what is said of them is read in the index (but for `activity` only in one that is in a file): a
-   * conversation that was damaged since it was indexed is listed as it was. Default: as they were begun, and each is looked up in the store.
+   * Order of the list. `begun` (also `newest`): last begun in this store first. `activity`: latest last event first, by the index, for
+   * which it waits two seconds; conversations not indexed by then come last. `id`: by id; all ids may be read before the first is
+   * returned. Most details come from the index (unless the order is `activity`, only from one in a file): a conversation damaged since
+   * it was indexed is listed as it was. Default: last begun first, each looked up in the store.
    */
   readonly sort?: 'begun' | 'activity' | 'id' | 'newest' | undefined
-  /** Only conversations whose id begins with this. Default: all. */
+  /** Prefix of the ids of the conversations to list. Default: all. */
   readonly beginning?: string | undefined
-  /** Only these, in this order; those that there are not are left out. Default: all. */
+  /** Only these conversations, in this order; missing ones are omitted. Default: all. */
   readonly ids?: readonly string[] | undefined
 }
 
-/** A conversation's name. */
+/** Id of a conversation, and whether it may have notes. */
 export interface ListedConversation {
   readonly id: string
-  /** False if there is certainly nothing noted beside it. */
+  /** False if the conversation certainly has no notes. */
   readonly mayHaveNotes: boolean
 }
 
 type Pages = AsyncGenerator<readonly ListedConversation[], void>
 
-/** Names of the first page of a list: a screen of conversations, even if all have notes. */
+/** Number of names on the first page of a list: enough for a screen of conversations even if all have notes. */
 const firstPage = 100
 
 /**
- * The names of conversations, a page at a time; on some stores also of one that never came. Most conversations have no notes, and the
- * names tell which: who shows a list need not look. Iteration throws a `StoreError`.
+ * Yields the names of conversations, page by page; on some stores also of one whose import never completed. Most conversations have no
+ * notes, which the names reveal: a list need not look for them. Iteration throws a `StoreError`.
  */
 export const listedPages = (
   store: EventStore,
@@ -47,7 +47,7 @@ async function* named(ids: readonly string[], noted: NoteIndex['noted']): Pages 
   yield ids.map((id) => ({ id, mayHaveNotes: mayHaveNotes(id) }))
 }
 
-/** Notes are begun after their conversation, so their name has come before its name does. */
+/** Lists the newest first. Notes begin after their conversation, so a notes stream is listed before its conversation. */
 async function* newestFirst(store: EventStore, beginning: string): Pages {
   const prefixes = [streamOf(beginning), notesStreamOf(beginning)]
   const noted = new Set<string>()
@@ -74,7 +74,7 @@ async function* byId(store: EventStore, beginning: string): Pages {
     const after = notesStreamOf(conversationOf(last) ?? '')
     const noted = await orThrow(store.streams(notesStreamOf(beginning), after, maxPage))
     const known = new Set(noted)
-    /** As far as the page of notes reaches. */
+    /** Last name that the page of notes covers; undefined if it covers all. */
     const end = noted.length < maxPage ? undefined : noted.at(-1)
     yield ids.map((id) => {
       const notes = notesStreamOf(id)

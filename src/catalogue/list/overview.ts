@@ -26,14 +26,14 @@ const listOptions = z.strictObject({
 export const checkedList = (options: unknown): E.Either<InvalidInput, ListOptions> =>
   check(listOptions, options ?? {})
 
-/** How many conversations are looked at concurrently: a store may be far away. */
+/** Number of conversations looked up concurrently: a store may be far away. */
 const atOnce = 50
-/** Overviews that are kept. */
+/** Maximum number of overviews kept. */
 const maxKnown = 10_000
 
 /**
- * Lists the conversations of a store. What was looked at once is looked at again only where its stream was written since. Iteration
- * throws a `StoreError`.
+ * Lists the conversations of a store. A conversation that was looked up is looked up again only if its stream was written to since.
+ * Iteration throws a `StoreError`.
  */
 export const overviewer = (
   store: EventStore,
@@ -86,7 +86,7 @@ export const overviewer = (
   }
 }
 
-/** Whether an error is about the conversation, not about the store. */
+/** Reports whether an error is about the conversation, not about the store. */
 const isItsOwn = ({ _tag }: ReadError): boolean => itsOwn.has(_tag)
 const itsOwn: ReadonlySet<ReadError['_tag']> = new Set([
   'DecodeFailed',
@@ -105,7 +105,7 @@ const problemOf = (id: string, { message }: ReadError): ConversationOverview => 
   problem: message,
 })
 
-/** The overview with what was noted: a fork has the title of what it was forked from, as it was there. */
+/** Adds notes to an overview: a fork has the title that its parent had at the fork. */
 async function* withNotes(
   notes: NoteIndex,
   { overview, lineage }: Glance,

@@ -7,15 +7,15 @@ import { toError } from '../../result/typed.ts'
 import { usage } from '../errors.ts'
 import { fileText } from '../options.ts'
 
-/** The anchors that were named, and what ends with them. */
+/** The anchors given on the command line, and a function that closes their stores. */
 export interface AnchorSet {
   readonly anchors: readonly Anchor[]
   readonly close: () => Promise<void>
 }
 
 /**
- * Opens anchors by what was typed: a file, a folder, `git:FOLDER`, the URL of a store, that of a witness with its key, or that of a
- * timestamp authority with the file of a certificate.
+ * Opens anchors as given on the command line: a file, a folder, `git:FOLDER`, the URL of a store, the URL of a witness with its key, or
+ * `tsa:` with the URL of a timestamp authority and the file of its certificates.
  */
 export const openAnchors = async (places: readonly string[] = []): Promise<AnchorSet> => {
   const stores: EventStore[] = []

@@ -3,14 +3,14 @@ import { keyText, type VerifierKey } from '../../audit/ledger/keys.ts'
 import { cosignedAt, isSignedBy } from '../../audit/ledger/notes.ts'
 import { checkpointIn } from './checkpoint.ts'
 
-/** A witness that has signed the checkpoint of a bundle, and when, or undefined: it has not. */
+/** A witness, and when it signed the checkpoint of a bundle; `time` is undefined if it has not. */
 export interface WitnessStatus {
   readonly witness: string
-  /** ISO 8601, UTC. */
+  /** Time of the signature, ISO 8601, UTC. */
   readonly time: string | undefined
 }
 
-/** Which of these witnesses have signed the checkpoint in the folder of a bundle. */
+/** Returns the status of each of these witnesses for the checkpoint in the folder of a bundle. */
 export const cosignedBy = async (
   folder: string,
   witnesses: readonly VerifierKey[],

@@ -14,7 +14,7 @@ const judge = ({ verdict }: EvidenceVerification, fail: CommandContext['fail']):
   else if (verdict === 'broken' || verdict === 'unproven') fail()
 }
 
-/** Checks a bundle and prints what the ledger proves of it, as a transcript, before the verdict. */
+/** Checks a bundle and prints what the ledger proves of it: first a transcript, then the verdict. */
 export const showFolder = async (
   { out, isJson, fail }: CommandContext,
   folder: string,
@@ -47,7 +47,7 @@ export const showFolder = async (
   await out.text(`  ${visible(verdict)}\n`)
 }
 
-/** Checks bundles and prints what was found. */
+/** Checks bundles and prints the results. */
 export const verifyFolders = async (
   { out, isJson, fail }: CommandContext,
   folders: readonly string[],

@@ -9,7 +9,7 @@ export interface PatrolFlags {
 
 export const patrolOption = ['--patrol', 'also audit everything once a day, slowly'] as const
 
-/** Ready to patrol, if that was asked for. Alarms, and what fails and is tried again, go to the log, a line of JSON each. */
+/** Returns a task that patrols, if `--patrol` is given. Writes alarms and failures that are retried to the log, one line of JSON each. */
 export const patrolBeside = async (
   store: Store,
   { patrol, anchor }: PatrolFlags,

@@ -1,28 +1,28 @@
 import type { Store } from '../../index.ts'
 import { openAnchors } from './anchors.ts'
 
-/** Who seals while something else is done, and where checkpoints go. */
+/** Options for sealing beside other work: the key, and where checkpoints are kept. */
 export interface SealingOptions {
-  /** The file of the key. */
+  /** File of the key. */
   readonly seal?: string | undefined
   readonly anchor?: readonly string[] | undefined
 }
 
-/** The options of commands that can also seal. */
+/** Options of commands that can also seal. */
 export const sealOption = [
   '--seal <key-file>',
   'also seal what comes to rest: palimpsest audit --help',
 ] as const
 export const sealAnchorOption = ['--anchor <places...>', 'with --seal: where checkpoints are kept'] as const
 
-/** Seals or patrols beside other work. */
+/** A task that seals or patrols beside other work. */
 export interface BackgroundTask {
-  /** Until the signal aborts; rejects with what another attempt would not change. */
+  /** Runs until the signal aborts; rejects with errors that a retry would not fix. */
   readonly run: (signal: AbortSignal) => Promise<void>
   readonly close: () => Promise<void>
 }
 
-/** Ready to seal, if a key was named. What fails and is tried again goes to the log, a line of JSON each. */
+/** Returns a task that seals, if a key is given. Writes failures that are retried to the log, one line of JSON each. */
 export const sealingBeside = async (
   store: Store,
   { seal, anchor }: SealingOptions,

@@ -6,17 +6,17 @@ import { usage } from '../errors.ts'
 import { fileText } from '../options.ts'
 import { checkpointIn } from './checkpoint.ts'
 
-/** The first timestamp of a checkpoint that certificates vouch for; or why there is none. */
+/** The earliest timestamp of a checkpoint that the certificates verify, or the reason why there is none. */
 export interface TimestampStatus {
-  /** The file of the certificates. */
+  /** File of the certificates. */
   readonly tsa: string
   readonly authority?: string
-  /** ISO 8601, UTC. */
+  /** Time of the timestamp, ISO 8601, UTC. */
   readonly time?: string
   readonly problem?: string
 }
 
-/** Which times authorities have signed for the checkpoint in the folder of a bundle, by files of certificates in PEM. */
+/** Returns, for each PEM file of certificates, the earliest timestamp it verifies for the checkpoint in the folder of a bundle. */
 export const timestampedBy = async (
   folder: string,
   trusts: readonly string[],

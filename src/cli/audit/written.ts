@@ -13,7 +13,7 @@ const labels: Readonly<Record<AuditProblem['kind'], string>> = {
   store: 'DAMAGED',
 }
 
-/** A problem on a line. */
+/** Writes a problem on one line. */
 export const writeProblem = (
   out: Output,
   { kind, conversation, revision, message }: AuditProblem,
@@ -91,7 +91,7 @@ export const writeStatus = async (out: Output, status: LedgerStatus): Promise<vo
   }
 }
 
-/** After its label, a text in lines below each other. Nothing is cut. */
+/** Writes a text after its label, wrapped and indented to the label's width. Nothing is cut. */
 const writeWrapped = async (out: Output, label: TextSpan, text: string): Promise<void> => {
   const indent = widthOf(label[0]) + 2
   const [first = '', ...rest] = linesOf(text, out.columns - indent)

@@ -48,7 +48,7 @@ Examples:
     )
 }
 
-/** A store that does not exist yet has no position to append after. */
+/** Allows creating the store unless the command names a position to append after: a new store has none. */
 const access = (id: string, { after = -1 }: Options): 'existing' | 'created' => {
   checkId(id)
   return after < 0 ? 'created' : 'existing'

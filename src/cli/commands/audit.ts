@@ -24,7 +24,7 @@ interface Given {
   readonly anchor?: readonly string[]
 }
 
-/** What proves to others that conversations are what they were. */
+/** Adds the `audit` commands, which prove to others that conversations are unchanged. */
 export const addAudit = (program: Command, shell: Shell): void => {
   const audit = program
     .command('audit')
@@ -52,8 +52,8 @@ Examples:
 }
 
 /**
- * Makes a key in a file for some work. The file goes if that fails; afterwards the ledger needs it, whatever becomes of the output. It
- * stays as well where nobody knows whether the work was done.
+ * Creates a key file and does some work with the key. Deletes the file if the work fails, but keeps it on `OutcomeUnknown`: the ledger
+ * may need the key. Once the work is done, the file stays even if the output cannot be written.
  */
 const withNewKey = async <A>(file: string, work: (signer: Signer) => Promise<A>): Promise<A> => {
   const { newKeyFile } = await import('../../audit.ts')

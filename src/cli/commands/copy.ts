@@ -44,7 +44,7 @@ Examples:
     })
 }
 
-/** Copies with a progress bar, on a terminal and if it takes a while. */
+/** Copies, with a progress bar on a terminal if it takes a while. */
 const copyAll = async (
   out: Output,
   host: Host,

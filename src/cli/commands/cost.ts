@@ -109,7 +109,7 @@ const amountOf = ({ usd, unpriced, uncounted, understated }: UsageTotals): strin
 
 const ofModel = 'price of '
 
-/** What the amounts lack. */
+/** Lists what is missing from the amounts. */
 const missingIn = ({ total, problems, conversations }: Cost): readonly string[] => {
   const { uncounted, lacks } = total
   const { 'output tokens': cut = 0, ...others } = lacks

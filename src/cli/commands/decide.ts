@@ -9,7 +9,7 @@ import type { TextSpan } from '../text.ts'
 
 const byOption = ['--by <name>', 'who decides (default: $USER)'] as const
 
-/** A call that waits as a line: the position of its reply, its id, the tool, what it is given. */
+/** Formats a waiting call as a line: position of its reply, id, tool and input. */
 const awaitedParts = ({
   reply,
   call,

@@ -51,7 +51,7 @@ Examples:
     })
 }
 
-/** What is to be said of the ledger, if the store can be opened and has one. */
+/** Returns a finding about the ledger, if the store can be opened and has one. */
 const ledgerFindings = async (
   url: string,
   found: readonly DiagnosisFinding[],
@@ -73,7 +73,7 @@ const ledgerFindings = async (
   }
 }
 
-/** What is to be said of the index beside a store, if it has one. */
+/** Returns findings about the index beside a store, if it has one. */
 const indexFindings = async (url: string): Promise<readonly DiagnosisFinding[]> => {
   const [{ placeOf }, { lookAtFile }] = await Promise.all([
     import('../../catalogue/place.ts'),

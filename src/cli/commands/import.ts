@@ -56,13 +56,13 @@ export const addImport = (program: Command, shell: Shell): void => {
 interface Outcome {
   readonly imported: (ImportResult & { readonly file: string })[]
   readonly failed: (CliError & { readonly file: string })[]
-  /** Empty files, and sessions in which nothing has been said yet. */
+  /** Empty files, and sessions without messages. */
   readonly withoutMessages: string[]
-  /** Files of a folder that are of no known format. */
+  /** Files found in a folder that are in no known format. */
   readonly noSessions: string[]
 }
 
-/** Imports one file after the other, whatever becomes of each; an error that is not about a file ends it. */
+/** Imports files sequentially, continuing after errors about a file; any other error ends the import. */
 const importAll = async (
   session: CommandSession,
   paths: readonly SessionPath[],
@@ -93,7 +93,7 @@ const importAll = async (
   await out.line([summaryOf(outcome)])
 }
 
-/** The errors that say what is wrong with a file, after which others can be imported. */
+/** Errors about a single file, after which the others can still be imported. */
 const fileErrors: ReadonlySet<string> = new Set<ImportError['_tag']>([
   'UnknownFormat',
   'UnsupportedFormat',
@@ -142,7 +142,7 @@ const checkReadable = (file: string): void => {
   }
 }
 
-/** Imports with a progress bar, on a terminal and if it takes a while. */
+/** Imports a file, with a progress bar on a terminal if it takes a while. */
 export const importFile = async (
   { store, out, host }: CommandSession,
   file: string,
@@ -170,14 +170,14 @@ export const importFile = async (
   }
 }
 
-/** The bytes of a file, or of standard input (`-`). What is no regular file, such as a pipe, can be read only once. */
+/** Reads the bytes of a file, or of standard input (`-`). Anything but a regular file, such as a pipe, can be read only once. */
 const bytesOf = (file: string, { stdin }: Host): SessionStream['bytes'] => {
   if (file === '-') return stdin
   const open = (): AsyncIterable<Uint8Array> => createReadStream(file, { highWaterMark: 256 * 1024 })
   return kindOf(file)?.isFile() === true ? open : open()
 }
 
-/** Reports what was imported from a file, and what was left out. */
+/** Reports what was imported from a file and what was left out. */
 const writeImported = async (
   out: Output,
   file: string,

@@ -42,7 +42,7 @@ Examples:
     )
 }
 
-/** The other end of the link, if it is named. */
+/** Returns the other end of the link, if given. */
 const endOf = (
   to: string | undefined,
   ref: string | undefined,

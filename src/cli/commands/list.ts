@@ -63,7 +63,7 @@ Examples:
 
 const headings = ['conversation', 'messages', 'last event', 'title']
 
-/** Each conversation under the one that it belongs to, if that is listed too. */
+/** Lists each conversation under its parent, if the parent is listed, too. */
 const inTree = (conversations: readonly ConversationOverview[]): readonly Leaf[] => {
   const ids = new Set(conversations.map(({ id }) => id))
   const isUnder = ({ id, parent }: ConversationOverview): boolean =>

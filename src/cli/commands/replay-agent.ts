@@ -6,7 +6,7 @@ import type { CommandSession } from '../shell.ts'
 import { plural } from '../text.ts'
 import { loadAgent } from '../work/agent.ts'
 
-/** Holds an agent against a log. Exit code 1 if they differ, 2 if they cannot be compared. */
+/** Compares an agent with a log. Exit code 1 if they differ, 2 if they cannot be compared. */
 export const printReplayedAgent = async (
   { store, out, isJson, fail }: CommandSession,
   id: string,
@@ -24,7 +24,7 @@ export const printReplayedAgent = async (
   return isJson ? out.json(found) : write(out, found)
 }
 
-/** Fails where nothing is left that could end the work: Node would end the process without a word. */
+/** Rejects if the work can never end because the event loop is empty; Node would otherwise exit silently. */
 const settled = async <A>(work: Promise<A>): Promise<A> => {
   const { promise: never, reject } = Promise.withResolvers<never>()
   const stop = (): void => reject(new Error('it waits for something that never comes'))
@@ -36,7 +36,10 @@ const settled = async <A>(work: Promise<A>): Promise<A> => {
   }
 }
 
-/** For a build, what cannot be compared is another thing than what differs. What has no tag comes from the agent. */
+/**
+ * Makes the exit code 2 on errors, so that a build can tell "cannot be compared" from "differs". Errors without a tag come from the
+ * agent.
+ */
 const asMisuse = async <A>(file: string, work: () => Promise<A>): Promise<A> => {
   try {
     return await settled(work())

@@ -20,7 +20,7 @@ interface Asked {
   readonly prices?: string
 }
 
-/** Asks a model again what it was asked in a call. */
+/** Repeats a call of a model and prints the new replies. */
 export const printCounterfactual = async (
   { store, out, isJson, host }: CommandSession,
   id: string,
@@ -43,7 +43,7 @@ export const printCounterfactual = async (
   for (const line of sums(found)) host.stderr.write(`${line}\n`)
 }
 
-/** Says what it takes. Without somebody to ask, only `--yes` is a yes. */
+/** Prints the plan and asks for confirmation. Without a terminal to ask on, `--yes` is required. */
 const mayBeSent = async (host: Host, plan: SamplePlan, isYes: boolean): Promise<boolean> => {
   const { stdin, stderr } = host
   stderr.write(`${planText(plan)}\n`)

@@ -109,7 +109,7 @@ Examples:
     )
 }
 
-/** One file with the curves of all of them. Few need it. */
+/** Writes one page with the curves of all reports. Its module is imported only when needed. */
 const writePage = async (file: string, all: readonly ReplayReport[]): Promise<void> => {
   const { comparisonPage } = await import('../../server/html/comparison/page.ts')
   try {
@@ -124,7 +124,7 @@ const writePage = async (file: string, all: readonly ReplayReport[]): Promise<vo
   }
 }
 
-/** Options that mean something only beside another one. */
+/** Checks that options which depend on another option are given together with it. */
 const checkTogether = (options: Options): void => {
   const needs: readonly (readonly [keyof Options, keyof Options])[] = [
     ['from', 'agent'],
@@ -144,7 +144,7 @@ const checkTogether = (options: Options): void => {
     throw toError(usage('--from and --call exclude each other'))
 }
 
-/** A policy, named after its file if it has no name. What is wrong with it says in which file. */
+/** Reads a policy, named after its file if it has no name. Errors name the file. */
 const policyIn = async (file: string | undefined): Promise<ReplayPolicy | undefined> => {
   if (file === undefined) return undefined
   const { checkedPolicy } = await import('../../investigate/replay-policy.ts')

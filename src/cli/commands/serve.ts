@@ -84,10 +84,11 @@ interface Serving extends Omit<ServeOptions, 'store' | 'relay'>, SealingOptions,
 }
 
 /**
- * Serves a store until this process is told to end. Throws if the worker, the sealer or the patrol in it fails, or the worker ends by itself.
+ * Serves a store until this process is told to end. Throws if the worker, the sealer or the patrol in it fails, or if the worker ends
+ * by itself.
  *
- * @param began is told where, once it listens
- * @returns false if it was told twice, and left something
+ * @param began called with the server's URL once it listens
+ * @returns false if a second signal ended the server before all work was done
  */
 export const serveUntilEnded = async (
   store: Store,
@@ -125,7 +126,7 @@ export const serveUntilEnded = async (
   }
 }
 
-/** A worker ends before it is told to if it can do nothing more. */
+/** Error for a worker that ends before it is told to: it can do nothing more. */
 const workerEnded = {
   _tag: 'StoreReplaced',
   message:

@@ -83,7 +83,7 @@ const showPage = async (
   if (!isWhole) fail()
 }
 
-/** A checkout has no page before it was built. If that fails, the server says what to do. */
+/** Builds the page if this is a checkout without one. If that fails, the server says what to do. */
 const buildPage = async (): Promise<void> => {
   const built = fileURLToPath(packageFile('dist/ui/index.html'))
   const isCheckout = existsSync(packageFile('vite.ui.config.ts'))
@@ -93,7 +93,7 @@ const buildPage = async (): Promise<void> => {
   )
 }
 
-/** A command as it is typed. */
+/** Formats a command as the user would type it. */
 type Typed = (command: string) => string
 
 const suggest = async (out: Output, commands: readonly NextCommand[], typed: Typed): Promise<void> => {
@@ -116,7 +116,7 @@ const typedIn = (program: Command, host: Host): Typed => {
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** The beginning of a UUID, if it is unambiguous. */
+/** Shortens a UUID to its beginning if that is unambiguous. */
 const shortened = async (store: Store, id: string): Promise<string> => {
   if (!uuid.test(id)) return id
   const beginning = id.slice(0, 8)
@@ -127,7 +127,7 @@ const shortened = async (store: Store, id: string): Promise<string> => {
 
 type NextCommand = readonly [command: string, what: string]
 
-/** The commands that show most about this conversation, each with what it does. */
+/** Returns the most useful commands for this conversation, each with a description. */
 const nextCommands = (
   id: string,
   full: readonly Entry[],

@@ -6,9 +6,9 @@ import type { CommandSession, Shell } from '../shell.ts'
 import { plural } from '../text.ts'
 import { type FindingParts, writeFinding } from '../views/finding.ts'
 
-/** What verifying a conversation found; `error` if it could not be read at all. */
+/** Result of verifying a conversation; `error` if it could not be read at all. */
 type Outcome = VerificationReport & { readonly error?: CliError; readonly receipts?: Receipts }
-/** How many requests match their receipts, and which do not; `error` if the check itself failed. */
+/** Number of requests that match their receipts, and the mismatches; `error` if the check itself failed. */
 interface Receipts {
   readonly verified: number
   readonly findings: readonly ReceiptFinding[]
@@ -46,14 +46,14 @@ export const addVerify = (program: Command, shell: Shell): void => {
     )
 }
 
-/** The number of conversations that are verified at once. */
+/** Number of conversations verified concurrently. */
 const atOnce = 4
 
 interface Options {
   readonly receipts?: boolean
 }
 
-/** Checked once: damage to the file may affect any conversation. */
+/** Checks the store's file, once: damage to it may affect any conversation. */
 const fileProblem = async (store: Store): Promise<CliError | undefined> => {
   try {
     await store.check()
@@ -68,7 +68,7 @@ const outcomeOf = async (chat: Conversation, { receipts = false }: Options): Pro
   return receipts ? { ...verified, receipts: await receiptsOf(chat) } : verified
 }
 
-/** Events that were changed may be unreadable; `verify` has reported them already. */
+/** Checks the receipts. Changed events may be unreadable; `verify` has already reported them. */
 const receiptsOf = async (chat: Conversation): Promise<Receipts> => {
   try {
     const { receipts, findings } = await chat.verifyReceipts()
@@ -86,12 +86,12 @@ const withoutStack = (thrown: unknown): CliError => {
   return error
 }
 
-/** A conversation that cannot be read does not keep the others from being verified. */
+/** Turns an error into the outcome of a conversation, so that one that cannot be read does not stop the others. */
 const unreadable =
   (conversation: string) =>
   (thrown: unknown): Outcome => ({ conversation, events: 0, error: withoutStack(thrown) })
 
-/** By id. As the store tells them: without an order, the index is not asked. */
+/** Lists all conversation ids, sorted. Asks the store for no order, as any order would need the index. */
 const idsOf = async ({ store }: CommandSession): Promise<readonly string[]> => {
   const ids: string[] = []
   for await (const { id } of store.conversations()) ids.push(id)

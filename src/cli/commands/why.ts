@@ -69,7 +69,7 @@ const write = async (out: Output, found: Why): Promise<void> => {
     )
 }
 
-/** What no receipt proves; what the log does not have, and how much the API counted of it. */
+/** Writes that no receipt proves the request, what the log has not recorded of it, and about how many tokens that was. */
 const writeDerived = async (
   out: Output,
   { unrecorded }: NonNullable<Why['derived']>,

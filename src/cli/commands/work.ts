@@ -29,7 +29,7 @@ interface Options extends SealingOptions {
   readonly relayToken?: string
 }
 
-/** The command of a worker's process. */
+/** Command of a single worker's process. */
 const childCommand = 'work-as-one'
 
 export const addWork = (program: Command, shell: Shell): void => {
@@ -117,7 +117,10 @@ Examples:
     )
 }
 
-/** Others take over the steps of a dead worker after its time anyway. The file of the store may be another one by now: then it is opened again. */
+/**
+ * Records the death of a worker, so that others take over its steps at once instead of after its timeout. If that fails, opens the
+ * store again, as its file may have been replaced.
+ */
 const report = async (
   store: Store,
   url: string,
@@ -194,7 +197,7 @@ interface ChildOptions extends WorkerFlags {
   readonly relay?: string
 }
 
-/** One worker's process, which `work` starts. */
+/** Adds the hidden command that runs one worker's process, which `work` starts. */
 export const addWorkAsOne = (program: Command, shell: Shell): void => {
   const command = withWorkerOptions(program.command(`${childCommand} <agent>`, { hidden: true }))
   command

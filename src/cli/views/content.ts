@@ -3,10 +3,10 @@ import type { Message } from '../../events/events.ts'
 import { cut, type TextSpan, plural } from '../text.ts'
 
 const separator: TextSpan = ['  ']
-/** The columns given to a text that is followed by calls, so that they are visible too. */
+/** Columns for a text that is followed by calls, so that the calls are visible, too. */
 const besideCalls = 56
 
-/** Messages as parts of one line: the first line of text, the calls, the results. */
+/** Formats messages as parts of one line: the first line of text, the calls, the results. */
 export const contentParts = (messages: readonly Message[]): readonly TextSpan[] => {
   const blocks = messages.flatMap(({ content }) => content)
   const results = blocks.filter((block) => isBlock(block, 'tool_result')).length
@@ -33,10 +33,10 @@ const thinkingPart = (block: Block): readonly TextSpan[] => {
   return isBlock(block, 'redacted_thinking') ? [['(thinking, redacted)', 'dim']] : []
 }
 
-/** If the first line is shorter than this, the next one is shown too: a heading or a tag alone says little. */
+/** Minimum length of the first line. If it is shorter, the next one is shown, too, as a heading or a tag alone says little. */
 const enough = 40
 
-/** The beginning of a text on one line, with an ellipsis if there is more. */
+/** Returns the beginning of a text on one line, with an ellipsis if there is more. */
 export const firstLine = (text: string): string => {
   const trimmed = text.trim()
   let end = trimmed.indexOf('\n')

@@ -2,13 +2,16 @@ import type { DiffChange, Diff } from '../../projections/diff.ts'
 import { type TextSpan, plural } from '../text.ts'
 import { itemParts, statusText } from './items.ts'
 
-/** How many unchanged items are shown next to a change; the others are only counted. */
+/** Number of unchanged items shown next to a change; the others are only counted. */
 const context = 2
 
 const signs = { kept: '  ', appeared: '+ ', disappeared: '- ' } as const
 const paints = { kept: 'dim', appeared: 'user', disappeared: 'warning' } as const
 
-/** The difference as lines: `-` for what the model no longer sees, `+` for what it sees now. Long unchanged stretches are counted. */
+/**
+ * Formats a difference as lines: `-` for items that the model no longer sees, `+` for items that it sees now. Long unchanged runs are
+ * counted.
+ */
 export const diffLines = ({ changes }: Diff): readonly (readonly TextSpan[])[] => {
   const lines: (readonly TextSpan[])[] = []
   let skipped = 0

@@ -1,19 +1,19 @@
 import type { TimelineEntry } from '../../projections/timeline.ts'
 
-/** The drawing beside one event: columns of two characters, one per lane. */
+/** The drawing beside one event: two characters per lane. */
 export interface GraphRow {
-  /** What is drawn left of the node, the node, what is drawn right of it. */
+  /** The drawing left of the node, the node itself, and the drawing right of it. */
   readonly left: string
   readonly node: string
   readonly right: string
 }
 
-/** Further branches share the last lane, to leave room for the text. */
+/** Maximum number of lanes, to leave room for the text. Further branches share the last lane. */
 const maxLanes = 12
 
 interface Line {
   readonly branch: number
-  /** Row of the node where it forks off; undefined for a line that begins at the top. */
+  /** Row of the node where the branch forks off; undefined for a line that begins at the top. */
   readonly fork: number | undefined
   readonly first: number
   last: number
@@ -30,8 +30,8 @@ interface Line {
  *   ●    3
  * ```
  *
- * @param entries every event from position 0 on, as `timeline` gives them
- * @param glyphOf the sign of an event's node, one column wide
+ * @param entries every event from position 0 on, as returned by `timeline`
+ * @param glyphOf returns the glyph of an event's node, one column wide
  */
 export const graphRows = (
   entries: readonly TimelineEntry[],
@@ -61,7 +61,7 @@ export const graphRows = (
   })
 }
 
-/** The branch of each row's node; a rewind is drawn on the branch that it leaves. */
+/** Returns the branch of each row's node; a rewind is drawn on the branch that it leaves. */
 const rowBranches = (entries: readonly TimelineEntry[]): readonly number[] => {
   let current = 0
   return entries.map(({ event, branch }) => {
@@ -85,7 +85,7 @@ const linesOf = (entries: readonly TimelineEntry[], branches: readonly number[])
   )
 }
 
-/** Gives each line the leftmost lane that is free from its fork to its end. */
+/** Assigns each line the leftmost lane that is free from its fork to its end. */
 const allot = (lines: readonly Line[]): void => {
   const until: number[] = []
   for (const line of lines) {

@@ -4,7 +4,7 @@ import type { Entry, EntryStatus } from '../../projections/full.ts'
 import { type Paint, type TextSpan, padded, plural, thousands } from '../text.ts'
 import { contentParts } from './content.ts'
 
-/** The column of positions. */
+/** Formats a position for its column. */
 export const positionPart = (position: number): TextSpan => [`${String(position).padStart(5)}  `, 'position']
 
 const labelColumns = 11
@@ -13,7 +13,7 @@ export const labelPart = (label: string, paint: Paint): TextSpan => [padded(labe
 const rolePaints: Readonly<Record<Role, Paint>> = { user: 'user', assistant: 'assistant', system: 'system' }
 const labels = { summary: 'summary', truncation: 'truncated' } as const
 
-/** One item of a history as a line: position, role, content. */
+/** Formats an item of a history as a line: position, role, content. */
 export const itemParts = (item: Item): readonly TextSpan[] => [
   positionPart(item.position),
   item.kind === 'message'
@@ -22,7 +22,7 @@ export const itemParts = (item: Item): readonly TextSpan[] => [
   ...bodyParts(item),
 ]
 
-/** An item without its position and label. */
+/** Formats an item without its position and label. */
 export const bodyParts = (item: Item): readonly TextSpan[] => {
   switch (item.kind) {
     case 'message':
@@ -34,7 +34,7 @@ export const bodyParts = (item: Item): readonly TextSpan[] => {
   }
 }
 
-/** What a marker says of the slice that it hides. */
+/** The parts of a marker that describe the hidden slice. */
 type Hiding = Pick<SummaryItem, 'messagesHidden' | 'covers' | 'tokens'>
 interface Reasons {
   readonly policy?: Policy | undefined
@@ -58,7 +58,7 @@ const hidingParts = ({ messagesHidden, covers, tokens }: Hiding): readonly TextS
   [`  ${thousands(tokens.before)} → ${thousands(tokens.after)} tokens`, 'dim'],
 ]
 
-/** Why a turn wrote a summary on its own; for a truncation, its reason says so. */
+/** Formats the reason why a turn wrote a summary by itself; a truncation has its own reason. */
 const policyParts = ({ policy }: Reasons): readonly TextSpan[] => {
   if (!policy) return []
   const [used, allowed] = [thousands(policy.used), thousands(policy.allowed)]
@@ -75,11 +75,11 @@ const statusPaints: Readonly<Record<EntryStatus, Paint>> = {
   abandoned: 'warning',
 }
 
-/** The status of an entry: `active`, `condensed by 15`. */
+/** Formats the status of an entry: `active`, `condensed by 15`. */
 export const statusText = ({ status, by }: Entry): string =>
   by === undefined ? status : `${status} by ${by}`
 
-/** One entry of the full history as a line: position, role, status, content. */
+/** Formats an entry of the full history as a line: position, role, status, content. */
 export const entryParts = (entry: Entry): readonly TextSpan[] => {
   const [position, label, ...body] = itemParts(entry)
   const status: TextSpan = [padded(statusText(entry), statusColumns), statusPaints[entry.status]]

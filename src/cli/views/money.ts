@@ -1,7 +1,7 @@
-/** US dollars: four decimals, as single calls cost cents. */
+/** Formats US dollars with four decimals, as single calls cost cents. */
 export const usdText = (usd: number): string => usd.toFixed(4)
 
-/** Seconds, in their largest unit. */
+/** Formats seconds in their largest unit. */
 export const durationText = (seconds: number): string => {
   if (seconds < 60) return `${Math.round(seconds)} s`
   if (seconds < 3_600) return `${Math.round(seconds / 60)} min`

@@ -3,11 +3,11 @@ import { type TextSpan } from '../text.ts'
 import { firstLine } from './content.ts'
 import { labelPart, positionPart } from './items.ts'
 
-/** Whether an entry of the full history is a note or a link. */
+/** True if an entry of the full history is a note or a link. */
 export const isNote = (entry: Entry | NoteEntry): entry is NoteEntry =>
   entry.kind === 'note' || entry.kind === 'link'
 
-/** A note or link as a line: the position after which it was noted, what it is, what it says. */
+/** Formats a note or link as a line: the position after which it was noted, its kind, its content. */
 export const noteParts = (entry: NoteEntry): readonly TextSpan[] => [
   positionPart(entry.position),
   labelPart(entry.kind, 'dim'),

@@ -22,8 +22,8 @@ const blank = {
 }
 
 /**
- * Rows under headings on a terminal, where columns come closer to each other if they do not fit; tab-separated lines without headings in a
- * pipe. Nothing is cut, as names and paths are copied, but a last column of prose.
+ * Writes a table: on a terminal, rows under headings, with columns moved closer together if they do not fit; in a pipe, tab-separated
+ * lines without headings. Only a last column of prose is cut, as users copy names and paths.
  */
 export const writeTable = async (
   out: Output,

@@ -7,7 +7,7 @@ import { graphRows } from './graph.ts'
 import { labelPart, positionPart, summaryParts, truncationParts } from './items.ts'
 import { noteParts } from './notes.ts'
 
-/** The symbol of an event on the path, and on an abandoned branch. */
+/** Glyphs of an event on the path and on an abandoned branch. */
 const glyphs: Readonly<Record<EventType, readonly [onPath: string, abandoned: string]>> = {
   MessageAppended: ['●', '○'],
   Condensed: ['◆', '◇'],
@@ -18,16 +18,16 @@ const glyphs: Readonly<Record<EventType, readonly [onPath: string, abandoned: st
   Rewound: ['×', '×'],
 }
 
-/** What the symbols mean. */
+/** Legend of the glyphs. */
 export const legend: readonly string[] = [
   '● message  ◆ condensed  ■ truncated  ▲ restored',
   '▪ configured  ▼ forked  × rewound; hollow: on an abandoned branch',
 ]
 
-/** What is shown besides the events. */
+/** Options for showing more than the events. */
 interface TimelineView {
   readonly withTime?: boolean
-  /** Each comes after the event of its position. */
+  /** Notes, each shown after the event at its position. */
   readonly notes?: readonly NoteEntry[]
 }
 
@@ -38,7 +38,7 @@ const notesBy = (notes: readonly NoteEntry[]): ((position: number) => Lines) => 
   return (position) => (found.get(position) ?? []).map(noteParts)
 }
 
-/** Every event as a line: position, graph, type, content. */
+/** Formats every event as a line: position, graph, type, content. */
 export const timelineLines = (
   entries: readonly TimelineEntry[],
   { withTime = false, notes = [] }: TimelineView = {},
@@ -60,7 +60,7 @@ export const timelineLines = (
   })
 }
 
-/** Only the events on the path, one line each; a line tells which positions were rewound away in between. */
+/** Formats only the events on the path, one line each, with a line for the positions that were rewound in between. */
 export const pathLines = (
   entries: readonly TimelineEntry[],
   { withTime = false, notes = [] }: TimelineView = {},
@@ -91,11 +91,11 @@ export const pathLines = (
   return lines
 }
 
-/** An event that may just have been written. */
+/** An event, possibly just written. */
 type Placed = Event & { readonly position: number }
 type Shown = Pick<TimelineEntry, 'parent' | 'onPath'> & { readonly event: Placed }
 
-/** One event as a line. */
+/** Formats an event as a line. */
 export const eventParts = (event: Placed): readonly TextSpan[] => {
   const parent = event.type === 'Rewound' ? event.data.to : event.position - 1
   const entry = { event, parent, onPath: true }

@@ -8,14 +8,14 @@ import { firstLine } from './content.ts'
 import { itemParts } from './items.ts'
 import { legend, timelineLines } from './timeline.ts'
 
-/** A conversation seen from every side. */
+/** A conversation in several views. */
 export interface Sides {
   readonly entries: readonly TimelineEntry[]
   readonly items: readonly Item[]
   readonly full: readonly Entry[]
 }
 
-/** Shows a conversation; `more` gives the command, as typed, that prints a list in full. */
+/** Shows a conversation; `more` returns the command, as typed, that prints a list in full. */
 export const tour = async (
   out: Output,
   { entries, items, full }: Sides,
@@ -42,7 +42,7 @@ export const tour = async (
   )
 }
 
-/** Lists longer than this are shown by both their ends. The sample is shorter. */
+/** Maximum length of a list; of a longer one, both ends are shown. The sample is shorter. */
 const longest = 40
 const shownOfEnd = 15
 
@@ -59,7 +59,7 @@ const writeEnds = async (
   for (const line of lines.slice(-shownOfEnd)) await out.parts(line)
 }
 
-/** Writes a line without cutting it: someone may copy a command from it. */
+/** Writes a line without cutting it, as users may copy a command from it. */
 export const writeWhole = (out: Output, line: string): Promise<void> => out.text(`${visible(line)}\n`)
 
 export const heading = async (out: Output, title: string, what: string): Promise<void> => {
@@ -67,7 +67,7 @@ export const heading = async (out: Output, title: string, what: string): Promise
   await out.line([title, 'bold'], [`  ${what}`, 'dim'])
 }
 
-/** What hid or abandoned messages, and why. */
+/** Formats the events that hid or abandoned messages, each with its reason. */
 const hiddenLines = (
   full: readonly Entry[],
   entries: readonly TimelineEntry[],

@@ -6,7 +6,7 @@ import { writeTable } from './table.ts'
 
 const recently = 10 * 60 * 1_000
 
-/** What is shown of a roster: the workers, and how many steps of each state there are. */
+/** Summarizes a roster: the workers, and the number of steps in each state. */
 export const summaryOf = ({ workers, steps }: Roster, isAll: boolean) => {
   const count = (state: OpenStepInfo['state']): number => steps.filter((step) => step.state === state).length
   const oldest = steps.find(({ state }) => state === 'open')?.since
@@ -55,7 +55,7 @@ export const writeRoster = async (out: Output, summary: Summary, rate?: number):
 
 const second = 1_000
 
-/** Shows who works on what every second, each time in the place of the last, until the signal aborts. */
+/** Shows every second which worker works on what, redrawn in place, until the signal aborts. */
 export const watchRosters = async (
   store: Store,
   stdout: Screen,
@@ -74,14 +74,17 @@ export const watchRosters = async (
   }
 }
 
-/** Lines, with the first and the last ones if there are too many: what has scrolled off the screen cannot be drawn over. */
+/**
+ * Fits lines into a screen: if there are too many, keeps the first ones and the last one. Lines that have scrolled off the screen
+ * cannot be redrawn.
+ */
 const fittingIn = (rows: number, lines: readonly string[]): readonly string[] => {
   if (lines.length <= rows) return lines
   const shown = Math.max(1, rows - 2)
   return [...lines.slice(0, shown), `… ${lines.length - shown - 1} more\n`, ...lines.slice(-1)]
 }
 
-/** The lines that something writes to such a terminal. */
+/** Returns the lines that `draw` writes to such a terminal. */
 const linesDrawn = async (
   { columns }: Screen,
   draw: (out: Output) => Promise<void>,

@@ -4,7 +4,7 @@ import { toError } from '../../result/typed.ts'
 import type { CliError } from '../errors.ts'
 import { loadModule } from '../plug-ins.ts'
 
-/** What a module for `work` exports by default, as the options of a worker. */
+/** The default export of a module for `work`: the options of a worker. */
 export type Agent = WorkerOptions<Conversation>
 
 const agentFailed = (file: string, why: string, place?: string): CliError => ({

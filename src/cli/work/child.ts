@@ -9,20 +9,23 @@ import { type Agent, loadAgent } from './agent.ts'
 import { type RelayServer, relaying } from './relaying.ts'
 import { type ChildMessage, stepInWord, stopWord } from './said.ts'
 
-/** What the command line says of a worker; the agent may say it too. */
+/** Worker options of the command line; the agent may set them, too. */
 export type WorkerFlags = Partial<Pick<Agent, 'name' | 'slots' | 'conversations' | 'grace' | 'answerAll'>> & {
-  /** It stands by until it is told to step in. */
+  /** True if the worker stands by until told to step in. */
   readonly standby?: true
 }
 
-/** Tells the process that started this one; resolves when it is on its way. Nobody may be there any more. */
+/** Sends a message to the parent process, if there is one; resolves once it is sent. */
 const tell = (said: ChildMessage): Promise<void> =>
   new Promise((resolve) => {
     if (process.send) process.send(said, undefined, undefined, () => resolve())
     else resolve()
   })
 
-/** `ends` aborts when this process is to stop: told so, signalled, or left alone; `stepsIn` when it is told to step in. */
+/**
+ * Listens for orders: `ends` aborts when this process is told to stop, is signalled, or loses its parent; `stepsIn` when it is told to
+ * step in.
+ */
 const told = () => {
   const [ends, stepsIn] = [new AbortController(), new AbortController()]
   const end = (): void => ends.abort()
@@ -38,13 +41,16 @@ const told = () => {
 }
 
 const defaultGrace = 30_000
-/** After its grace, a worker has this long to let go of its steps, in milliseconds. An agent that hangs may not keep them any longer. */
+/**
+ * Time that a worker has after its grace period to let go of its steps, in milliseconds. An agent that hangs cannot keep them any
+ * longer.
+ */
 const extra = 2_000
 
 /**
- * Works as one worker until it is to stop. Whatever goes wrong is told, not thrown.
+ * Works as one worker until it is to stop. Reports errors to the parent process instead of throwing them.
  *
- * @param server is told what happens in the turns
+ * @param server receives the events of the turns
  */
 export const workHere = async (
   store: Store,

@@ -6,12 +6,12 @@ import { type EventRelay, relayBeat } from '../../server/relay.ts'
 import { nameRule } from '../options.ts'
 import { loadAgent } from './agent.ts'
 
-/** A worker in this process, which tells what happens in its turns. */
+/** A worker in this process that passes on the events of its turns. */
 export interface Inside {
   readonly run: (signal: AbortSignal) => Promise<WorkerExit>
 }
 
-/** A worker with the agent of a module. Throws `AgentFailed`, and `InvalidInput` if no worker can have its name. */
+/** Creates a worker with the agent of a module. Throws `AgentFailed`, and `InvalidInput` if the name is invalid for a worker. */
 export const workInside = async (
   store: Store,
   file: string,

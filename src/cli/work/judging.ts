@@ -6,7 +6,7 @@ import { timer } from '../../result/timers.ts'
 import { toError } from '../../result/typed.ts'
 import type { CliError } from '../errors.ts'
 
-/** Of what a command prints, so many characters are kept as evidence. */
+/** Maximum number of characters of a command's output kept as evidence. */
 const mostKept = 4_000
 
 const runFailed = (command: string, why: string, stderr: string): CliError => ({
@@ -16,9 +16,9 @@ const runFailed = (command: string, why: string, stderr: string): CliError => ({
   stderr,
 })
 
-/** Seconds that a command may take. */
+/** Default time limit for a command, in seconds. */
 export const defaultTimeout = 600
-/** Ctrl-C at a terminal reaches only the group that this process is in. */
+/** Signals that end a command, too: Ctrl-C at a terminal reaches only the group of this process. */
 const ends = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 
 const killGroup = (child: ChildProcess): void => {
@@ -30,7 +30,7 @@ const killGroup = (child: ChildProcess): void => {
   }
 }
 
-/** How a text begins; the rest is read, so that whoever writes it is not held up, and forgotten. */
+/** Returns the beginning of a text. Reads and drops the rest, so that its writer is not blocked. */
 const beginningOf = async (stream: Readable): Promise<string> => {
   let kept = ''
   try {
@@ -43,8 +43,9 @@ const beginningOf = async (stream: Readable): Promise<string> => {
 }
 
 /**
- * Judges by the exit code of a shell command: 0 good, 125 skip, others up to 124 bad, as for `git bisect run`. It gets the state as JSON on
- * standard input, and its place in the environment. After `timeout` seconds it is killed, with all that it has started and that is still in its group. Throws `RunFailed`.
+ * Makes a judge that uses the exit code of a shell command: 0 good, 125 skip, others up to 124 bad, as for `git bisect run`. The
+ * command receives the state as JSON on standard input, and conversation and position in its environment. After `timeout` seconds it is
+ * killed with all processes still in its group. Throws `RunFailed`.
  */
 export const commandJudge =
   (command: string, env: NodeJS.ProcessEnv, timeout = defaultTimeout): Judge =>

@@ -5,35 +5,35 @@ import { timer } from '../../result/timers.ts'
 import type { CliError } from '../errors.ts'
 import { type ChildMessage, stepInWord, stopWord } from './said.ts'
 
-/** What happens to the processes. Times in milliseconds. */
+/** Events of the worker processes. Times in milliseconds. */
 export type News =
   | { readonly type: 'started'; readonly worker: string; readonly pid: number | undefined }
-  /** It stands by, until another ends whose place it takes: then it has started. */
+  /** The process stands by until it takes the place of one that ends; then `started` follows. */
   | { readonly type: 'spare'; readonly worker: string; readonly pid: number | undefined }
   | ({ readonly type: 'step'; readonly worker: string } & AttemptReport)
   | {
       readonly type: 'ended'
       readonly worker?: string
-      /** How: its exit code, or the signal that killed it. */
+      /** Exit code, or the signal that killed the process. */
       readonly by: number | NodeJS.Signals
-      /** When it is started again: 0 if another takes its place; never, if the work is over. */
+      /** Time until the restart; 0 if another process takes its place, absent if all work is over. */
       readonly restartIn?: number
       readonly error?: string
     }
 
 export interface ProcessControl {
   readonly onNews: (news: News) => void
-  /** Is told at once of a worker that has died without saying so. */
+  /** Called at once when a worker has died without reporting it. */
   readonly onDeath: (worker: string, reason: string) => Promise<void>
-  /** No more steps; those in progress may end. */
+  /** Ends all work: no more steps, but those in progress may finish. */
   readonly drain: AbortController
   /** Ends all processes at once. */
   readonly end: AbortController
 }
 
-/** How long a process that has not begun to work may take to end: it has nothing to finish. */
+/** Time that a process that has not begun to work may take to end: it has nothing to finish. */
 const loading = 10_000
-/** A process that should have ended itself is ended after so long. */
+/** Extra time before a process that should have ended itself is killed. */
 const deaf = 500
 
 export interface ProcessExit {
@@ -45,23 +45,23 @@ export interface ProcessExit {
 export /** A process from its start to its end. */
 interface Life {
   readonly ended: Promise<ProcessExit>
-  /** Of one that stands by: it takes the place of another. */
+  /** Tells a process that stands by to take the place of another. */
   readonly stepIn: () => void
-  /** Resolves when it does. */
+  /** Resolves when it steps in. */
   readonly steppedIn: Promise<void>
 }
 
 interface Living extends ProcessControl {
   readonly child: ChildProcess
-  /** It stands by. */
+  /** True if the process stands by. */
   readonly isSpare: boolean
-  /** It has begun to work, or to stand by. */
+  /** Called when the process has begun to work or to stand by. */
   readonly onWorking: () => void
-  /** The store's file was replaced. */
+  /** Called when the store's file was replaced. */
   readonly onReplaced: () => void
 }
 
-/** Tells what happens to a process, and ends it once all is drained. */
+/** Reports the events of a process, and kills it if it does not end in time after `drain`. */
 export const live = ({
   child,
   isSpare,

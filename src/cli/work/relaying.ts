@@ -1,31 +1,34 @@
 import type { ServedEvent } from '../../index.ts'
 import { relayBeat, tellable } from '../../server/relay.ts'
 
-/** Where to tell what happens in turns. */
+/** The server that receives the events of turns. */
 export interface RelayServer {
   readonly url: string
   readonly token: string | undefined
-  /** Is told once that the server refuses it. */
+  /** Called once if the server rejects the events. */
   readonly says: (text: string) => void
-  /** How long to gather what is told together, in milliseconds. Default 30. */
+  /** Time to collect events before they are sent together, in milliseconds. Default 30. */
   readonly pause?: number | undefined
-  /** How long nothing is told after a failure, in milliseconds. Default 1,000. */
+  /** Time after a failure during which nothing is sent, in milliseconds. Default 1,000. */
   readonly rest?: number | undefined
 }
 
-/** The variable with the token of the server. */
+/** Name of the environment variable with the server's token. */
 export const relayTokenName = 'PALIMPSEST_RELAY_TOKEN'
 
-/** Tells a server what happens in turns. Nothing waits for it, and what it cannot tell is lost: it is recorded as well. */
+/**
+ * Sends the events of turns to a server. Nothing waits for it, and events that cannot be sent are dropped: the results are recorded
+ * anyway.
+ */
 export interface RelayClient {
   readonly begin: (worker: string) => void
   readonly tell: (served: ServedEvent) => void
   readonly end: () => void
 }
 
-/** How long the server may take. */
+/** Time limit for a request to the server, in milliseconds. */
 const patience = 5_000
-/** While the server is slow, no more is kept than this many events: the oldest go. */
+/** Maximum number of events kept while the server is slow; the oldest are dropped. */
 const most = 2_000
 
 export const relaying = ({ url, token, says, pause = 30, rest = 1_000 }: RelayServer): RelayClient => {

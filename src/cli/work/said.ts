@@ -1,16 +1,16 @@
 import type { AttemptReport } from '../../index.ts'
 import type { CliError } from '../errors.ts'
 
-/** What a worker's process says to the one that started it. */
+/** A message from a worker's process to its parent. */
 export type ChildMessage =
-  /** `patience`: how many milliseconds it may take to end once it is to. */
+  /** `patience`: time that the process may take to end once told to, in milliseconds. */
   | { readonly type: 'started'; readonly worker: string; readonly patience: number }
   | { readonly type: 'step'; readonly step: AttemptReport }
   | { readonly type: 'failed'; readonly failure: CliError }
-  /** The file of the store is not the one that it opened. */
+  /** The store's file is no longer the one that the process opened. */
   | { readonly type: 'replaced' }
 
-/** What that one says to it: no more steps, and end those in progress. */
+/** Message to a worker's process: start no more steps, and finish those in progress. */
 export const stopWord = 'stop'
-/** To one that stands by: take the place of another. */
+/** Message to a process that stands by: take the place of another. */
 export const stepInWord = 'step in'

@@ -1,6 +1,9 @@
 const sameSignal = 250
 
-/** Aborts on the first signal, and on the second: npm passes on what the terminal has sent already, so one that follows at once is the same. */
+/**
+ * Aborts `drain` on the first signal and `end` on the second. A signal within 250 ms of the first counts as the same one, as npm
+ * repeats signals that the terminal has already sent.
+ */
 export const signalled = () => {
   const [drain, end] = [new AbortController(), new AbortController()]
   let first = -Infinity

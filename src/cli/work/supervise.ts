@@ -6,14 +6,14 @@ import type { CliError } from '../errors.ts'
 import { type ProcessExit, type Life, live, type ProcessControl } from './life.ts'
 
 interface Starting {
-  /** Once the store's file was replaced, it is there or will be put back: no process may create another one in its place. */
+  /** True once the store's file was replaced: it exists or will be put back, so no process may create another in its place. */
   readonly isReplaced: boolean
-  /** It stands by until it is told to step in. */
+  /** True if the process stands by until told to step in. */
   readonly isSpare: boolean
 }
 
 export interface SupervisorOptions extends ProcessControl {
-  /** Where there are two or more, one more stands by. */
+  /** Number of processes. With two or more, one more stands by. */
   readonly processes: number
   readonly start: (starting: Starting) => ChildProcess
 }
@@ -22,11 +22,11 @@ const firstDelay = 100
 const longestDelay = 10_000
 const healthy = 60_000
 
-/** How long to wait before a process is started again: longer each time, unless the last one has lived for a minute. */
+/** Returns the delay before a restart, in milliseconds: doubled each time, unless the last process has lived for a minute. */
 export const restartDelay = (before: number | undefined, lived: number): number =>
   before === undefined || lived >= healthy ? firstDelay : Math.min(before * 2, longestDelay)
 
-/** Keeps so many worker processes alive until all is drained. Throws what was wrong if the first one cannot begin to work. */
+/** Keeps `processes` worker processes alive until `drain` aborts. Throws the error if the first one cannot begin to work. */
 export const supervise = async ({ processes, start, ...watched }: SupervisorOptions): Promise<void> => {
   const { onNews, drain } = watched
   let hasWorked = false

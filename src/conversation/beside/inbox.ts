@@ -16,19 +16,19 @@ import { sideStream } from './side-stream.ts'
 type Writes<A> = Steps<StoreError | InvalidInput | EventTooLarge, A>
 export type QueuedMessage = InboxEvent<'Queued'>
 
-/** Holds what the user says while the model is busy. */
+/** Queues what the user says while the model is busy. */
 export interface Inbox {
   /**
-   * What is not known to be in the conversation, in the order in which it was said.
+   * Reads the queued messages not known to be in the conversation, in the order in which they were said.
    *
-   * @param at by what was recorded while the conversation ended at this position or before it; default: by all
+   * @param at counts only what was recorded while the conversation ended at or before this position; default: everything
    */
   readonly pending: (at?: number) => Steps<StoreError, readonly QueuedMessage[]>
-  /** Whether `pending` has found nothing when the stream ended with that revision, or later. */
+  /** True if `pending` found nothing when the stream ended at this revision or a later one. */
   readonly wasEmptyAt: (revision: number) => boolean
-  /** What was queued under a command id, moved or not. */
+  /** Returns the message queued under a command id, moved or not. */
   readonly find: (commandId: string) => Steps<StoreError, QueuedMessage | undefined>
-  /** Whether a command of this id has written to the conversation itself. */
+  /** Reports whether a command with this id has written to the conversation itself. */
   readonly isSaid: (commandId: string) => Steps<StoreError, boolean>
   /** Queues messages. A repeat under the same `commandId` writes nothing. @param at the conversation's last position */
   readonly queue: (
@@ -36,18 +36,18 @@ export interface Inbox {
     at: number,
     envelope: CommandEnvelope,
   ) => Writes<QueuedMessage>
-  /** Records that all through this revision is in the conversation, whose last position is `at`. */
+  /** Records that all messages queued through this revision are in the conversation, whose last position is `at`. */
   readonly take: (through: number, at: number) => Writes<void>
 }
 
-/** How many events are read at once: most inboxes are empty. */
+/** Number of events read at once: most inboxes are empty. */
 const page = 32
 
 export const inboxOf = (store: EventStore, actor: Actor, conversation: string): Inbox => {
   const stream = inboxStreamOf(conversation)
   const side = sideStream<InboxFact, InboxEvent>(store, { stream, of: conversation }, inboxCodec)
 
-  /** The last revision when there was nothing pending. */
+  /** Last revision at which nothing was pending. */
   let empty: number | undefined
 
   async function* pending(at = Infinity): Steps<StoreError, readonly QueuedMessage[]> {

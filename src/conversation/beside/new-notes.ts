@@ -5,11 +5,11 @@ import type { InvalidInput } from '../../events/errors.ts'
 import { conversationIdSchema } from '../../events/ids.ts'
 import type { NewFact } from './note-writer.ts'
 
-/** Something to note. */
+/** A note to write. */
 export interface NewNote {
-  /** `title`, whose data is a text; or a kind of your own with your prefix: `claude-code/progress`. Up to 200 characters. */
+  /** `title`, with a string as its data, or a custom kind with your prefix, such as `claude-code/progress`. Up to 200 characters. */
   readonly kind: string
-  /** Any JSON. */
+  /** Any JSON value. */
   readonly data?: unknown
 }
 
@@ -23,15 +23,15 @@ interface LinkFields {
 }
 /** A link to a conversation, which need not be in the store. */
 export interface LinkToConversation extends LinkFields {
-  /** Its id. */
+  /** Id of the conversation. */
   readonly conversation: string
-  /** The same end in words. */
+  /** The target in words. */
   readonly ref?: string | undefined
 }
-/** A link to something that is no conversation, or whose id is not known. */
+/** A link to a target that is not a conversation, or whose id is unknown. */
 export interface LinkToRef extends LinkFields {
   readonly conversation?: undefined
-  /** What it is, in words: a file, a URL, a name. */
+  /** The target in words: a file, a URL, a name. */
   readonly ref: string
 }
 export type NewLink = LinkToConversation | LinkToRef
@@ -63,13 +63,13 @@ const newLinkSchema = z
     error: 'a link names the other end: give conversation or ref',
   })
 
-/** Checks a note. */
+/** Validates a note. */
 export const newNote = (note: unknown): E.Either<InvalidInput, NewFact> =>
   E.map((data: NewNote): NewFact => (at) => ({ type: 'Noted', data: { ...data, at } }))(
     checkJson(newNoteSchema, note),
   )
 
-/** Checks a link. */
+/** Validates a link. */
 export const newLink = (link: unknown): E.Either<InvalidInput, NewFact> =>
   E.map((data: z.infer<typeof newLinkSchema>): NewFact => (at) => ({
     type: 'Linked',

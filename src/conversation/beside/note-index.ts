@@ -8,29 +8,29 @@ import { remembered } from '../../store/lru.ts'
 import { type Checkpoint, type EventStore, maxPage } from '../../store/port.ts'
 import { newestNotes } from './note-reader.ts'
 
-/** What a list shows of the notes beside one conversation. */
+/** Notes of one conversation, as shown in a list. */
 export interface NoteGlance {
-  /** The notes of kind `title`, the newest first. */
+  /** The notes of kind `title`, newest first. */
   readonly titles: readonly { readonly at: number; readonly text: string }[]
-  /** Each once. */
+  /** The links, deduplicated. */
   readonly links: readonly Link[]
 }
 
-/** Titles and links of a store's conversations: read once, and again only where notes were written since. */
+/** Titles and links of a store's conversations: read once, then only where notes have been written since. */
 export interface NoteIndex {
-  /** To be called before what may be remembered is asked for. */
+  /** Drops what is out of date. Call it before reading from the index. */
   readonly refresh: () => Steps<StoreError, void>
   readonly glance: (conversation: string) => Steps<StoreError, NoteGlance>
   /**
-   * Which conversations may have notes, as far as the store's names tell, for whoever looks at so many: reading the names of all streams
-   * is worth it unless there are many more. Notes that were begun since `refresh` may be missing.
+   * Returns a test for whether a conversation may have notes, judging by the stream names in the store, for callers that look at
+   * `count` conversations: reading all names is worthwhile unless there are many more of them. It may miss notes begun since `refresh`.
    */
   readonly noted: (count: number) => Steps<StoreError, (conversation: string) => boolean>
-  /** The links that others have to this conversation; those of notes that cannot be read are missing, and told. */
+  /** Returns the links from other conversations to this one. Links in unreadable notes are missing; `unreadable` is called for them. */
   readonly linksTo: (conversation: string, unreadable: OnUnreadable) => Steps<StoreError, readonly Link[]>
 }
 
-/** Told of a conversation whose notes cannot be read, and why. */
+/** Called with a conversation whose notes cannot be read, and the reason. */
 export type OnUnreadable = (conversation: string, problem: string) => void
 
 const maxKnown = 10_000
@@ -88,10 +88,13 @@ export const noteIndex = (store: EventStore): NoteIndex => {
   return { refresh, glance, linksTo, noted: (count) => begun.noted(count) }
 }
 
-/** How many names are read for each conversation that is looked at, at most: a page of them takes as long as a look at the notes of some. */
+/**
+ * Maximum number of names read per conversation looked at: a page of names takes as long as looking at the notes of a few
+ * conversations.
+ */
 const namesEach = 100
 
-/** The names of the streams of notes: the newest, until all are read. */
+/** Collects the names of note streams, newest first, until all are read. */
 const namesOf = (store: EventStore): Pick<NoteIndex, 'noted'> & { readonly add: (name: string) => void } => {
   const found = new Set<string>()
   let last: string | undefined
@@ -111,7 +114,7 @@ const namesOf = (store: EventStore): Pick<NoteIndex, 'noted'> & { readonly add: 
   }
 }
 
-/** Of a conversation with no notes beside it. */
+/** The glance at a conversation without notes. */
 export const noNotes: NoteGlance = { titles: [], links: [] }
 
 async function* glanceAt(store: EventStore, conversation: string): Steps<StoreError, NoteGlance> {

@@ -17,11 +17,11 @@ import { readConversationEnd } from '../reading/ends.ts'
 import type { Lineage } from '../reading/lineage.ts'
 import { sideStream } from './side-stream.ts'
 
-/** Which notes to read. */
+/** Options for reading notes. */
 export interface NotesOptions {
   /** Only notes of this kind. Default: all. */
   readonly kind?: string | undefined
-  /** Only the newest so many of them. Default: all. */
+  /** Only this many of the newest notes. Default: all. */
   readonly last?: number | undefined
 }
 
@@ -36,7 +36,10 @@ export const newestNotes = (
   type?: NoteType,
 ): AsyncGenerator<NoteEvent, void> => notesOf(store, conversation).newest(type)
 
-/** Those of a conversation and, if it is a fork, those of what it was forked from up to there; newest first, own ones before. */
+/**
+ * Yields the facts of a conversation and, for a fork, those of the conversations it was forked from, up to the fork; newest first, its
+ * own before theirs.
+ */
 async function* ofLineage(
   store: EventStore,
   lineage: Lineage,
@@ -46,13 +49,13 @@ async function* ofLineage(
       if (event.data.at <= last) yield [conversation, event]
 }
 
-/** The lineage of a conversation that is there. */
+/** Returns the lineage of an existing conversation. */
 async function* lineageOf(store: EventStore, conversation: string): Steps<ReadError, Lineage> {
   const { lineage, last } = yield* readConversationEnd(store, conversation)
   return last ? lineage : yield conversationNotFound(conversation)
 }
 
-/** The notes of a conversation in the order in which they were recorded. */
+/** Reads the notes of a conversation in the order in which they were recorded. */
 export async function* readNotes(
   store: EventStore,
   conversation: string,
@@ -70,7 +73,7 @@ export async function* readNotes(
   return found.toReversed()
 }
 
-/** The links that a conversation has itself, each once. */
+/** Reads the conversation's own links, deduplicated. */
 export async function* readOwnLinks(
   store: EventStore,
   conversation: string,
@@ -84,7 +87,7 @@ export async function* readOwnLinks(
   })
 }
 
-/** All that was noted beside a conversation up to a position, as entries of its full history. */
+/** Reads everything noted beside a conversation up to a position, as entries of its full history. */
 export async function* readNoteEntries(
   store: EventStore,
   conversation: string,

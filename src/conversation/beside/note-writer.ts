@@ -10,7 +10,7 @@ import { completeEnvelope, type CommandEnvelope } from '../writing/encode.ts'
 import { inOrder } from '../writing/in-order.ts'
 import { notesOf } from './note-reader.ts'
 
-/** A fact whose place in the conversation is not known yet. */
+/** Builds a fact once its position in the conversation is known. */
 export type NewFact = (at: number) => NoteFact
 
 export type NoteWriter = (
@@ -20,8 +20,8 @@ export type NoteWriter = (
 ) => Promise<E.Either<NoteError, NoteEvent>>
 
 /**
- * Writes facts beside conversations that are there. It looks at the conversation's end, and appends nothing to it. Facts of this process
- * about one conversation are recorded in the order in which they were given.
+ * Returns a writer of facts beside existing conversations. It reads the conversation's end but appends nothing to it. Facts about one
+ * conversation from this process are recorded in the order given.
  */
 export const noteWriter = (store: EventStore, defaultActor: Actor): NoteWriter => {
   const queue = inOrder()

@@ -17,11 +17,11 @@ import type { EventStore } from '../../store/port.ts'
 import { objectOf, splitEnvelope } from '../writing/envelope.ts'
 import { newLink, type NewLink, newNote, type NewNote } from './new-notes.ts'
 
-/** Facts beside a conversation. They are no part of its history, take no position of it, and make no `after` stale. */
+/** Facts beside a conversation. They are not part of its history, take no position in it, and do not make an `after` stale. */
 export interface NoteKeeper<W extends ResultStyle = 'task'> {
   /**
-   * Notes something about the conversation, which must be there. A repeat under the same `commandId` writes nothing and answers with the
-   * note of the first time. Errors: `ConversationNotFound`, `InvalidInput`, `EventTooLarge`, a `StoreError`.
+   * Adds a note to the conversation, which must exist. A repeat under the same `commandId` writes nothing and returns the first note.
+   * Errors: `ConversationNotFound`, `InvalidInput`, `EventTooLarge`, a `StoreError`.
    *
    * @example
    * await chat.note({ kind: 'title', data: 'Fix the parser' })
@@ -29,7 +29,7 @@ export interface NoteKeeper<W extends ResultStyle = 'task'> {
    */
   readonly note: (note: NewNote, options?: CommandEnvelope) => MethodResult<W, NoteError, Note>
   /**
-   * Links the conversation to another one. A later link of the same relation and to the same end adds to the earlier one. Errors as for
+   * Links the conversation to another one. A later link with the same relation and target is merged into the earlier one. Errors as for
    * `note`.
    *
    * @example
@@ -37,17 +37,17 @@ export interface NoteKeeper<W extends ResultStyle = 'task'> {
    */
   readonly link: (link: NewLink, options?: CommandEnvelope) => MethodResult<W, NoteError, Link>
   /**
-   * The notes in the order in which they were recorded, rewinds or not. A fork has those of the conversation that it was forked from
-   * too, as far as they were noted at or before the position of the fork. Default: all. Errors: a `ReadError`.
+   * Reads the notes in the order in which they were recorded, regardless of rewinds. A fork also has its parent's notes that were
+   * recorded at or before the fork position. Default: all. Errors: a `ReadError`.
    *
    * @example
    * const [title] = await chat.notes({ kind: 'title', last: 1 })
    */
   readonly notes: (options?: NotesOptions) => MethodResult<W, ReadError, readonly Note[]>
   /**
-   * The links of the conversation, each once, and after them those that other conversations of the store have to it (`from` says which).
-   * A fork does not have the links of the conversation that it was forked from. The links of others whose notes cannot be read are missing:
-   * `onUnreadable` is told of them. Errors: a `ReadError`.
+   * Reads the conversation's links, deduplicated, followed by links to it from other conversations in the store (named by `from`). A
+   * fork does not inherit its parent's links. Links in other conversations' unreadable notes are missing; `onUnreadable` is called for
+   * them. Errors: a `ReadError`.
    *
    * @example
    * for (const { relation, conversation } of await chat.links()) console.log(relation, conversation)
@@ -55,13 +55,13 @@ export interface NoteKeeper<W extends ResultStyle = 'task'> {
   readonly links: (options?: LinksOptions) => MethodResult<W, ReadError, readonly Link[]>
 }
 
-/** How links are looked for. */
+/** Options for reading links. */
 export interface LinksOptions {
-  /** Called for each conversation whose notes cannot be read, with the reason: it may have links to this one. */
+  /** Called for each conversation whose notes cannot be read, with the reason: it may link to this one. */
   readonly onUnreadable?: OnUnreadable | undefined
 }
 
-/** What writes and finds the notes of a store. */
+/** Writes and finds the notes of a store. */
 export interface NoteStore {
   readonly write: NoteWriter
   readonly index: NoteIndex
@@ -81,7 +81,7 @@ const envelopeFields = {
   causationId: kinds.anything,
 }
 
-/** The methods for the notes of one conversation. */
+/** Returns the note methods of one conversation. */
 export const noting = (
   store: EventStore,
   { write, index }: NoteStore,

@@ -1,32 +1,32 @@
 import type { Steps } from '../../result/steps.ts'
 import type { WriteError } from '../../store/errors.ts'
 
-/** How an observer tells the time. Its own clock only: no two are compared. */
+/** An observer's own clock. Times of different clocks are never compared. */
 export interface Clock {
-  /** Milliseconds, never less than before. */
+  /** Returns the time in milliseconds; it never decreases. */
   readonly now: () => number
-  /** Calls a function after so many milliseconds. @returns ends it */
+  /** Calls a function after `ms` milliseconds. @returns a function that cancels it */
   readonly after: (ms: number, run: () => void) => () => void
 }
 
-/** Who gives turns through a handle of a conversation. */
+/** The party that gives turns through a handle of a conversation. */
 export interface TurnClaimant {
-  /** As the log names it: never used again. */
+  /** Name of the party in the log; never reused. */
   readonly id: string
-  /** A worker: what it gives turns to, it has claimed. A program claims within the turn. */
+  /** True for a worker, which claims a conversation before giving it turns. A program claims it within the turn. */
   readonly isWorker: boolean
   readonly clock: Clock
-  /** The turns of this party that hold a conversation, as their claims name them. */
+  /** The turns of this party that hold a conversation, named as in their claims. */
   readonly holds: Set<string>
   /**
-   * Says that it lives, again and again.
+   * Signals at intervals that this party is alive.
    *
-   * @param ttl the milliseconds of silence after which others take it for dead
-   * @returns ends that
+   * @param ttl milliseconds of silence after which others assume it is dead
+   * @returns a function that stops the signals
    */
   readonly live: (ttl: number) => () => void
-  /** Whether it is known, and need not be concluded from its silence, that whoever the log names so has ended. */
+  /** Reports whether another party, named as in the log, is known to have ended, without inferring it from silence. */
   readonly isGone: (other: string) => Steps<WriteError, boolean>
-  /** How often to ask that, in milliseconds; Infinity where only events say it. */
+  /** Milliseconds between calls of `isGone`; Infinity if only events tell. */
   readonly lookEvery: number
 }

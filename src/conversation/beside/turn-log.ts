@@ -12,7 +12,7 @@ import { loadLineage } from '../reading/lineage.ts'
 import { completeEnvelope, type CommandEnvelope } from '../writing/encode.ts'
 import { type SideEnd, sideStream } from './side-stream.ts'
 
-/** Where the stream of a conversation's turns ends. */
+/** The end of the stream of a conversation's turns. */
 export interface TurnsEnd {
   /** The last revision; -1 for an empty stream. */
   readonly revision: number
@@ -20,26 +20,29 @@ export interface TurnsEnd {
   readonly begun: string | undefined
 }
 
-/** What the turns of a conversation record beside it. */
+/** The log of a conversation's turns, kept beside it. */
 export interface TurnLog {
   readonly conversation: string
-  /** Those of the conversations that a fork has the event at a position from, which may be forks themselves: the nearest first. */
+  /**
+   * Returns the turn logs of the conversations that a fork inherits the event at a position from, nearest first; these may be forks
+   * themselves.
+   */
   readonly above: (position: number) => Steps<ReadError, readonly TurnLog[]>
-  /** As this handle last saw it; read if it never did. */
+  /** Returns the end as this handle last saw it; reads it if it never did. */
   readonly end: () => Steps<StoreError, TurnsEnd>
-  /** As of now. */
+  /** Reads the current end. */
   readonly now: () => Steps<StoreError, Pick<TurnsEnd, 'revision'>>
-  /** Whether this handle knows the event of that revision as the last one. */
+  /** True if this handle knows the event at this revision as the last one. */
   readonly isAt: (revision: number) => boolean
-  /** The last revision that this handle has read or written; read if there is none. */
+  /** Returns the last revision that this handle has read or written; reads the end if there is no such revision. */
   readonly seen: () => Steps<StoreError, number>
-  /** Those after a revision, in order, as of now. */
+  /** Reads the current facts after a revision, in order. */
   readonly after: (revision: number) => Steps<StoreError, readonly RecordedTurnFact[]>
-  /** The newest first, as of now; `at` never increases. Iteration throws a `StoreError`. */
+  /** Yields the current facts, newest first; `at` never increases. Iteration throws a `StoreError`. */
   readonly newest: (page?: number) => AsyncGenerator<RecordedTurnFact, void>
   /**
-   * Those recorded while the conversation ended at a position or later, in order; with `follow` also those that come, until the signal
-   * aborts or the store closes. Iteration throws a `StoreError`.
+   * Yields the facts recorded while the conversation ended at or after a position, in order; with `follow` also new ones, until the
+   * signal aborts or the store closes. Iteration throws a `StoreError`.
    */
   readonly since: (
     position: number,
@@ -47,8 +50,9 @@ export interface TurnLog {
     signal?: AbortSignal,
   ) => AsyncGenerator<RecordedTurnFact, void>
   /**
-   * Appends facts right after a revision that `end` gave; `Conflict` if somebody else wrote since: then nothing was written. `at` becomes
-   * at least that of the fact before. `begun` of the result may be undefined if this handle has not read it.
+   * Appends facts right after a revision returned by `end`. Fails with `Conflict`, and writes nothing, if another writer has appended
+   * since. Raises each fact's `at` to at least that of the fact before it. `begun` of the result may be undefined if this handle has
+   * not read it.
    */
   readonly append: (
     facts: readonly TurnFact[],
@@ -58,9 +62,9 @@ export interface TurnLog {
 }
 
 interface Known extends SideEnd {
-  /** Undefined too if it was not read yet: only replies that call tools need it. */
+  /** Also undefined if not yet read: only replies that call tools need it. */
   readonly begun: string | undefined
-  /** The highest position that a fact was recorded at. */
+  /** The highest position at which a fact was recorded. */
   readonly at: number
 }
 const empty: Known = { revision: -1, begun: undefined, hash: null, at: START }
@@ -69,7 +73,7 @@ export const turnLog = (store: EventStore, actor: Actor, conversation: string): 
   const stream = turnsStreamOf(conversation)
   const side = sideStream<TurnFact, RecordedTurnFact>(store, { stream, of: conversation }, turnCodec)
   let known: Known | undefined
-  /** The last revision up to which facts were read, by whoever heeds them; -1 if none were. */
+  /** Last revision up to which facts were read by a caller that acts on them; -1 if none were. */
   let heeded = -1
 
   const read = (from: number, direction: 'forwards' | 'backwards', limit: number) =>

@@ -3,9 +3,9 @@ import { streamOf, turnsStreamOf } from '../../events/ids.ts'
 import type { Checkpoint, EventStore, RecordedEvent } from '../../store/port.ts'
 
 /**
- * Tells of what is written to a conversation and by its turns from now on, by whichever process, until the signal aborts. Resolves once
- * nothing that is written later is missed. It only tells: large content is left out, and an event may not count yet, so look at the
- * conversation. Tells nothing where the store cannot be read. `others`: names of streams to tell of as well.
+ * Reports what any process writes to a conversation, and what its turns record, from now until the signal aborts. Resolves once no
+ * later write is missed. This is only a notification: large content is left out, and an event may not count yet, so read the
+ * conversation. Reports nothing if the store cannot be read. `others`: names of more streams to report.
  */
 export type Changes = (
   seen: (event: RecordedEvent) => void,
@@ -13,7 +13,7 @@ export type Changes = (
   others?: readonly string[],
 ) => Promise<void>
 
-/** @param store the adapter: nobody needs large content back */
+/** @param store the adapter: large content need not be loaded */
 export const changesOf =
   (store: EventStore, conversation: string): Changes =>
   async (seen, signal, others = []) => {
@@ -29,7 +29,7 @@ export const changesOf =
     if (after !== undefined && !signal.aborted) follow().catch(() => undefined)
   }
 
-/** A place at or before the end of the store as it is now. */
+/** Returns a checkpoint at or before the current end of the store. */
 const placeIn = async (store: EventStore, stream: string): Promise<Checkpoint | undefined> => {
   const changed = await store.changed(stream, undefined)()
   if (E.isRight(changed) && changed.right.checkpoint !== undefined) return changed.right.checkpoint

@@ -5,7 +5,7 @@ import { loadEffective } from './load.ts'
 import { loadNewest } from './newest.ts'
 import type { Reader } from './reader.ts'
 
-/** How what is seen at two positions differs: reads what is seen there, and of the rest only what came after the first of what is gone. */
+/** Compares what is shown at two positions. Reads what is shown there and, of the rest, only events after the first item that is gone. */
 export async function* loadDiff(reading: Reader, from: number, to: number): Steps<StoreError, Diff> {
   const before = (yield* loadEffective(reading, from, false)).effective.items
   const after = (yield* loadEffective(reading, to, false)).effective.items

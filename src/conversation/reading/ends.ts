@@ -9,20 +9,20 @@ import { type Lineage, loadLineage } from './lineage.ts'
 import type { EventStore, RecordedEvent } from '../../store/port.ts'
 import { streamEndFrom, type StreamEnd } from '../../store/whole/whole-writes.ts'
 
-/** Where a conversation ends. */
+/** The end of a conversation. */
 export interface ChainEnd {
   readonly lineage: Lineage
   /** Last revision of the conversation's own stream; -1 if there is none. */
   readonly revision: number
-  /** Hash of the event there. */
+  /** Hash of the last event. */
   readonly hash: string | null
 }
 
-/** The last position of a conversation. */
+/** Returns the last position of a conversation. */
 export const lastPosition = ({ lineage, revision }: Pick<ChainEnd, 'lineage' | 'revision'>): number =>
   (lineage[0]?.offset ?? 0) + revision
 
-/** Reads where a conversation ends, to write there. `ImportUnfinished` where events come after it that do not count yet. */
+/** Reads the end of a conversation, to write there. Fails with `ImportUnfinished` if events that do not count yet come after it. */
 export async function* readChainEnd(
   store: EventStore,
   conversation: string,
@@ -31,7 +31,7 @@ export async function* readChainEnd(
   return yield* chainEndOf(conversation, yield* readConversationEnd(store, conversation, known))
 }
 
-/** As `readChainEnd`, of what was read. */
+/** Like `readChainEnd`, from events already read. */
 export async function* chainEndOf(
   conversation: string,
   { lineage, last, unfinished }: ConversationEnd,
@@ -39,21 +39,21 @@ export async function* chainEndOf(
   return unfinished ? yield importUnfinished(conversation) : chainEndAt(lineage, last)
 }
 
-/** @param last the event of the conversation's own stream that it ends with */
+/** @param last the last event of the conversation's own stream */
 export const chainEndAt = (lineage: Lineage, last: RecordedEvent | undefined): ChainEnd => ({
   lineage,
   revision: last?.revision ?? -1,
   hash: last ? hashOf(last) : null,
 })
 
-/** The end of a conversation, for readers, who need no hash: the first one of a process takes long. */
+/** The end of a conversation, for readers, which need no hash: the first hash computed in a process takes long. */
 export interface ConversationEnd extends StreamEnd {
   readonly lineage: Lineage
-  /** The newest events of its own stream, newest first, at most as many as were asked for. */
+  /** The newest events of its own stream, newest first, at most `limit`. */
   readonly page: readonly RecordedEvent[]
 }
 
-/** @param limit how many of the newest events to read */
+/** @param limit number of newest events to read */
 export async function* readConversationEnd(
   store: EventStore,
   conversation: string,

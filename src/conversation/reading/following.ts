@@ -13,11 +13,11 @@ import { checkedOptions, kinds } from '../../store/options.ts'
 import type { EventStore } from '../../store/port.ts'
 
 export interface EventsOptions {
-  /** First position, that one included. Default 0. */
+  /** First position, inclusive. Default 0. */
   readonly from?: number | undefined
-  /** Last position, that one included. Default: the last there is. */
+  /** Last position, inclusive. Default: the last position of the conversation. */
   readonly to?: number | undefined
-  /** Continue with new events, until the signal aborts or the store closes. Default false. */
+  /** Continue with new events until the signal aborts or the store closes. Default false. */
   readonly follow?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
@@ -26,10 +26,10 @@ export interface StoredOptions extends Pick<EventsOptions, 'to'> {
   readonly turns?: boolean | undefined
 }
 
-/** What gives a conversation's events one by one. */
+/** Iterates over a conversation's events. */
 export interface EventFollower {
   /**
-   * The events as recorded, by position, `from` and `to` both included; with `follow` also those that come. Iteration throws a
+   * Yields the events as recorded, in order of position, from `from` through `to`; with `follow` also new ones. Iteration throws a
    * `ReadError`.
    *
    * @example
@@ -37,9 +37,9 @@ export interface EventFollower {
    */
   readonly events: (options?: EventsOptions) => AsyncIterable<ConversationEvent>
   /**
-   * The events to the byte, for an export that another store can take in: this conversation's own, and before them those of the
-   * conversations that it was forked from, each with its notes. With `to`, only the events at the positions up to that one, in their order;
-   * with `turns`, instead what the turns of this conversation recorded beside it. Iteration throws a `ReadError`.
+   * Yields the events byte for byte, for an export that another store can import: this conversation's own, preceded by those of the
+   * conversations that it was forked from, each with its notes. With `to`, only the events at positions up to `to`, in order; with
+   * `turns`, what the turns of this conversation recorded beside it instead. Iteration throws a `ReadError`.
    *
    * @example
    * for await (const { revision, type, data } of chat.stored()) console.log(revision, type, data.length)
@@ -49,7 +49,7 @@ export interface EventFollower {
 
 const eventsFields = { from: kinds.first, to: kinds.last, follow: kinds.flag, signal: kinds.signal }
 
-/** The methods that give the events of one conversation. */
+/** Returns the event-reading methods of one conversation. */
 export const following = (
   store: EventStore,
   id: string,

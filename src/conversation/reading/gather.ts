@@ -15,7 +15,7 @@ import { loadEffective } from './load.ts'
 import type { HistoryState } from './moments.ts'
 import { eventAt, pages, type Reader, resolveAt, walkBack } from './reader.ts'
 
-/** What an append is decided on, read from a store. */
+/** Reads the state that an append is decided on from a store. */
 export async function* gatherAppendState(
   reading: Reader,
   conversation: string,
@@ -30,7 +30,10 @@ export async function* gatherAppendState(
   return { conversation, last, since }
 }
 
-/** What a rewind or an undo is decided on: what is not known is read. Equal to `stateOf` the whole log (a property test). */
+/**
+ * Gathers the state that a rewind or an undo is decided on, reading what is not known. Equal to `stateOf` over the whole log (a
+ * property test).
+ */
 export async function* gatherMoveState(
   reading: Reader,
   tail: AppendState,
@@ -44,9 +47,10 @@ export async function* gatherMoveState(
 }
 
 /**
- * What every other command is decided on, read piece by piece. Equal to `stateOf` the whole log (a property test).
+ * Gathers the state that every other command is decided on, reading piece by piece. Equal to `stateOf` over the whole log (a property
+ * test).
  *
- * @param from the position to load what is shown from: the last one, or where it leads to
+ * @param from the position from which to load what is shown: the last one, or the one it resolves to
  * @param momentAt as in `loadEffective`
  */
 export async function* gatherShownState(
@@ -81,7 +85,7 @@ async function* pointedAt(
   return event ? { head: yield* headAt(event.position - 1), event } : {}
 }
 
-/** The message that began the n-th last turn of the user on the path, undefined if there were fewer. */
+/** Returns the message that began the user's n-th last turn on the path; undefined if there were fewer turns. */
 async function* turnStart(
   reading: Reader,
   last: number,
@@ -97,7 +101,7 @@ async function* turnStart(
   return found
 }
 
-/** The slots that a marker stands for: the slice that it covers of what was shown right before it. */
+/** Returns the slots that a marker replaces: the slice that it covers, as shown right before it. */
 export async function* slotsUnder(
   reading: Reader,
   { position, covers: { first, last } }: { readonly position: number; readonly covers: Covers },

@@ -2,23 +2,23 @@ import { isEventType } from '../../events/codec.ts'
 import type { Event, EventType } from '../../events/events.ts'
 import { type ChainEnd, lastPosition } from './ends.ts'
 
-/** Where a conversation stands, as far as that is known without a look at the store. */
+/** The head of a conversation, as far as known without reading the store. */
 export interface HeadState {
-  /** The position that it stands at. */
+  /** Current head. */
   readonly head?: number | undefined
-  /** The position that it stood at before the last event. */
+  /** Head before the last event. */
   readonly headBefore?: number | undefined
   /** The type of the last event. */
   readonly lastType?: EventType | undefined
 }
 
-/** What is remembered of a conversation's end by who wrote or read it. */
+/** The remembered end of a conversation, from the last write or read. */
 export interface StreamHead extends ChainEnd, HeadState {}
 
 /**
- * The end once these events have come after it.
+ * Returns the end after these events were appended to it.
  *
- * @param resolved the head that the last of them leads to, if that is a rewind and its head is known
+ * @param resolved the head that the last event leads to, if that is a rewind and its head is known
  */
 export const knownAfter = (
   known: StreamHead,
@@ -39,12 +39,12 @@ export const knownAfter = (
   return { lineage, revision: revision + events.length, hash, head, headBefore, lastType }
 }
 
-/** What the last event alone tells. */
+/** Returns the head as far as the last event alone determines it. */
 export const knownFrom = (end: ChainEnd, type: string | undefined): StreamHead =>
   type !== undefined && isEventType(type)
     ? { ...end, lastType: type, head: type === 'Rewound' ? undefined : lastPosition(end) }
     : end
 
-/** Whether an end that was read can be of the same events as one that is remembered: streams only grow. */
+/** Reports whether an end that was read may extend or equal a remembered one: streams only grow. */
 export const continues = ({ revision, hash }: ChainEnd, before: ChainEnd): boolean =>
   revision > before.revision || (revision === before.revision && hash === before.hash)

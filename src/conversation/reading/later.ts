@@ -6,13 +6,10 @@ import type { Own } from './lineage.ts'
 import { openAt } from './log.ts'
 import { decodeAll, pages } from './reader.ts'
 
-/** So many of the newest events are read at once: most often, there are fewer that are new. */
+/** Number of newest events to read at once: usually fewer than that are new. */
 const few = 4
 
-/**
- * The events after a position that the conversation has, in order, as of now. One read, as long as they are few and the handle knows the
- * lineage.
- */
+/** Reads the current events after an existing position, in order. Takes one read if there are few and the handle knows the lineage. */
 export async function* later(
   store: EventStore,
   conversation: string,

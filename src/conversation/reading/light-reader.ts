@@ -8,13 +8,13 @@ import { decodeAll, type Reader, reader } from './reader.ts'
 
 type Events = readonly ConversationEvent[]
 
-/** Pages of a store that are remembered: 200,000 events without what they say. */
+/** Number of a store's pages to remember: 200,000 events without their content. */
 const maxPages = 1_000
 const pagesOf = memo<EventStore, LruCache<Events>>(() => remembered(maxPages))
 
 /**
- * Reads events without their content, for callers that only need to know what hides what. Pages are remembered, so that hundreds of forks do not read the
- * conversation that they come from hundreds of times: events never change.
+ * Returns a reader of events without their content, for callers that only need to know what hides what. Pages are remembered, so
+ * hundreds of forks do not read their parent hundreds of times: events never change.
  */
 export const lightReader = (store: EventStore, lineage: Lineage): Reader => {
   const pages = pagesOf(store)

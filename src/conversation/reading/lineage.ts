@@ -9,31 +9,36 @@ import type { StoreError } from '../../store/errors.ts'
 import type { EventStore, RecordedEvent } from '../../store/port.ts'
 import type { HistoryState } from './moments.ts'
 
-/** The streams whose events make up a conversation: its own, and for a fork those that it was forked from. */
+/** A stream that holds events of a conversation: its own or, for a fork, that of a conversation that it was forked from. */
 export interface StreamSegment {
   readonly conversation: string
   readonly stream: string
-  /** Position of the stream's event of revision 0. */
+  /** Position of the stream's first event, revision 0. */
   readonly offset: number
   /** Last position that belongs to the lineage; Infinity in the conversation's own stream. */
   readonly last: number
 }
 
 /**
- * 1. The first stretch is the conversation's own; each further one is what the one before was forked from.
- * 2. The stretches follow one another without a gap: `offset` = `last` of the next + 1; the last stretch has offset 0.
+ * The streams whose events make up a conversation.
+ *
+ * 1. The first segment is the conversation's own; each further one is what the one before was forked from.
+ * 2. The segments are contiguous: `offset` = `last` of the next + 1; the last segment has offset 0.
  */
 export type Lineage = readonly StreamSegment[]
 
-/** What a handle of a conversation keeps of it. */
+/** State that a handle keeps for its conversation. */
 export interface Own {
-  /** Once it was read. */
+  /** Lineage, once it has been read. */
   lineage?: Lineage
-  /** Tells who writes through the handle with which event the conversation ends now, and what it shows there if that was loaded. */
+  /** Tells writers that use the handle which event the conversation now ends with, and what it shows there if that was loaded. */
   readonly saw?: (lineage: Lineage, last: RecordedEvent, moment?: HistoryState) => void
 }
 
-/** The lineage of a conversation; undefined if there is no such conversation. Never changes once it is there. */
+/**
+ * Loads the lineage of a conversation; undefined if the conversation does not exist. The lineage of an existing conversation never
+ * changes.
+ */
 export const loadLineage = (
   store: EventStore,
   conversation: string,
@@ -46,10 +51,10 @@ export const loadLineage = (
   )
 
 /**
- * As `loadLineage`.
+ * Like `loadLineage`.
  *
- * @param firstOf gives the first event of a conversation, whose events up to position `last` belong to the lineage; called for the
- * conversation itself, then for what each was forked from
+ * @param firstOf returns the first event of a conversation whose events up to position `last` belong to the lineage; called for the
+ * conversation itself, then for each conversation that it was forked from
  */
 export async function* lineageFrom<Failed>(
   conversation: string,
@@ -77,14 +82,14 @@ export async function* lineageFrom<Failed>(
 
 type Forked = EventData['Forked']
 
-/** Where a conversation's first event says that it was forked from. */
+/** Returns the origin of a fork as recorded in the first event; undefined if the conversation is not a fork. */
 export const originOf = (first: RecordedEvent): E.Either<StoreError, Forked['from'] | undefined> => {
   if (first.type !== 'Forked') return E.right(undefined)
   const decoded = decode(first, { stream: first.stream, revision: 0, position: 0 })
   return E.map((event: ConversationEvent) => (event.type === 'Forked' ? event.data.from : undefined))(decoded)
 }
 
-/** Forks that stem from one another have no beginning. */
+/** Returns the error for forks that descend from one another and so have no beginning. */
 export const ofItself = (stream: string): DecodeFailed => ({
   _tag: 'DecodeFailed',
   message: `event 0 of stream ${stream} cannot be read: it says that the conversation was forked from a fork of itself; restore a backup`,
@@ -97,6 +102,6 @@ export const missingParent = (conversation: string, parent: string): Conversatio
   message: `conversation ${conversation} was forked from ${parent}, which is not in this store: import that one first`,
 })
 
-/** The stretch that holds a position. */
+/** Returns the segment that holds a position. */
 export const stretchAt = (lineage: Lineage, position: number): StreamSegment | undefined =>
   lineage.find(({ offset }) => offset <= position)

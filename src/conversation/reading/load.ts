@@ -19,18 +19,18 @@ import { maxPage } from '../../store/port.ts'
 import type { HistoryState } from './moments.ts'
 import { eventThere, type Reader, walkBack } from './reader.ts'
 
-/** An effective history as loaded; `at` is the position that was asked for. */
+/** An effective history as loaded; `at` is the requested position. */
 export type LoadedHistory = HistoryState
 
 type Events = Map<number, ConversationEvent>
 
 /**
- * Loads the effective history at a position by reading what it shows: backwards to the newest event with a view, then what that
- * view names, then forwards again over what was passed. Equal to folding the log from its start (a property test); the length of
- * the log does not matter.
+ * Loads the effective history at a position by reading only what it shows: backwards to the newest event with a view, then the events
+ * that the view names, then forwards over those passed on the way. Equal to folding the log from its start (a property test); the
+ * length of the log does not matter.
  *
- * @param withConfiguration also reads the event that the configuration is in
- * @param momentAt what is remembered of a position: the walk ends there
+ * @param withConfiguration also reads the event that contains the configuration
+ * @param momentAt returns what is remembered at a position: the walk ends there
  */
 export async function* loadEffective(
   reading: Reader,
@@ -68,7 +68,7 @@ export async function* loadEffective(
   }
 }
 
-/** What is shown once the path's events have come to the draft, in slices. */
+/** Applies the events of the path to the draft, in slices, and returns what is then shown. */
 function* showing(
   draft: OutlineDraft,
   path: readonly ConversationEvent[],
@@ -93,7 +93,7 @@ function* showing(
   return { outline: draft, items, replaced }
 }
 
-/** The outline that a view stands for, its events added to `events`. */
+/** Builds the outline that a view describes, and adds its events to `events`. */
 async function* draftFrom(
   reading: Reader,
   view: View,
@@ -124,7 +124,7 @@ async function* draftFrom(
   }
 }
 
-/** What is configured where a view is, and the last tools before it if it has no tools. */
+/** Reads the configuration in effect at a view, and the last tools before it if it has none. */
 async function* readConfiguration(
   reading: Reader,
   { configured, promptSince = START, toolsFrom }: View,

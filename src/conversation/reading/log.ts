@@ -15,11 +15,11 @@ export interface OpenedConversation {
   readonly reading: Reader
   readonly lineage: Lineage
   readonly last: number
-  /** The position asked for, or the last one. */
+  /** The requested position, or the last one. */
   readonly at: number
 }
 
-/** Opens a conversation to look at it at a position; errors where there is no such conversation or position. */
+/** Opens a conversation to read it at a position; fails if the conversation or the position does not exist. */
 export const openAt = async (
   store: EventStore,
   conversation: string,
@@ -32,7 +32,7 @@ export const openAt = async (
   return openedAt(store, conversation, end.right, at)
 }
 
-/** As `openAt`, where the end is known. */
+/** Like `openAt`, for a known end. */
 export const openedAt = (
   store: EventStore,
   conversation: string,
@@ -47,13 +47,13 @@ export const openedAt = (
 }
 
 interface Shown extends Pick<OpenedConversation, 'reading' | 'at'> {
-  /** The event there, if it is the last one and was read. */
+  /** The event at the position, if it is the last one and was read. */
   readonly newest?: RecordedEvent | undefined
 }
 
 /**
- * As `openAt`, to load what is shown at the position: the stream's events before it are read together with the first one, which
- * tells whether the conversation is a fork.
+ * Like `openAt`, to load what is shown at the position. Reads the stream's events before the position together with its first event,
+ * which tells whether the conversation is a fork.
  */
 export const openShown = async (
   store: EventStore,
@@ -87,7 +87,7 @@ export const openShown = async (
   })
 }
 
-/** What is wrong with a position to look from, if the conversation goes to `last`. */
+/** Returns the error for a position outside a conversation whose last position is `last`; undefined if it is inside. */
 export const outsideOf = (
   conversation: string,
   at: number | undefined,
@@ -97,7 +97,7 @@ export const outsideOf = (
     ? outOfRange(conversation, at, last)
     : undefined
 
-/** The events of positions 0 through `last`, all of them in memory: for the projections that need the whole log. */
+/** Loads the events at positions 0 through `last` into memory, for projections that need the whole log. */
 export const loadLog = (
   reading: Reader,
   last: number,

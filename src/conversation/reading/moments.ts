@@ -5,19 +5,19 @@ import { type Slot, viewIn } from '../../projections/outline.ts'
 import type { SliceGenerator } from '../../projections/slices.ts'
 
 /**
- * What is shown where a conversation stands. What comes before a position never changes, so a moment stays true, whoever writes
- * after it.
+ * The history shown at the head of a conversation. Events before a position never change, so a moment remains valid despite later
+ * writes.
  */
 export interface HistoryState {
-  /** `at` is its `head`. */
+  /** Its `at` equals its `head`. */
   readonly effective: Effective
-  /** Events of the path after the last one that carries a view. */
+  /** Number of events on the path after the last one that carries a view. */
   readonly sinceView: number
-  /** What markers replaced, as far as that is known. */
+  /** The slots that markers replaced, as far as known, by position of the marker. */
   readonly replaced: ReadonlyMap<number, readonly Slot[]>
 }
 
-/** The moment once these events have come after it; undefined where that takes a look further back: a rewind, or a restore. */
+/** Returns the moment after these events; undefined if earlier events are needed, as for a rewind or a restore. */
 export const momentAfter = (
   { effective, sinceView, replaced }: HistoryState,
   events: readonly ConversationEvent[],
@@ -34,24 +34,24 @@ export const momentAfter = (
   )
 }
 
-/** The moments of conversations that this process wrote to, the last few of each. */
+/** The last few moments of each conversation that this process wrote to. */
 export interface Moments {
-  /** The moment of a conversation that stands at `head`, if it is remembered. */
+  /** Returns the moment of a conversation whose head is `head`, if remembered. */
   readonly at: (conversation: string, head: number) => HistoryState | undefined
-  /** Whether one of them tells what a marker replaced. */
+  /** Reports whether one of them records what a marker replaced. */
   readonly tell: (conversation: string, marker: number) => boolean
   /** Keeps a moment, unless it is too large. */
   readonly keep: (conversation: string, moment: HistoryState) => void
-  /** `keep`, in slices: measuring a large one takes long. */
+  /** Like `keep`, in slices: measuring a large moment takes long. */
   readonly keeping: (conversation: string, moment: HistoryState) => SliceGenerator<void>
   readonly forget: (conversation: string) => void
 }
 
-/** One to build on, and those that an undo leads back to. */
+/** Moments kept per conversation: one to build on, and those that an undo returns to. */
 const mostOfOne = 4
-/** Characters of JSON of all moments together. */
+/** Maximum size of all moments together, in characters of JSON. */
 const mostOfAll = 16 * 1024 * 1024
-/** What a conversation counts besides what it shows. */
+/** Base size of a conversation, in addition to what it shows, in characters of JSON. */
 const each = 1_000
 
 interface Kept {
@@ -62,9 +62,9 @@ interface Kept {
 const lengthOf = memo((one: object) => JSON.stringify(one).length)
 
 /**
- * How much a history shows, in characters of JSON. Frozen items are measured once.
+ * Returns the size of a history's content in characters of JSON. Frozen items are measured once.
  *
- * @param enough where it stops: what is returned is more than that, then
+ * @param enough limit at which measuring stops: the result is then greater than this
  */
 export const sizeOf = ({ items, outline }: Effective, enough = Infinity): number => {
   let size = each + lengthOf(outline.configuration ?? {})
@@ -75,12 +75,12 @@ export const sizeOf = ({ items, outline }: Effective, enough = Infinity): number
   return size
 }
 
-/** Remembers a bounded number of moments, by what they hold: the conversations that were used last. */
+/** Returns a bounded store of moments, limited by content size: it keeps the conversations used last. */
 export const momentsOf = (most = mostOfAll): Moments => {
   const all = new Map<string, Kept>()
   let total = 0
 
-  /** Items are shared by the moments that show them. */
+  /** Returns the size of several moments, counting an item that they share once. */
   const sizeOfAll = (moments: readonly HistoryState[]): number => {
     const held = new Set(
       moments.flatMap(({ effective: { items, outline } }) => [...items, outline.configuration ?? {}]),

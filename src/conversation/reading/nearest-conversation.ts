@@ -6,10 +6,10 @@ import { nearest } from '../../events/nearest.ts'
 import type { TypedError } from '../../result/typed.ts'
 import type { EventStore } from '../../store/port.ts'
 
-/** How many conversations are looked through, the newest first: an error takes no longer in a large store. */
+/** Maximum number of conversations to search, newest first, so that an error takes no longer in a large store. */
 const mostLooked = 500
 
-/** The same error; one that says that there is no such conversation also suggests the id that may have been meant. */
+/** Returns the same error; if it says that the conversation does not exist, its message also suggests the id probably meant. */
 export const withNearest = async <Failed extends TypedError>(
   store: EventStore,
   error: Failed,
@@ -26,7 +26,7 @@ export const withNearest = async <Failed extends TypedError>(
   return meant === undefined ? error : { ...error, message: `${error.message}: did you mean ${meant}?` }
 }
 
-/** As `withNearest`, of what the task fails with. */
+/** Applies `withNearest` to the error of a failing task. */
 export const orNearest =
   <Failed extends TypedError, A>(store: EventStore, task: TaskEither<Failed, A>): TaskEither<Failed, A> =>
   async () => {
@@ -34,7 +34,10 @@ export const orNearest =
     return E.isLeft(answer) ? E.left(await withNearest(store, answer.left)) : answer
   }
 
-/** The one conversation whose id begins so, apart from its subagents (`id:agent`), or the one with the fewest other letters. */
+/**
+ * Returns the one conversation whose id begins with this text, ignoring its subagents (`id:agent`); otherwise the id with the fewest
+ * differing letters.
+ */
 const meantBy = (id: string, ids: readonly string[]): string | undefined => {
   const begun = ids.filter((other) => other.startsWith(id))
   const whole = begun.find((one) => begun.every((other) => other === one || other.startsWith(`${one}:`)))

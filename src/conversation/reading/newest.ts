@@ -13,28 +13,28 @@ import { slotsUnder } from './gather.ts'
 import { loadEffective } from './load.ts'
 import { eventThere, firstPage, type Reader, walkBack } from './reader.ts'
 
-/** Which entries of a full history: the last so many, those before a position only. */
+/** The last entries of a full history to load, optionally only those before a position. */
 export interface Newest {
   readonly at: number
   readonly last: number
-  /** Entries from this position on only. Default: from the beginning. */
+  /** Only entries at or after this position. Default: from the beginning. */
   readonly from?: number
-  /** Entries before this position only. */
+  /** Only entries before this position. */
   readonly before: number
   readonly abandoned: boolean
 }
 
-/** The newest events, and what became of those on the path. */
+/** The newest events, and the path among them. */
 interface Read {
-  /** By position; only those from `first` on, and without `abandoned` only those of the path. */
+  /** Events by position, from `first` on; without `abandoned`, only those on the path. */
   readonly log: Log
   readonly first: number
   readonly path: readonly ConversationEvent[]
 }
 
 /**
- * The newest entries of the full history at a position, in order: the end of `full`. Reads what it answers, and what comes after it; of
- * what came before it, only what a marker without a view covers.
+ * Loads the newest entries of the full history at a position, in order: the end of `full`. Reads the entries it returns and everything
+ * after them; of earlier events, only those covered by a marker without a view.
  */
 export async function* loadNewest(reading: Reader, asked: Newest): Steps<StoreError, readonly Entry[]> {
   // A marker that hid nothing is no entry: then there are fewer than events that could be.
@@ -60,7 +60,7 @@ const abandonedBy = (by: number): EntryState => ({ status: 'abandoned', by })
 
 const isEntry = (event: ConversationEvent): boolean => event.type === 'MessageAppended' || isMarker(event)
 
-/** What comes after the entries that are asked for matters for what it hides, not for what it says. */
+/** Drops the content of a message after the requested entries: such an event matters only for what it hides. */
 const kept = (event: ConversationEvent, before: number): ConversationEvent =>
   event.position < before || event.type !== 'MessageAppended'
     ? event
@@ -107,7 +107,7 @@ async function* readAll(
   return { log, first, path: path.toReversed() }
 }
 
-/** What became of the entries of a path from a position on, with what was shown before it. */
+/** Computes the states of a path's entries from a position on, starting from what was shown before it. */
 async function* fatesFrom(
   reading: Reader,
   first: number,

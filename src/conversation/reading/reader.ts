@@ -19,11 +19,11 @@ import {
 /** Reads the events of one conversation by position, across the streams of its lineage. */
 export interface Reader {
   readonly lineage: Lineage
-  /** How many events a backward walk reads at first. Default: a few, as most answers are near. */
+  /** Number of events that a backward walk reads at first. Default: a few, as most answers are near. */
   readonly ahead?: number
-  /** The last position. */
+  /** Reads the last position. */
   readonly last: () => Promise<E.Either<StoreError, number>>
-  /** The events from position `first` through `last` of one stretch: at most a page, maybe fewer, at least one. */
+  /** Reads events of one segment from position `first` through `last`: at least one and at most a page. */
   readonly page: (
     first: number,
     last: number,
@@ -47,7 +47,7 @@ export const recordedAt = async (
 
 export interface ReaderOptions {
   /**
-   * Events of the conversation's own stream that need not be read again, newest first, without a gap; by default the first that are read
+   * Events of the conversation's own stream that need not be read again, newest first and contiguous. Default: the first ones read
    * backwards.
    */
   readonly known?: readonly RecordedEvent[] | undefined
@@ -97,7 +97,7 @@ export const reader = (
   }
 }
 
-/** Where a read backwards does not begin with the event asked for: nothing, if the stream ends before it. */
+/** Handles a backward read that does not begin with the requested event: returns no events if the stream ends before it, else an error. */
 const missingOrNone = async (
   store: EventStore,
   { stream, from }: StreamRange,
@@ -125,7 +125,10 @@ export const decodeAll = async (
   return E.right(events)
 }
 
-/** The events from position `first` through `last`, in order, a page at a time: all are there. Iteration throws a `StoreError`. */
+/**
+ * Yields the events from position `first` through `last`, all of which exist, in order, one page at a time. Iteration throws a
+ * `StoreError`.
+ */
 export async function* pages(
   from: Reader,
   first: number,
@@ -140,13 +143,13 @@ export async function* pages(
   }
 }
 
-/** What is wrong where a conversation has no event at a position before its end. */
+/** Returns the error for a missing event at a position before the conversation's end. */
 const noEventAt = ({ lineage }: Reader, position: number): StoreError => {
   const { stream = '', offset = 0 } = stretchAt(lineage, position) ?? {}
   return eventMissing(stream, position - offset)
 }
 
-/** Reads the event at one position, which is there. */
+/** Reads the event at an existing position. */
 export const eventThere = async (
   from: Reader,
   position: number,
@@ -156,7 +159,7 @@ export const eventThere = async (
   return found.right ? E.right(found.right) : E.left(noEventAt(from, position))
 }
 
-/** Reads the event at one position; undefined if there is none. */
+/** Reads the event at a position; undefined if there is none. */
 export const eventAt =
   (from: Reader, position: number): TaskEither<StoreError, ConversationEvent | undefined> =>
   async () =>
@@ -166,16 +169,16 @@ export const eventAt =
           await from.page(position, position, 'backwards'),
         )
 
-/** How many events a backward walk reads at first, if nobody knows better. */
+/** Default number of events that a backward walk reads at first. */
 export const firstPage = 32
 
 /**
- * Walks a path backwards: visits the event at `from`, which is there, and those before it on its path, down to position `first`; it jumps at every
- * `Rewound`, which it does not visit.
+ * Walks a path backwards: visits the event at `from`, which must exist, and those before it on its path, down to position `first`. It
+ * jumps at every `Rewound`, which it does not visit.
  *
  * @param visit returns true to end the walk
- * @param pageSize how many events to read at first
- * @returns the position that the walk began at once rewinds were followed
+ * @param pageSize number of events to read at first
+ * @returns the position where the walk began, after following rewinds
  */
 export const walkBack = async (
   reading: Reader,
@@ -208,6 +211,6 @@ export const walkBack = async (
   return E.right(head ?? position)
 }
 
-/** The position that the conversation is at right after `position`. */
+/** Resolves the head right after the event at `position`. */
 export const resolveAt = (reading: Reader, position: number): Promise<E.Either<StoreError, number>> =>
   walkBack(reading, position, 0, () => true)

@@ -10,50 +10,50 @@ import type { ReadError } from '../../store/errors.ts'
 
 type Read<W extends ResultStyle, A> = MethodResult<W, ReadError, A>
 
-/** A moment to look from: a position, -1 for before the first event; the last position by default. */
+/** The position to read at; -1 is before the first event. Default: the last position. */
 export interface PositionOption {
   readonly at?: number | undefined
 }
 
 /**
- * What reads a conversation as of now. One that has not begun has nothing that waits and no turn to end (`waiting`, `queued`, `cancel`);
- * it has no history either, so what would show one fails with `ConversationNotFound`, whose message names the nearest id.
+ * Reads a conversation as of now. One that has not begun has no messages waiting and no turn to end (`waiting`, `queued`, `cancel`). It
+ * has no history either: reading it fails with `ConversationNotFound`, whose message suggests the nearest id.
  */
 export interface ConversationReader<W extends ResultStyle = 'task'> {
   /**
-   * Tells if the conversation has begun: the first append, import or fork does that. Errors: `ConversationNotFound` only
-   * of what a fork was made of.
+   * Reports whether the conversation has begun, that is, after its first append, import or fork. Errors: `ConversationNotFound`, only
+   * for a missing parent of a fork.
    *
    * @example
    * if (await chat.exists()) console.log(await chat.position())
    */
   readonly exists: () => Read<W, boolean>
   /**
-   * The last position. Errors: `ConversationNotFound`.
+   * Returns the last position. Errors: `ConversationNotFound`.
    *
    * @example
    * const after = await chat.position()
    */
   readonly position: () => Read<W, number>
   /**
-   * The last position and the hash of the event there, which chains all before it: whoever has noted it can tell later that nothing before it
-   * was changed. Reads one event. Errors: `ConversationNotFound`.
+   * Returns the last position and the hash of its event, which chains all events before it: a caller that notes it can later prove that
+   * none of them was changed. Reads one event. Errors: `ConversationNotFound`.
    *
    * @example
    * const { position, hash } = await chat.end()
    */
   readonly end: () => Read<W, EndPosition>
   /**
-   * The effective history: the messages, summaries and truncations that the model sees, in the order in which it sees them. Reads what
-   * it shows, however long the log is. Errors: `OutOfRange`, `ConversationNotFound`.
+   * Returns the effective history: the messages, summaries and truncations that the model sees, in that order. Reads only what is
+   * shown, however long the log is. Errors: `OutOfRange`, `ConversationNotFound`.
    *
    * @example
    * for (const item of await chat.effective({ at: 3 })) console.log(item.position, item.kind)
    */
   readonly effective: (options?: PositionOption) => Read<W, readonly Item[]>
   /**
-   * The context: the effective history with all else that a request is made of. What `render`, `countTokens` and `manageContext` of
-   * `palimpsest/core` and `palimpsest/fp` take. Errors: `OutOfRange`, `ConversationNotFound`.
+   * Returns the context: the effective history with everything else that goes into a request. It is the input of `render`,
+   * `countTokens` and `manageContext` in `palimpsest/core` and `palimpsest/fp`. Errors: `OutOfRange`, `ConversationNotFound`.
    *
    * @example
    * const { at, items, outline } = await chat.context()
@@ -61,9 +61,10 @@ export interface ConversationReader<W extends ResultStyle = 'task'> {
    */
   readonly context: (options?: PositionOption) => Read<W, Effective>
   /**
-   * Every message and marker of the path, by position, each with what became of it; with `abandoned` (default false) also those of
-   * abandoned branches, and with `notes` (default false) the notes and links, each after what has the position at which it was noted, or a
-   * lower one. With `last` it reads those newest entries and what comes after them, else the whole log. Errors: `OutOfRange`, `ConversationNotFound`.
+   * Returns every message and marker on the path, by position, each with its status. With `abandoned` (default false) it includes
+   * abandoned branches; with `notes` (default false), notes and links, each after the entries at or before the position at which it was
+   * noted. With `last` it reads those newest entries and what comes after them, otherwise the whole log. Errors: `OutOfRange`,
+   * `ConversationNotFound`.
    *
    * @example
    * const entries = await chat.full({ abandoned: true })
@@ -71,32 +72,32 @@ export interface ConversationReader<W extends ResultStyle = 'task'> {
    */
   readonly full: FullReader<W>
   /**
-   * What the model sees, as a request that the Messages API accepts, with each departure from what is stored in `repairs`. Errors:
-   * `OutOfRange`, `ConversationNotFound`.
+   * Returns what the model sees, as a request that the Messages API accepts. `repairs` lists each departure from what is stored.
+   * Errors: `OutOfRange`, `ConversationNotFound`.
    *
    * @example
    * const { system, messages, awaits, repairs } = await chat.render({ cache: '1h' })
    */
   readonly render: (options?: PositionOption & RenderOptions) => Read<W, RenderResult>
   /**
-   * How what the model sees at `to` (default: the last position) differs from what it saw at `from`; either may be the later one.
-   * Reads the whole log. Errors: `OutOfRange`, `ConversationNotFound`.
+   * Compares what the model sees at `to` (default: the last position) with what it saw at `from`; either may be the later one. Reads
+   * the whole log. Errors: `OutOfRange`, `ConversationNotFound`.
    *
    * @example
    * const { changes } = await chat.diff({ from: 3 })
    */
   readonly diff: (options: DiffOptions) => Read<W, Diff>
   /**
-   * Every event through `at`, by position, each with its place in the tree of branches. Reads the whole log. Errors: `OutOfRange`,
-   * `ConversationNotFound`.
+   * Returns every event through `at`, by position, each with its place in the tree of branches. Reads the whole log. Errors:
+   * `OutOfRange`, `ConversationNotFound`.
    *
    * @example
    * for (const { event, branch, onPath } of await chat.timeline()) console.log(event.position, branch, onPath)
    */
   readonly timeline: (options?: PositionOption) => Read<W, readonly TimelineEntry[]>
   /**
-   * Recomputes the hash chain and every view, and looks at the database's file as a whole. A difference in the conversation is an
-   * answer; a damaged file is the error `StoreCorrupt`, as nobody knows then what a read leaves out. Errors: `ConversationNotFound`.
+   * Recomputes the hash chain and every view, and checks the whole database file. A difference in the conversation is reported in the
+   * result; a damaged file is the error `StoreCorrupt`, as reads may then be incomplete. Errors: `ConversationNotFound`.
    *
    * @example
    * const { events, discrepancy } = await chat.verify()
@@ -105,25 +106,28 @@ export interface ConversationReader<W extends ResultStyle = 'task'> {
   readonly verify: (options?: VerifyOptions) => Read<W, VerificationReport>
 }
 
-/** Where a conversation ends. */
+/** The end of a conversation. */
 export interface EndPosition {
   /** The last position. */
   readonly position: number
-  /** SHA-256 of the event there as it is stored, in hex: `prev` of the next one. */
+  /** SHA-256 of the event there as stored, in hex: `prev` of the next event. */
   readonly hash: string
 }
 
-/** Which entries of a full history to give, and whether with the notes and links. */
+/** Options for reading a full history, optionally with notes and links. */
 export interface FullWithNotes extends FullOptions {
   readonly notes?: boolean | undefined
 }
-/** Which entries of a full history to give, without the notes and links. */
+/** Options for reading a full history without notes and links. */
 export interface FullWithoutNotes extends FullOptions {
   readonly notes?: false | undefined
 }
 export type { Entry }
 export type FullEntries = readonly (Entry | NoteEntry)[]
-/** Reads the full history; `notes`: with the notes and links, each after what has the position at which it was noted, or a lower one. */
+/**
+ * Reads the full history. With `notes`, it includes notes and links, each after the entries at or before the position at which it was
+ * noted.
+ */
 export interface FullReader<W extends ResultStyle = 'task'> {
   (options?: FullWithoutNotes): Read<W, readonly Entry[]>
   (options: FullWithNotes): Read<W, FullEntries>
@@ -136,6 +140,6 @@ export interface DiffOptions {
 }
 
 export interface VerifyOptions {
-  /** Also look at the file, all of it, as `check` of the store does. Default true; false spares that where many are verified. */
+  /** Also check the whole file, like the store's `check`. Default true; set it to false when verifying many conversations. */
   readonly file?: boolean | undefined
 }

@@ -56,24 +56,24 @@ const renderFields = {
 }
 const diffFields = { from: kinds.position, to: kinds.position }
 
-/** What reads a conversation, also for those to whom one that has not begun is no error. */
+/** Reads a conversation, with a variant for callers to whom one that has not begun is not an error. */
 export interface OwnReading extends ConversationReader {
-  /** As `context`; undefined if the conversation has not begun. */
+  /** Like `context`, but undefined if the conversation has not begun. */
   readonly begun: (options?: PositionOption) => Reads<Effective | undefined>
 }
 
-/** Whether a read has failed because the conversation itself, not one that it was forked from, is not there. */
+/** Reports whether a read failed because the conversation itself, not one that it was forked from, does not exist. */
 const isNotBegun = (read: E.Either<ReadError, unknown>, id: string): boolean =>
   E.isLeft(read) && read.left._tag === 'ConversationNotFound' && read.left.conversation === id
 
-/** The methods that read one conversation. */
+/** Returns the methods that read one conversation. */
 export const reading = (
   store: EventStore,
   id: string,
   checkedId: E.Either<InvalidInput, string>,
   own: Own,
 ): OwnReading => {
-  /** What was asked for is checked at once, whatever the caller does with the options from here on. */
+  /** Builds a read whose options are checked at once, so the caller may change them afterwards. */
   const look = <O extends object, A>(
     options: O | undefined,
     fields: OptionKinds<O>,
@@ -105,7 +105,7 @@ export const reading = (
     return yield* loadNewest(opened.reading, { at: opened.at, last, before, abandoned })
   }
 
-  /** A projection of the log through the last of the positions given. Most need of an event's metadata only the time. */
+  /** Projects the log through the last of the given positions. Most projections need only the time from an event's metadata. */
   async function* projected<A>(
     positions: readonly (number | undefined)[],
     project: (log: Log, last: number) => Iterator<void, A>,
@@ -185,7 +185,7 @@ export const reading = (
   }
 }
 
-/** The notes among the entries that were asked for; those before the first one are not, if there are earlier entries. */
+/** Selects the notes among the requested entries. Notes before the first entry are left out if there are earlier entries. */
 const notesAmong = (
   notes: readonly NoteEntry[],
   entries: readonly Entry[],

@@ -11,16 +11,19 @@ import { pagesOf } from '../../store/pages.ts'
 import type { EventStore } from '../../store/port.ts'
 import { extentOf } from '../../store/whole/whole-writes.ts'
 
-/** An event to the byte, and where it is. */
+/** An event byte for byte, with its place. */
 export interface PlacedEvent extends StoredEvent {
   readonly conversation: string
-  /** 0-based index in the conversation's own stream; of a `Noted` or `Linked`, in that of its notes; of what turns recorded, in theirs. */
+  /**
+   * 0-based index in the conversation's own stream; for a `Noted` or `Linked`, in the stream of its notes; for what turns recorded, in
+   * the stream of its turns.
+   */
   readonly revision: number
 }
 
 /**
- * The events of a conversation as they are stored, in order, and its notes after them; before them those of the conversations that it was forked from, oldest
- * first. Iteration throws a `ReadError`.
+ * Yields the stored events of a conversation, in order, followed by its notes, and preceded by those of the conversations that it was
+ * forked from, oldest first. Iteration throws a `ReadError`.
  */
 export async function* storedEvents(
   store: EventStore,
@@ -38,8 +41,8 @@ export async function* storedEvents(
 }
 
 /**
- * The events of a conversation as they are stored, through a position: of the conversations that it was forked from, those that belong to
- * it; no notes. Iteration throws a `ReadError`.
+ * Yields the stored events of a conversation through a position, including those that it shares with the conversations it was forked
+ * from; no notes. Iteration throws a `ReadError`.
  */
 export async function* storedThrough(
   store: EventStore,
@@ -52,13 +55,13 @@ export async function* storedThrough(
     yield* eventsOf(store, id, stream, conversationNotFound(id), Math.min(last, position) - offset)
 }
 
-/** Reads what the turns of a conversation recorded, as it is stored. Iteration throws a `StoreError`. */
+/** Yields what the turns of a conversation recorded, as stored. Iteration throws a `StoreError`. */
 export const storedTurns = (store: EventStore, conversation: string): AsyncGenerator<PlacedEvent, void> =>
   eventsOf(store, conversation, turnsStreamOf(conversation))
 
 /**
- * @param missing what is wrong where the stream has no events, if it must have some
- * @param through the last revision that is wanted
+ * @param missing the error if the stream has no events but must have some
+ * @param through the last requested revision
  */
 async function* eventsOf(
   store: EventStore,

@@ -12,26 +12,26 @@ import type { StreamHead } from '../reading/known.ts'
 import type { HistoryState, Moments } from '../reading/moments.ts'
 import type { Reader } from '../reading/reader.ts'
 
-/** What a command comes to. */
+/** The decision on a command. */
 export interface CommandDecision {
   readonly events: readonly Event[]
-  /** What was shown before them, if it was looked at. */
+  /** The history shown before the events, if it was read. */
   readonly moment?: HistoryState
-  /** Where the conversation stood before them, if that was looked at. */
+  /** Head before the events, if it was read. */
   readonly from?: number
-  /** Where a rewind leads. */
+  /** Head that a rewind leads to. */
   readonly to?: number | undefined
 }
 
-/** An append that need not know what is shown. */
+/** Reports whether a command is an append that does not depend on what is shown. */
 export const isAppend = (command: ConversationCommand): command is Command<'append'> =>
   command.type === 'append' && !hasEdits(command.messages)
 
-/** An append that only has to know where the conversation ends. */
+/** Reports whether a command is an append that depends only on the conversation's end. */
 export const isBlind = (command: ConversationCommand): command is Command<'append'> =>
   isAppend(command) && (command.after === undefined || command.tolerate === undefined)
 
-/** Decides what asks nothing of the store. */
+/** Decides an append that needs no read from the store. */
 export const decideBlind = (
   conversation: string,
   known: StreamHead,
@@ -41,7 +41,7 @@ export const decideBlind = (
   return E.isLeft(decision) ? decision : E.right({ events: decision.right })
 }
 
-/** Decides any other command, on what is remembered, and what is read where that is not enough. */
+/** Decides any other command from what is remembered, reading the rest. */
 export async function* decideOn(
   conversation: string,
   {

@@ -10,7 +10,7 @@ import { type ChainEnd, lastPosition } from '../reading/ends.ts'
 
 const nothing: FindResult = { revision: undefined, through: Infinity }
 
-/** Looks for what a named command has written; finds nothing of one that cannot have been repeated. */
+/** Looks up what a named command has written; finds nothing for a command without a given id, which cannot be a repeat. */
 export const findEarlier = (
   store: EventStore,
   conversation: string,
@@ -20,7 +20,7 @@ export const findEarlier = (
   return isNamed ? store.find(stream, eventId(stream, commandId, 0)) : async () => E.right(nothing)
 }
 
-/** What the command wrote the first time, if this is not the first. */
+/** Returns what the command wrote the first time, if this is a repeat. */
 export async function* earlier(
   store: EventStore,
   conversation: string,

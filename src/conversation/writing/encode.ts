@@ -5,30 +5,30 @@ import type { Actor, AnswerFlag, Event, EventData, EventType, Metadata } from '.
 import { eventId, newCommandId, streamOf } from '../../events/ids.ts'
 import { isoTimeOf } from './time.ts'
 
-/** Who runs a command, when, and as part of what. */
+/** The command's id, actor, time and causes. */
 export interface CommandEnvelope {
-  /** Names the command: repeated under the same id it writes nothing and answers as the first time. Default: a new UUID. */
+  /** Id of the command: repeating it under the same id writes nothing and returns the first result. Default: a new UUID. */
   readonly commandId?: string | undefined
-  /** Default: what the store was opened with. */
+  /** Default: the actor that the store was opened with. */
   readonly actor?: Actor | undefined
   /** The time to record. Default: now. */
   readonly now?: Date | undefined
   readonly correlationId?: string | undefined
   readonly causationId?: string | undefined
-  /** A turn that is running drops the reply that the model is giving (of which `keepPartial` keeps what is whole), and continues from here. */
+  /** Makes a running turn drop the reply in progress (`keepPartial` keeps its complete parts) and continue from here. */
   readonly interrupts?: true | undefined
-  /** A worker (`store.worker`) is to answer this: `true`, or for which tenant and how soon. Default: nobody is asked. */
+  /** Asks a worker (`store.worker`) to answer: `true`, or for which tenant and how soon. Default: no worker is asked. */
   readonly answer?: AnswerFlag | undefined
 }
-/** An envelope in which nothing is left to default. */
+/** An envelope with all defaults filled in. */
 export interface CompleteEnvelope extends CommandEnvelope {
   readonly commandId: string
   readonly actor: Actor
-  /** Whether the caller named the command, and so may repeat it. */
+  /** True if the caller named the command, and so may repeat it. */
   readonly isNamed: boolean
 }
 
-/** Fills in what the envelope leaves open. */
+/** Fills in the defaults of an envelope. */
 export const completeEnvelope = (envelope: CommandEnvelope, actor: Actor): CompleteEnvelope => ({
   ...envelope,
   actor: envelope.actor ?? actor,
@@ -36,12 +36,12 @@ export const completeEnvelope = (envelope: CommandEnvelope, actor: Actor): Compl
   isNamed: envelope.commandId !== undefined,
 })
 
-/** What a command wrote. */
+/** The result of a command. */
 export interface WriteResult {
   readonly conversation: string
-  /** The position of the last event written; where nothing had to be written, the conversation's last position. */
+  /** Position of the last event written; if nothing had to be written, the conversation's last position. */
   readonly position: number
-  /** What was written, in order. */
+  /** The events written, in order. */
   readonly events: readonly WrittenEvent[]
 }
 
@@ -51,15 +51,15 @@ export type WrittenEvent<T extends EventType = EventType> = {
     readonly position: number
     readonly id: string
     readonly type: K
-    /** Absent of a command that was given a `commandId`: another call with that id may have written the event. */
+    /** Absent if the command was given a `commandId`: another call with that id may have written the event. */
     readonly data?: EventData[K]
   }
 }[T]
 
 /**
- * What stored events are to the caller whose command wrote them from position `first` on.
+ * Returns the result of a command from its stored events, the first of which is at position `first`.
  *
- * @param decided the same events before they were encoded, if nobody else can have written them
+ * @param decided the same events before encoding, if no other call can have written them
  */
 export const writtenAt = (
   conversation: string,
@@ -79,14 +79,14 @@ export const writtenAt = (
 const writtenOf = <T extends EventType>({ type, data }: Event<T>, position: number, id: string) =>
   ({ position, id, type, data }) as WrittenEvent<T>
 
-/** What one command writes, as it is stored. */
+/** The stored events of one command. */
 export interface Chain {
   readonly events: readonly StoredEvent[]
-  /** Of the last of them; without events, of the event before. */
+  /** Hash of the last of them; without events, of the event before. */
   readonly hash: string | null
 }
 
-/** What the metadata of all events of one command have in common, in the order in which it is stored. */
+/** Returns the metadata common to all events of one command, in stored order. */
 export const metadataOf = ({
   actor,
   commandId,
@@ -105,7 +105,7 @@ export const metadataOf = ({
   answer,
 })
 
-/** The stored forms of what one command writes after an event of hash `prev`, chained to it and to each other. */
+/** Encodes the events of one command, chained to each other and to the event before them, whose hash is `prev`. */
 export const encodeChain = (
   conversation: string,
   prev: string | null,

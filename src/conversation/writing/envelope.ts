@@ -7,7 +7,7 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { askedSchema, metadataSchema } from '../../events/events.ts'
 import type { CommandEnvelope } from './encode.ts'
 
-/** A subclass may answer anything: the time itself is asked. */
+/** Reads the time through `Date.prototype`: a subclass may return anything. */
 const isTime = (value: unknown): boolean => isDate(value) && !Number.isNaN(Date.prototype.getTime.call(value))
 
 const envelopeSchema = z.object({
@@ -21,7 +21,7 @@ const envelopeSchema = z.object({
 
 const actorSchema = metadataSchema.pick({ actor: true }).partial()
 
-/** Divides what a writer is given into who sends it, checked, and the rest. */
+/** Splits a writer's options into the checked envelope and the rest. */
 export const splitEnvelope = ({
   commandId,
   actor,
@@ -49,7 +49,7 @@ export const splitEnvelope = ({
     })),
   )
 
-/** Options as an object: JavaScript lets anything come here. */
+/** Returns options as an object: JavaScript callers may pass anything. */
 export const objectOf = (options: unknown): E.Either<InvalidInput, Record<string, unknown>> =>
   typeof options === 'object' && options !== null
     ? E.right({ ...options })

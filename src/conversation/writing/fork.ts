@@ -29,12 +29,13 @@ type Forks = (
 ) => Result<WriteResult>
 
 /**
- * Forks a conversation. Whether there is one of the new name already, the append finds out: only if it does, that one is read.
+ * Returns the function that forks a conversation. The append detects whether the new name is taken; only then is that conversation
+ * read.
  *
- * @param ends what is remembered of conversations' ends
+ * @param ends the remembered ends of conversations
  */
 export const forks = (store: EventStore, ends: LruCache<StreamHead>): Forks => {
-  /** The end of the parent as of now; as remembered, where the fork begins before it: that stays. */
+  /** Returns the parent's current end; the remembered one if the fork begins at or before it, as earlier events never change. */
   async function* endOfParent(conversation: string, at: number | undefined): Steps<ForkError, ChainEnd> {
     const known = ends.get(conversation)
     if (known && at !== undefined && at <= lastPosition(known)) return known
@@ -100,7 +101,7 @@ export const forks = (store: EventStore, ends: LruCache<StreamHead>): Forks => {
   }
 }
 
-/** What a fork at a position has of its parent's lineage. */
+/** Returns the part of the parent's lineage that a fork at a position inherits. */
 const below = (lineage: Lineage, position: number): Lineage =>
   lineage
     .filter(({ offset }) => offset <= position)

@@ -48,35 +48,41 @@ export interface Handler {
     command: Command<'fork'>,
     envelope: CommandEnvelope,
   ) => Promise<E.Either<ForkError, WriteResult>>
-  /** Somebody has read with which event a conversation ends, and maybe what it shows there: the next command is decided on that. */
+  /** Records a read: the event that a conversation ends with and, optionally, what it shows there. The next command is decided on that. */
   readonly saw: (conversation: string, ...read: Parameters<NonNullable<Own['saw']>>) => void
 }
 
-/** A conversation's end, and the newest of its events, newest first, if they were just read. */
+/** A conversation's end and, if just read, its newest events, newest first. */
 interface Seen {
   readonly known: StreamHead
   readonly page?: readonly RecordedEvent[]
 }
 
 const maxEnds = 10_000
-/** A history that was read is kept for the next command if it shows at most so much, in characters of JSON: measuring more takes longer than it saves. */
+/**
+ * Maximum size of a history kept for the next command after a read, in characters of JSON: measuring a larger one takes longer than it
+ * saves.
+ */
 const mostSeen = 4 * 1024 * 1024
 
 /**
- * Carries out commands. Each is decided on the end of the conversation as this process remembers it, and appended there; if that is no
- * longer the end, or the command would be refused, the end is read and the command decided again. Commands of this process on one
- * conversation run in the order in which they were given.
+ * Returns a handler of commands. Each command is decided on the conversation's end as this process remembers it, and appended there. If
+ * that is no longer the end, or the command would be refused, the end is read and the command decided again. Commands of this process
+ * on one conversation run in the order given.
  */
 export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   const ends = remembered<StreamHead>(maxEnds)
   const moments = momentsOf()
   const queue = inOrder()
 
-  /** How many events to read at once. What an unknown marker hid is read from where it is, not from each part of a view before it. */
+  /**
+   * Returns how many events to read at once. What an unknown marker hid is read from the marker's place, not from each part of a view
+   * before it.
+   */
   const aheadOf = (conversation: string, command: ConversationCommand): number =>
     command.type === 'restore' && !moments.tell(conversation, command.marker) ? maxPage : firstPage
 
-  /** Reads the end, with so many events before it as the command will ask for. */
+  /** Reads the end, with as many events before it as the command will need. */
   async function* look(conversation: string, command: ConversationCommand): Steps<WriteError, Seen> {
     const before = ends.get(conversation)
     // Until it is known.
@@ -90,7 +96,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     return { known, page: read.page }
   }
 
-  /** The end to decide on; or what the command wrote before, if it is repeated. */
+  /** Returns the end to decide on or, for a repeated command, what it wrote before. */
   async function* begin(
     conversation: string,
     command: ConversationCommand,
@@ -118,7 +124,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
       repeat: isNamed ? 'silent' : 'none',
     })()
 
-  /** Remembers what was written, for the next command. */
+  /** Remembers the written events for the next command. */
   const note = (conversation: string, known: StreamHead, decided: CommandDecision, chain: Chain): void => {
     const { events, moment, from = known.head, to } = decided
     ends.set(conversation, knownAfter({ ...known, head: from }, events, chain.hash, to))

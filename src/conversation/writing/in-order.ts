@@ -2,10 +2,10 @@ interface Turn {
   result?: Promise<unknown>
 }
 
-/** @param done to be called when the work ends, however it does: nothing waits for the work only to tidy up after it */
+/** @param done must be called when the work ends, even on failure: nothing waits for the work only to clean up after it */
 type Work<A> = (done: () => void) => Promise<A>
 
-/** Does work under a name in the order in which it was given, one after another. Work that fails holds up none after it. */
+/** Runs work under the same name sequentially, in the order given. A failure does not hold up later work. */
 export const inOrder = (): (<A>(name: string, work: Work<A>) => Promise<A>) => {
   const newest = new Map<string, Turn>()
   return (name, work) => {

@@ -6,7 +6,7 @@ import { streamOf } from '../../events/ids.ts'
 import type { Chain } from './encode.ts'
 import { type ChainEnd, lastPosition } from '../reading/ends.ts'
 
-/** What comes after the end of a conversation, as it will be read. */
+/** Returns the events appended after a conversation's end, as they will be read. */
 export const placed = (
   conversation: string,
   end: ChainEnd,

@@ -14,22 +14,22 @@ import { momentAfter, momentsOf } from '../reading/moments.ts'
 import { placed } from './placed.ts'
 import { reader } from '../reading/reader.ts'
 
-/** What a command would do if it were carried out now. */
+/** The effect that a command would have if it ran now. */
 export interface Preview {
   readonly conversation: string
-  /** The last position: give it as `after`, to be refused if something has happened since. */
+  /** Last position: pass it as `after` to be refused if anything has happened since. */
   readonly position: number
-  /** What would be written, in order; empty if nothing had to be. */
+  /** Events that would be written, in order; empty if nothing had to be. */
   readonly events: readonly Event[]
-  /** What the model sees now. */
+  /** The context that the model sees now. */
   readonly before: Effective
-  /** What it would see. */
+  /** The context that the model would see. */
   readonly after: Effective
 }
 
 const nobody = completeEnvelope({}, { kind: 'preview' })
 
-/** Decides a command on the end as it is now, as whoever carries it out does, and writes nothing. */
+/** Decides a command on the current end, like the handler, but writes nothing. */
 export async function* previewOf(
   store: EventStore,
   conversation: string,

@@ -10,10 +10,10 @@ import { objectOf } from './envelope.ts'
 import type { CommandInput } from './inputs.ts'
 import { parseCommand } from './writing.ts'
 
-/** What tells what a command would do. */
+/** Previews commands. */
 export interface CommandPreviewer<W extends ResultStyle = 'task'> {
   /**
-   * What a command would do if it were carried out now: the events, and what the model sees before and after them. Writes nothing. Errors:
+   * Returns what a command would do if it ran now: its events, and what the model sees before and after them. Writes nothing. Errors:
    * those of the command.
    *
    * @example

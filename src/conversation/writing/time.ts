@@ -5,7 +5,7 @@ let begun = Number.NaN
 let text = ''
 
 /**
- * The same as `Date.toISOString`, with the minute kept from the call before. Code between two waits for the disk runs with cold caches:
+ * Formats a date like `Date.toISOString`, reusing the minute of the previous call. Code between two disk waits runs with cold caches:
  * formatting the whole time would take 3 % of an append.
  */
 export const isoTimeOf = (date: Date): string => {
@@ -19,7 +19,7 @@ export const isoTimeOf = (date: Date): string => {
   return `${text}${digits.slice(1, 3)}.${digits.slice(3)}Z`
 }
 
-/** The time that a file gives for something; what it gives that is no such time counts for nothing. */
+/** Returns the time recorded in a file; if it is not a valid time, the fallback. */
 export const recordedTime = (time: string | undefined, otherwise: Date): Date => {
   const recorded = time !== undefined && isoTime.test(time) ? new Date(time) : otherwise
   // What looks like a time need not be one: the 99th month.

@@ -38,11 +38,11 @@ import type {
   UndoInput,
 } from './inputs.ts'
 
-/** What writes to a conversation. */
+/** Writes to a conversation. */
 export interface ConversationWriter<W extends ResultStyle = 'task'> {
   /**
-   * Appends a message, or several, in order, of which all are written or none. Appends that are not waited for are written in the order
-   * in which they were asked for. Errors: with `branchAt` and `rewindTo`, `OutOfRange` and `ConversationNotFound`.
+   * Appends one or several messages, in order, all or nothing. Appends that are not awaited are written in the order of the calls.
+   * Errors: with `branchAt` and `rewindTo`, `OutOfRange` and `ConversationNotFound`.
    *
    * @example
    * const { position } = await chat.append({ role: 'assistant', content: 'Nothing else is open.' })
@@ -53,31 +53,31 @@ export interface ConversationWriter<W extends ResultStyle = 'task'> {
     options?: AppendOptions,
   ) => MethodResult<W, AppendError, WriteResult>
   /**
-   * Records what requests hold besides messages, from here on. What is left out stays as it is; null removes it. What changes nothing
-   * writes nothing. It has no errors besides those of every writer.
+   * Records the content of requests other than messages, from here on. Omitted fields keep their values; null removes a field. If
+   * nothing changes, nothing is written. Errors: only those of every writer.
    *
    * @example
    * await chat.configure({ system: 'Answer in one sentence.', model: 'claude-opus-5-5', tools: null })
    */
   readonly configure: (input: ConfigureInput) => MethodResult<W, ConfigureError, WriteResult>
   /**
-   * Shows a slice of the effective history as a summary from now on; nothing is deleted. By default all but the first message and the
-   * last three. Errors: `NothingToHide`; of `covers`, `NotShown` and `UnsafeCut`; `ConversationNotFound`.
+   * Shows a slice of the effective history as a summary from now on; nothing is deleted. The slice is by default everything but the
+   * first message and the last three. Errors: `NothingToHide`; with `covers`, `NotShown` and `UnsafeCut`; `ConversationNotFound`.
    *
    * @example
    * await chat.condense({ summary: 'Three strings were not closed.', keepLast: 1 })
    */
   readonly condense: (input: CondenseInput) => MethodResult<W, HideError, WriteResult>
   /**
-   * Shows a slice of the effective history no longer; nothing is deleted. Which slice, and errors: as `condense`.
+   * Stops showing a slice of the effective history; nothing is deleted. Slice and errors: as for `condense`.
    *
    * @example
    * await chat.truncate({ fraction: 0.5, reason: 'the first strings are closed' })
    */
   readonly truncate: (input: TruncateInput) => MethodResult<W, HideError, WriteResult>
   /**
-   * Shows again, in its place, what a marker hid; later messages stay. Errors: `NotShown` where no such marker is shown (one that is
-   * hidden itself is restored from the outside in), `ConversationNotFound`.
+   * Shows what a marker hid again in its place; later messages stay. Errors: `NotShown` if no such marker is shown (restore nested
+   * markers from the outside in), `ConversationNotFound`.
    *
    * @example
    * const { position: marker } = await chat.truncate({ covers: { first: 1, last: 2 } })
@@ -85,15 +85,15 @@ export interface ConversationWriter<W extends ResultStyle = 'task'> {
    */
   readonly restore: (input: RestoreInput) => MethodResult<W, RestoreError, WriteResult>
   /**
-   * Makes the conversation what it was at an earlier moment. Nothing is lost: a rewind can be undone, and any position can be gone to,
-   * also one on an abandoned branch. Errors: `OutOfRange`, `NothingToRewind`, `ConversationNotFound`.
+   * Returns the conversation to an earlier moment. Nothing is lost: a rewind can be undone, and any position can be the target, even on
+   * an abandoned branch. Errors: `OutOfRange`, `NothingToRewind`, `ConversationNotFound`.
    *
    * @example
    * await chat.rewind({ turns: 1, reason: 'asked too early' })
    */
   readonly rewind: (input: RewindInput) => MethodResult<W, RewindError, WriteResult>
   /**
-   * Takes back the last event, if it is a rewind, condense, truncate or restore. An undo is a rewind: undone, it is a redo. Errors:
+   * Undoes the last event if it is a rewind, condense, truncate or restore. An undo is a rewind, so undoing it is a redo. Errors:
    * `NothingToUndo`, `ConversationNotFound`.
    *
    * @example
@@ -116,7 +116,7 @@ interface CommandOrder<T extends CommandType> {
   readonly envelope: CommandEnvelope
 }
 
-/** Divides a writer's options into the command and who sends it, each checked. `own`: as in `checkJson`. */
+/** Splits a writer's options into the command and its envelope, both checked. `own`: as in `checkJson`. */
 export const split = <T extends CommandType>(
   type: T,
   options: CommandEnvelope & Record<string, unknown>,
@@ -132,13 +132,13 @@ export const split = <T extends CommandType>(
     ),
   )
 
-/** The API takes a message of role `system` without content, for its other fields. */
+/** Fills in missing content: the API accepts a message of role `system` without content, for its other fields. */
 const withContent = (message: Json): Json =>
   isFields(message) && message['role'] === 'system' && message['content'] === undefined
     ? { ...message, content: [] }
     : message
 
-/** The messages as they are now, whatever the caller does with them from here on. A list may be of any length, so it is copied first. */
+/** Copies the messages, so that the caller may change them afterwards. A list may have any length, so it is copied first. */
 export const snapshotOf = (messages: readonly unknown[]): E.Either<InvalidInput, Json> =>
   pipe(
     copyJson(messages),
@@ -148,13 +148,16 @@ export const snapshotOf = (messages: readonly unknown[]): E.Either<InvalidInput,
     ),
   )
 
-/** The writes of the library itself. */
+/** Writes for the library's own use. */
 export interface InternalWriter {
-  /** `append`, for what is recorded whatever it holds: replies, the results of tools, and what was checked when it was said. */
+  /**
+   * `append` for messages that are recorded regardless of their content: replies, tool results, and messages checked when they were
+   * queued.
+   */
   readonly record: ConversationWriter['append']
 }
 
-/** Refuses pictures that the API takes in no request: the model would be shown a text in their place. */
+/** Refuses pictures too large for any API request: the model would see a text in their place. */
 export const withoutOversized = <M>(messages: M): E.Either<InvalidInput, M> => {
   for (const [index, message] of (Array.isArray(messages)
     ? (messages as readonly unknown[])
@@ -197,7 +200,7 @@ export const parseCommand = ({
   )
 }
 
-/** The methods that write to one conversation. */
+/** Returns the methods that write to one conversation. */
 export const writing = (
   handler: Handler,
   id: string,

@@ -8,7 +8,7 @@ import type { Log } from '../../projections/path.ts'
 import type { Divergence } from './divergence.ts'
 import type { StepAt } from './steps.ts'
 
-/** What an agent would have done to make a context fit, where the log has sent a request. */
+/** Compares with the log how an agent would have made a context fit, for a call where the log sent a request. */
 export const contextOfCall = (
   now: Effective,
   event: ConversationEvent,
@@ -19,13 +19,13 @@ export const contextOfCall = (
   return { agent: planned, log: 'asked the model' }
 }
 
-/** Whether a summary could not be had in this turn: it is not asked for again. */
+/** True if a summary has failed in this turn: it is not requested again. */
 const hasFailed = (event: ConversationEvent, { since }: StepAt): boolean =>
   [...since.path, event].some(
     (each) => each.type === 'MessageAppended' && each.data.origin?.condenseFailed !== undefined,
   )
 
-/** What an agent would have done in place of these markers, which the log's policy wrote. */
+/** Compares with the log how an agent would have made a context fit, in place of these markers, which the log's policy wrote. */
 export const contextOfMarkers = (
   now: Effective,
   markers: readonly PolicyMarker[],
@@ -79,7 +79,10 @@ const verbs = { condense: 'condensed', truncate: 'truncated', shorten: 'shortene
 const words = (type: keyof typeof verbs, all: readonly Covers[]): string =>
   `${verbs[type]} ${all.map(({ first, last }) => (first === last ? first : `${first}..${last}`)).join(', ')}`
 
-/** The markers of a log by the decision of a policy that wrote them, in order. What is moved to after a message is written again: once counts. */
+/**
+ * Groups the markers of a log by the policy decision that wrote them, in order. A marker written again after a rewind to an earlier
+ * message counts once.
+ */
 export const plansIn = (log: Log): ReadonlyMap<string, readonly PolicyMarker[]> => {
   const plans = new Map<string, readonly PolicyMarker[]>()
   for (const marker of log.filter(isPolicyMarker)) {
@@ -90,5 +93,5 @@ export const plansIn = (log: Log): ReadonlyMap<string, readonly PolicyMarker[]> 
   return plans
 }
 
-/** Names the decision that wrote a marker. */
+/** Returns the key of the decision that wrote a marker. */
 export const planKey = ({ type, data }: PolicyMarker): string => `${type} ${data.policy?.position}`

@@ -6,22 +6,25 @@ import { partsOf } from '../../agent/receipts/fingerprints.ts'
 import { canonicalText } from '../canonical.ts'
 
 /**
- * What differs. `request`: what is sent; `summary`: the request for a summary; `context`: what is hidden before a request; `tool`: what is
- * done about a call; `result`: how much of a result is shown; `end`: whether the turn continues.
+ * Kind of difference. `request`: the request sent; `summary`: the request for a summary; `context`: the items hidden before a request;
+ * `tool`: the handling of a call; `result`: how much of a result is shown; `end`: whether the turn continues.
  */
 export type DivergenceKind = 'request' | 'summary' | 'context' | 'tool' | 'result' | 'end'
 
-/** Something that the agent would have sent or done, and what the log has in its place. */
+/** An action that the agent would have taken, and the one recorded in the log instead. */
 export interface Divergence {
   readonly kind: DivergenceKind
-  /** Position of the event that the agent would have written otherwise, and of the history that it would have written it to. */
+  /** Position of the event that the agent would have written differently, and of the history that it would have been appended to. */
   readonly event: number
   readonly at: number
-  /** The call of a model, if it is one. */
+  /** Number of the model call, if it is one. */
   readonly call?: number
-  /** The first block or field that differs: `model`, `tools[1]`, `system`, `messages[3].content[0]`, `parameters.thinking`; of a tool call its id. */
+  /**
+   * The first block or field that differs: `model`, `tools[1]`, `system`, `messages[3].content[0]`, `parameters.thinking`; for a tool
+   * call, its id.
+   */
   readonly path?: string
-  /** What the agent would have sent or done, and what the log has: texts to be read, of some 100 characters. */
+  /** The agent's version and the log's: readable texts of about 100 characters. */
   readonly agent: string
   readonly log: string
 }
@@ -30,12 +33,12 @@ export interface Divergence {
 export type RequestMismatch = Pick<Divergence, 'agent' | 'log'> & { readonly path: string }
 
 const excerpt = 80
-/** How much of what is the same comes before a difference. */
+/** Number of equal characters shown before a difference. */
 const before = 20
 
 const nothing = '(nothing)'
 
-/** What two texts are where they begin to differ. */
+/** Returns excerpts of two texts from where they begin to differ. */
 export const excerpts = (agent: string, log: string): Pick<Divergence, 'agent' | 'log'> => {
   const shorter = Math.min(agent.length, log.length)
   let same = 0
@@ -51,7 +54,7 @@ export const excerpts = (agent: string, log: string): Pick<Divergence, 'agent' |
 const textIn = (part: unknown): string =>
   part === undefined ? nothing : typeof part === 'string' ? part : canonicalText(part)
 
-/** Of blocks that differ in their text only, that. */
+/** Returns excerpts of the difference; of blocks that differ only in their text, excerpts of the text. */
 const whereTextsDiffer = (agent: unknown, log: unknown): Pick<Divergence, 'agent' | 'log'> => {
   const isText =
     isFields(agent) && isFields(log) && typeof agent['text'] === 'string' && typeof log['text'] === 'string'
@@ -60,7 +63,7 @@ const whereTextsDiffer = (agent: unknown, log: unknown): Pick<Divergence, 'agent
     : excerpts(textIn(agent), textIn(log))
 }
 
-/** The first block in which two requests differ, in the order that a model sees them. */
+/** Finds the first block in which two requests differ, in the order that a model sees them. */
 export const firstBlock = (agent: SentRequest, log: SentRequest): RequestMismatch | undefined => {
   const [own, recorded] = [partsOf(agent), partsOf(log)]
   const most = Math.max(own.length, recorded.length)
@@ -81,7 +84,7 @@ export const firstBlock = (agent: SentRequest, log: SentRequest): RequestMismatc
   return undefined
 }
 
-/** The first parameter, or the model, that differs. */
+/** Finds the first of these fields that differs: the model, or a parameter. */
 export const firstField = (
   agent: Configuration,
   log: Configuration,

@@ -8,21 +8,21 @@ import { waitsIn } from './recorded.ts'
 import { type AgentReplayReport, replayedLog } from './replay-agent.ts'
 import { agentSchema, type ReplayedAgent } from './replayed-agent.ts'
 
-/** What to replay. */
+/** Options for `replayAgent`. */
 export interface ReplayAgentOptions {
   readonly agent: ReplayedAgent
-  /** The first call to look at, from 1, as `chat.calls()` counts them. Default 1. */
+  /** The first call to compare, from 1, as numbered by `chat.calls()`. Default 1. */
   readonly from?: number | undefined
 }
 
 const optionsSchema = z.strictObject({ agent: agentSchema, from: z.int().min(1).optional() })
 
 /**
- * Runs an agent's code again on what is recorded, without a model: at each event that a turn has written, what the agent would have sent or
- * done there is compared with that event. Stops at the first difference. Tools are never run, and nothing is written. Reads the whole log.
+ * Runs an agent's code again on a recorded conversation, without a model: at each event that a turn wrote, compares what the agent
+ * would have sent or done with that event. Stops at the first difference. Never runs tools, and writes nothing. Reads the whole log.
  * docs/investigate.md.
  *
- * Rejects with `InvalidInput` (also of the agent's options), `ConversationNotFound` or another `ReadError`, and what the agent throws.
+ * Rejects with `InvalidInput` (also for the agent's options), `ConversationNotFound` or another `ReadError`, and errors thrown by the agent.
  *
  * @example
  * import { replayAgent } from 'palimpsest/investigate'

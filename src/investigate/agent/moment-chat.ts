@@ -27,8 +27,8 @@ const writers = [
 ] as const satisfies readonly (keyof Conversation)[]
 
 /**
- * A conversation as it was at a position, for an agent that looks at it before it begins a turn. It cannot be written to: `InvalidInput`.
- * Notes and links are those of today.
+ * Returns a conversation as it was at a position, for an agent that reads it before it begins a turn. Writing to it fails with
+ * `InvalidInput`. Notes and links are the current ones.
  */
 export const chatAt = (chat: Conversation, at: number): Conversation => {
   const refuse = (): never => {

@@ -4,19 +4,19 @@ import { beginsTurn } from '../../commands/state.ts'
 import type { Effective } from '../../projections/effective.ts'
 import { type Log, parent, resolve } from '../../projections/path.ts'
 
-/** What is recorded of a conversation. */
+/** The record of a conversation. */
 export interface RecordedHistory {
   readonly log: Log
-  /** Cheap where positions ascend. */
+  /** Returns the effective history at a position; cheap if positions ascend. */
   readonly historyAt: (at: number) => Effective
   readonly waits: Waits
 }
 
-/** Whether turns let calls wait. */
+/** The record of which calls waited. */
 export interface Waits {
-  /** Whether this store knows what the writer of a reply did about its calls. */
+  /** True if this store knows how the writer of a reply handled its calls. */
   readonly isKnown: (starts: string | undefined) => boolean
-  /** What the call of a reply waited for, if it did. */
+  /** Returns what the call of a reply waited for, or undefined if it did not wait. */
   readonly of: (reply: number, call: string) => 'approval' | 'handed-back' | undefined
 }
 
@@ -35,7 +35,7 @@ export const waitsIn = (facts: readonly RecordedTurnFact[]): Waits => {
   }
 }
 
-/** The turn that a history belongs to: where the user's last message is, and what has happened on the path since, oldest first. */
+/** The turn that a history belongs to: the position of the user's last message, and the events on the path since then, oldest first. */
 export interface Since {
   readonly began: number
   readonly path: readonly ConversationEvent[]

@@ -16,23 +16,30 @@ import { answeredBy, resultsChecked } from './results.ts'
 import { type StepAt, stepsOf } from './steps.ts'
 import { summaryDiffers } from './summary.ts'
 
-/** What an agent would have made of a recorded conversation. */
+/** Result of replaying an agent on a recorded conversation. */
 export interface AgentReplayReport {
   readonly conversation: string
-  /** Whether something was compared, and nothing differs. */
+  /** True if something was compared and nothing differs. */
   readonly isSame: boolean
-  /** What was looked at, through the divergence: replies, summaries and truncations, and calls of tools. */
+  /** Number of replies, of summaries and truncations, and of tool calls compared, through the divergence. */
   readonly replies: number
   readonly markers: number
   readonly results: number
-  /** What cannot be told: replies without a receipt, and calls of tools of which this store does not know whether they waited. */
+  /**
+   * Number of replies without a receipt, and of tool calls for which this store does not know whether they waited: these cannot be
+   * compared.
+   */
   readonly unproven: number
   readonly unknown: number
-  /** The first one. */
+  /** The first difference. */
   readonly divergence?: Divergence
 }
 
-/** @param from the first call to look at, from 1 */
+/**
+ * Replays an agent on a log.
+ *
+ * @param from the first call to compare, from 1
+ */
 export const replayedLog = async (
   chat: Conversation,
   log: Log,
@@ -127,7 +134,7 @@ const lookingAt = (recorded: RecordedHistory, settingsAt: (at: number) => Promis
   }
 }
 
-/** Whether an agent would not have asked the model again after the last reply's calls. */
+/** True if the agent would have ended its turn after the last reply's calls instead of calling the model again. */
 const wouldHaveEnded = async (
   { historyAt }: RecordedHistory,
   { settled: { stopWhen }, since, account }: StepAt,

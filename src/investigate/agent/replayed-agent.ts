@@ -7,12 +7,12 @@ import { toError } from '../../result/typed.ts'
 import type { ResolvedTurnOptions, TurnOptions } from '../../agent/turn/options.ts'
 import { settle } from '../../agent/turn/settle.ts'
 
-/** The options of a turn. The client is only asked for its form and its beta features, and may be left out. */
+/** The options of a turn. The client is optional and used only for its form and its beta features. */
 export interface AgentOptions extends Omit<TurnOptions, 'client'> {
   readonly client?: TurnOptions['client'] | undefined
 }
 
-/** An agent: the options of its turns, or a function that returns them, as `turn` of a worker. */
+/** An agent: the options of its turns, or a function that returns them, like `turn` of a worker. */
 export type ReplayedAgent =
   | AgentOptions
   | ((served: { readonly id: string; readonly chat: Conversation }) => AgentOptions | Promise<AgentOptions>)
@@ -26,15 +26,18 @@ export const agentSchema = z.custom<ReplayedAgent>(isAgent, {
 /** Answers a request in place of a model. */
 export type ReplayResponder = (request: ModelRequest) => E.Either<ModelError, Reply>
 
-/** The settings of an agent for one turn. */
+/** Settings of an agent for one turn. */
 export interface AgentSettings {
   readonly options: AgentOptions
   readonly settled: ResolvedTurnOptions
-  /** Lets something answer the requests of the agent's summarizer meanwhile; nothing else is ever asked. */
+  /** Answers the requests of the agent's summarizer with `answer` while `work` runs; no other request is answered. */
   readonly answering: <A>(answer: ReplayResponder, work: () => Promise<A>) => Promise<A>
 }
 
-/** Settles what an agent gave for a turn, with nobody to call. Throws `InvalidInput` and what else a turn refuses. */
+/**
+ * Resolves the options of an agent for a turn, with no model to call. Throws `InvalidInput` and other errors with which a turn rejects
+ * options.
+ */
 export const agentSettings = (options: AgentOptions): AgentSettings => {
   let answer: ReplayResponder = () => E.left(nobody)
   const { betas, form } = options?.client === undefined ? {} : modelOf(options.client)

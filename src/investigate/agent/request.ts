@@ -14,7 +14,7 @@ import { canonicalText } from '../canonical.ts'
 import { type RequestMismatch, excerpts, firstBlock, firstField } from './divergence.ts'
 import type { AgentSettings } from './replayed-agent.ts'
 
-/** How the request that an agent would make of a history differs from the one that a call was made with. */
+/** Compares the request that an agent would make of a history with the recorded request of a call. */
 export const requestDiffers = (
   log: Log,
   now: Effective,
@@ -68,8 +68,8 @@ const betasDiffer = (
 }
 
 /**
- * A system prompt or tools that the first turn of the log has configured, and that the agent does not give: in a conversation of its own it
- * would have none. What people configure is theirs.
+ * Finds a system prompt or tools that a turn has configured and the agent does not set: in a conversation of its own, the agent would
+ * have none. Configurations by people are ignored.
  */
 const fieldUnsaid = (log: Log, now: Effective, wanted: Configuration): RequestMismatch | undefined => {
   const inForce = configurationOf(now)

@@ -13,14 +13,14 @@ import { type Divergence, excerpts } from './divergence.ts'
 import type { RecordedHistory } from './recorded.ts'
 import type { StepAt } from './steps.ts'
 
-/** The calls that a recorded message has results for, by an event that can be checked. */
+/** The calls that a recorded message has results for, with the positions of the reply and of the history before the message. */
 export interface AnsweredCalls {
   readonly at: number
   readonly reply: number
   readonly calls: readonly { readonly call: ToolUse; readonly result: string }[]
 }
 
-/** The reply whose calls a message answers, if it holds results. */
+/** Finds the reply whose calls a message answers, if it holds results. */
 export const answeredBy = (
   { historyAt, log }: RecordedHistory,
   event: ConversationEvent,
@@ -42,15 +42,15 @@ export const answeredBy = (
   return calls.length === 0 ? undefined : { at, reply: reply.position, calls }
 }
 
-/** What is known of the answers to calls: a difference, and the calls that this store cannot tell about. */
+/** Result of checking the answers to calls: a difference, and the calls for which this store does not know whether they waited. */
 export interface ResultCheck {
   readonly found?: Pick<Divergence, 'kind' | 'path' | 'agent' | 'log'>
   readonly unknown: readonly string[]
 }
 
 /**
- * What an agent would have done about calls, beside what was done about them. Tools are never run: what they answer is as recorded. Their
- * `approve` is asked.
+ * Compares how an agent would have handled calls with how they were handled. Tools are never run: their recorded results are used.
+ * Their `approve` is called.
  */
 export const resultsChecked = async (
   { historyAt, log, waits }: RecordedHistory,
@@ -62,7 +62,7 @@ export const resultsChecked = async (
   const unknown: string[] = []
   const { signal } = new AbortController()
   const applied = applying()
-  /** Whether somebody else may have brought results. */
+  /** True if some results may come from outside the turn. */
   let isOutside = false
   for (const { call, result } of calls) {
     const task = await taskFor(
@@ -96,7 +96,11 @@ export const resultsChecked = async (
 const startsOf = (event: ConversationEvent | undefined): string | undefined =>
   event?.type === 'MessageAppended' ? event.data.origin?.starts : undefined
 
-/** @param was what the log of turns says of the call; undefined if it says nothing */
+/**
+ * Returns the difference between the agent's handling of a call and the recorded one.
+ *
+ * @param was the handling recorded in the log of turns; undefined if none is recorded
+ */
 const differs = (
   task: CallTask,
   call: ToolUse,
@@ -119,7 +123,7 @@ const differs = (
     : undefined
 }
 
-/** What people did, or what became of a process, is no doing of the agent's. */
+/** True for a result written by people or caused by an interrupted process: the agent did not produce it. */
 const isOfOthers = (result: string): boolean =>
   /^"(This call (was|has)|The call was interrupted|Several calls of this reply)/.test(result)
 
@@ -129,7 +133,7 @@ const waiting = (why: 'approval' | 'handed-back', name: string): string =>
 const done = (was: 'run' | 'approval' | 'handed-back', name: string): string =>
   was === 'run' ? cut(`ran ${name}`) : waiting(was, name)
 
-/** How much of large results the model is shown. */
+/** Compares how much of large results is shown to the model. */
 const shownOtherwise = (
   event: ConversationEvent,
   { maxResult, run }: StepAt['settled'],

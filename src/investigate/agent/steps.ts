@@ -8,16 +8,16 @@ import { type AgentOptions, type AgentSettings, agentSettings, type ReplayedAgen
 import { chatAt } from './moment-chat.ts'
 import { type RecordedHistory, type Since, sinceUserIn } from './recorded.ts'
 
-/** The settings of an agent for one call of the model. */
+/** Settings of an agent for one call of the model. */
 export interface StepAt extends AgentSettings {
   readonly since: Since
-  /** What had come of the turn. */
+  /** Totals of the turn so far. */
   readonly account: TurnTotals
 }
 
 /**
- * The settings with which an agent would make its next step at a position. The agent is asked once for each message of the user, and its
- * `prepareStep` once for each call. Throws what they throw.
+ * Returns the settings with which an agent would take its next step at a position. Calls the agent once for each user message, and its
+ * `prepareStep` once for each call. Throws their errors.
  */
 export const stepsOf = (
   chat: Conversation,
@@ -60,7 +60,7 @@ export const stepsOf = (
 const isReplyEvent = (event: ConversationEvent): boolean =>
   event.type === 'MessageAppended' && event.data.role === 'assistant'
 
-/** The options with those of one call in their place. */
+/** Merges the options of one call into the agent's options. */
 const stepped = (options: AgentOptions, own: StepSettings): AgentOptions => ({
   ...options,
   ...(Object.fromEntries(

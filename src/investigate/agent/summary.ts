@@ -16,8 +16,8 @@ import { type RequestMismatch, excerpts, firstBlock, firstField } from './diverg
 import type { AgentSettings, ReplayResponder } from './replayed-agent.ts'
 
 /**
- * How the requests differ that an agent's summarizer would make from those that a recorded summary took. It is answered with the recorded
- * parts. A function of the agent's own is not called, as it may ask anybody.
+ * Compares the requests of an agent's summarizer with those that a recorded summary took. The recorded parts are its answers. A custom
+ * summarizer function is not called, as it may have side effects.
  */
 export const summaryDiffers = async (
   now: Effective,

@@ -24,25 +24,25 @@ import { planOf, type SamplePlan } from './plan.ts'
 import { type Sample, sampled } from './samples.ts'
 import { answersFrom, servedTools } from './served.ts'
 
-/** What to ask a model once more. */
+/** Options for `counterfactual`. */
 export interface CounterfactualOptions {
-  /** With its `client`, which also sends the recorded request again. */
+  /** Agent with a `client`, which also sends the recorded request again. */
   readonly agent: ReplayedAgent
-  /** The number of the call, from 1, as `chat.calls()` counts them. */
+  /** Number of the call, from 1, as in `chat.calls()`. */
   readonly call: number
-  /** How many samples of each kind. Default 3; of a free run 1. */
+  /** Number of samples of each kind. Default 3; for a free run 1. */
   readonly samples?: number | undefined
-  /** Let the agent run on from that call, on recorded results where the inputs are equal. Default false. */
+  /** Let the agent continue from that call, using recorded results for equal inputs. Default false. */
   readonly free?: boolean | undefined
-  /** In a free run, run the agent's tools for calls that the log has no result for. Default false: the run stops there. */
+  /** In a free run, run the agent's tools for calls without a recorded result. Default false: the run stops there. */
   readonly runTools?: boolean | undefined
-  /** Asked before anything is sent; false ends it. Default: yes. */
+  /** Called before anything is sent; return false to cancel. Default: send. */
   readonly confirm?: ((plan: SamplePlan) => boolean | Promise<boolean>) | undefined
-  /** As in a turn: prices of models that the table of this version does not have, or to use instead. */
+  /** Prices of models missing from the built-in table, or overriding it, as for a turn. */
   readonly prices?: Prices | undefined
 }
 
-/** What a model answers when it is asked once more. */
+/** New answers of a model to a recorded call. */
 export interface Counterfactual {
   readonly conversation: string
   readonly call: number
@@ -50,7 +50,7 @@ export interface Counterfactual {
   readonly position: number
   readonly recorded: readonly Block[]
   readonly plan: SamplePlan
-  /** The controls first. Empty if `confirm` has said no. */
+  /** The samples, controls first. Empty if `confirm` returned false. */
   readonly samples: readonly Sample[]
 }
 
@@ -65,12 +65,12 @@ const optionsSchema = z.strictObject({
 })
 
 /**
- * Asks a model again what it was asked in a recorded call: as an agent would ask it now, and, as a control, with the request that was
- * recorded: without that, chance looks like an effect. With `free`, the agent runs on from there. Each sample is a labelled fork; the
- * conversation itself stays as it is. docs/investigate.md.
+ * Repeats a recorded call of a model: with the request that an agent would send now and, as a control, with the recorded request;
+ * without a control, chance looks like an effect. With `free`, the agent continues from there. Each sample is a labelled fork; the
+ * conversation itself is unchanged. docs/investigate.md.
  *
- * Rejects with `InvalidInput` (also of the agent's options, and for one without a client), `CallOutOfRange`, `ConversationNotFound` or another
- * `ForkError`. What goes wrong in a turn is in its sample.
+ * Rejects with `InvalidInput` (also for the agent's options, and for an agent without a client), `CallOutOfRange`, `ConversationNotFound` or another
+ * `ForkError`. An error in a turn is part of its sample.
  *
  * @example
  * import { counterfactual } from 'palimpsest/investigate'
@@ -118,7 +118,7 @@ export const counterfactual = async (
   return { ...found, samples: all }
 }
 
-/** Options of one call: the tools are only defined, so that the turn ends with the reply. */
+/** Returns the options for a single call: tools are only defined, so that the turn ends with the reply. */
 const onceOptions = ({ options, settled: { wanted } }: StepAt): TurnOptions => ({
   ...withClient(options),
   ...(wanted.tools && { tools: wanted.tools }),
@@ -150,10 +150,10 @@ const withClient = ({ client, ...options }: StepAt['options']): TurnOptions => (
   client: client as TurnOptions['client'],
 })
 
-/** A window that nothing fills: a recorded request is sent as it is. */
+/** Size of a window that is never full, so that a recorded request is sent unchanged. */
 const noLimit = 1_000_000_000
 
-/** Options that send the recorded request. Secrets in its parameters are the agent's, if they are the same. */
+/** Returns options that send the recorded request. Secrets in its parameters are taken from the agent if they are the same. */
 const controlOptions = (
   { origin, receipt }: ModelCall,
   { model, parameters }: Configuration,

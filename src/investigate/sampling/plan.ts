@@ -7,19 +7,23 @@ import { countsIn, inputOf, noUsage } from '../../agent/turn/spending/usage.ts'
 import type { ModelCall } from '../../agent/receipts/calls.ts'
 import type { ResolvedTurnOptions } from '../../agent/turn/options.ts'
 
-/** What sampling would send. */
+/** The requests that sampling would send. */
 export interface SamplePlan {
-  /** Requests; those of a free run are at least so many. */
+  /** Number of requests; for a free run, the minimum. */
   readonly requests: number
   readonly isFree: boolean
-  /** Tokens of all of them together, estimated: of input, and of output, as much as the recorded reply had in each. */
+  /** Estimated tokens of all requests: input, and output, assuming the recorded reply's output for each. */
   readonly tokens: number
   readonly output: number
-  /** US dollars at the most, as if nothing were read from the cache; absent if a model has no price. */
+  /** Maximum cost in US dollars, without reads from the cache; absent if a model has no price. */
   readonly usd?: number
 }
 
-/** @param samples how many of each kind */
+/**
+ * Estimates what sampling would send.
+ *
+ * @param samples number of samples of each kind
+ */
 export const planOf = (
   now: Effective,
   { origin }: ModelCall,

@@ -12,25 +12,25 @@ import { canonicalText } from '../canonical.ts'
 import { paidCallsIn } from '../paid.ts'
 import { type UsageTotals, spentOn, sumSpent } from '../spent.ts'
 
-/** How a sample was made: by the agent, by the recorded request sent again, or by the agent running on. */
+/** Kind of a sample: the agent's request, the recorded request sent again, or a free run of the agent. */
 export type SampleKind = 'agent' | 'control' | 'free'
 
-/** A reply that a model gave when it was asked once more. The fork that holds it is labelled. */
+/** A new reply of a model to the call, in a labelled fork. */
 export interface Sample {
   readonly kind: SampleKind
-  /** The fork. */
+  /** Id of the fork. */
   readonly conversation: string
-  /** Position of its first reply in the fork; absent if there is none. */
+  /** Position of the first reply in the fork; absent if there is no reply. */
   readonly position?: number
   readonly content: readonly Block[]
   readonly stopReason?: string | null
-  /** Whether the request is the recorded one, byte for byte. */
+  /** True if the request equals the recorded one, byte for byte. */
   readonly isSameRequest: boolean
-  /** Whether the reply makes the same calls of tools as the recorded one: names and canonical inputs, in any order. */
+  /** True if the reply makes the same tool calls as the recorded one: names and canonical inputs, in any order. */
   readonly isSameCalls: boolean
-  /** Why it ended: an error's `_tag`, or how the turn ended. */
+  /** Outcome of the turn, or the `_tag` of the error that ended it. */
   readonly ended: string
-  /** Replies of a free run, and the calls that it stopped at, as the log has no results for them. */
+  /** Number of replies of a free run, and the calls at which it stopped because the log has no results for them. */
   readonly replies: number
   readonly waiting: readonly WaitingCall[]
   readonly spent: UsageTotals
@@ -45,7 +45,7 @@ interface Sampling {
   readonly prices: Prices
 }
 
-/** Has a turn given in a fork at the history of a call. The fork stays, labelled. */
+/** Runs a turn in a fork at the history of a call. The fork is kept, with a label. */
 export const sampled = async (
   { chat, call, recorded, prices }: Sampling,
   kind: SampleKind,
@@ -95,7 +95,7 @@ const callsIn = (content: readonly Block[]): string =>
 
 const longestId = 200
 
-/** A fork of its own, labelled by who begins it, its title, a link and a note: no worker answers it. */
+/** Makes a fork for a sample, labelled by its actor, title, a link and a note: no worker answers it. */
 const forked = async (
   chat: Conversation,
   { number: call, position, receipt }: ModelCall,

@@ -6,10 +6,10 @@ import { toolOf } from '../../agent/turn/results/tools.ts'
 import type { ToolCall, Tools, ToolSettings } from '../../agent/tools/settings.ts'
 import { canonicalText } from '../canonical.ts'
 
-/** What tools have answered, by their name and input, in the order of the log. */
+/** Recorded results by tool name and input, in log order. */
 export type Answers = Map<string, unknown[]>
 
-/** The recorded results from a position on. */
+/** Returns the recorded results from a position on. */
 export const answersFrom = (log: Log, from: number): Answers => {
   const keys = new Map<string, string>()
   const answers: Answers = new Map()
@@ -36,8 +36,8 @@ const resultsIn = (event: ConversationEvent<'MessageAppended'>): readonly (reado
   })
 
 /**
- * Tools that answer as recorded, each answer once. A call with another input waits for an approval, so that it is not run; with `isRun`, the
- * agent's own tool is run.
+ * Makes tools that return the recorded results, each once. A call with another input waits for approval, so it is not run; with
+ * `isRun`, the agent's own tool runs.
  */
 export const servedTools = (
   tools: Tools,

@@ -10,21 +10,21 @@ import { thinkingProblem } from './thinking.ts'
 import type { Utterance } from './utterances.ts'
 import type { PendingToolCall, PendingServerUse } from './waiting.ts'
 
-/** What is shown of a message of the assistant, and what that means for what comes before it. */
+/** The shown content of an assistant message, and its effect on what comes before it. */
 interface Part extends Pick<PairedContent, 'served' | 'opened'> {
   readonly shown: readonly Block[]
-  /** Whether it is joined to the last message. */
+  /** True if it is joined to the last message. */
   readonly isJoined: boolean
-  /** Whether it is joined to open calls of another reply, with thinking: then nothing tells what that was produced after. */
+  /** True if it has thinking and is joined to open calls of another reply, so that the context of its thinking is unknown. */
   readonly isApart: boolean
   readonly isMuted: boolean
-  /** Server tool uses whose results cannot come any more. */
+  /** Server tool uses whose results can no longer come. */
   readonly lost: readonly PendingServerUse[]
-  /** Why its thinking is left out, if it is. */
+  /** Reason for leaving out its thinking, if it is left out. */
   readonly problem: string | undefined
 }
 
-/** Writes a message of the assistant, with the parts of its reply that were held back. */
+/** Writes an assistant message, including the parts of its reply that were held back. */
 export const writeAssistant = (page: RequestDraft, said: Utterance, cleaned: readonly Block[]): void => {
   const { position } = said
   const part = partOf(page, said, cleaned)
@@ -67,7 +67,7 @@ const partOf = (page: RequestDraft, said: Utterance, cleaned: readonly Block[]):
   return { shown, served, opened, isJoined, isApart, isMuted, lost, problem }
 }
 
-/** Brings what comes before a message to its end. */
+/** Completes what comes before a message. */
 const endBefore = (
   page: RequestDraft,
   said: Utterance,
@@ -115,8 +115,8 @@ const isPart = ({ reply }: RequestDraft, { reply: name }: Utterance): boolean =>
   name !== undefined && name === reply?.reply
 
 /**
- * Whether a message of the assistant continues the last one although calls are open. Calls in a row are made side by side, and recorded
- * one by one; a message without a call may be the answer to the errors of `ended`, and one whose receipt says so is.
+ * Reports whether an assistant message continues the last one although calls are open. Calls made in parallel are recorded one by one;
+ * a message without a call may answer the errors of `ended`, and does if its receipt says so.
  */
 const isBeside = (page: RequestDraft, said: Utterance, content: readonly Block[]): boolean => {
   if (isPart(page, said)) return true
@@ -124,7 +124,7 @@ const isBeside = (page: RequestDraft, said: Utterance, content: readonly Block[]
   return !late.wereSent(said) && !open.wereSent(said) && content.some((block) => isBlock(block, 'tool_use'))
 }
 
-/** A call as it is sent; adds it to `made`. */
+/** Returns a call in the form in which it is sent, and adds it to `made`. */
 const callOf = (
   { ids, count, report }: RequestDraft,
   block: KnownBlock<'tool_use'>,

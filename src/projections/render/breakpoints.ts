@@ -5,9 +5,9 @@ import type { Report } from './repairs.ts'
 const maxBreakpoints = 4
 
 type Part = { readonly [field: string]: unknown }
-/** Parts of a request in the order of the cache: tools, system blocks, each message's blocks. */
+/** Parts of a request in cache order: tools, system blocks, the blocks of each message. */
 type Parts = readonly { readonly position: number; readonly content: readonly Part[] }[]
-/** A place: the index of a part's content among the parts, and the part's index in it. */
+/** A place in a request: the index of the content among the parts, and of the part in that content. */
 export type PartPosition = readonly [content: number, part: number]
 
 const ttlOf = (part: Part): string | undefined => {
@@ -33,8 +33,8 @@ const ttlsOf = (content: readonly Part[]): readonly string[] =>
     : noTtls
 
 /**
- * Removes stored cache breakpoints that the API would refuse: all but the last `most`, and one-hour ones after a five-minute one. Parts
- * that need no change are returned as they are.
+ * Removes stored cache breakpoints that the API would refuse: all but the last `most`, and any one-hour breakpoint after a five-minute
+ * one. Parts that need no change are returned as they are.
  */
 export const limitBreakpoints = (
   parts: Parts,
@@ -71,7 +71,10 @@ export const limitBreakpoints = (
   return parts.map(({ position, content }) => content.map((part) => limited(part, position)))
 }
 
-/** As `limitBreakpoints`, with these breakpoints, which live that long, instead of the stored ones; an index past the end means the end. */
+/**
+ * Like `limitBreakpoints`, but replaces the stored breakpoints with these, with the given lifetime; an index past the end means the
+ * end.
+ */
 export const placeBreakpoints = (
   parts: Parts,
   places: readonly PartPosition[],
@@ -90,7 +93,7 @@ export const placeBreakpoints = (
   return placed
 }
 
-/** The same content gives the same marked object, so that what is derived from that can be remembered too. */
+/** Returns the same marked object for the same content, so that values derived from it can be cached too. */
 const marked = memo((content: readonly Part[], place): readonly Part[] => {
   const [at, ttl] = place.split(' ')
   const index = Number(at)

@@ -44,7 +44,7 @@ const allowed: Readonly<Record<Role | 'result', ReadonlySet<string>>> = {
   result: new Set(['text', 'image', 'document', 'search_result', 'tool_reference']),
 }
 
-/** Whether blocks of this type are allowed in a tool result. */
+/** True if blocks of this type are allowed in a tool result. */
 export const isResultType = (type: string): boolean => allowed.result.has(type)
 
 export const isThinking = (block: Block): boolean =>
@@ -55,7 +55,10 @@ export const isServerUse = (block: Block): boolean =>
 
 export const isServerResult = (block: Block): boolean => serverResults.includes(block.type)
 
-/** Whether a compaction block replaces the messages before it; one with null content, or none, says that the compaction failed. */
+/**
+ * True if a compaction block replaces the messages before it; without content, or with null content, it reports that the compaction
+ * failed.
+ */
 export const isCompaction = ({ type, content }: Block): boolean =>
   type === 'compaction' && content !== undefined && content !== null && content !== ''
 
@@ -66,7 +69,7 @@ const omit = (block: Block, field: string): Block => {
   return rest as Block
 }
 
-/** The value with every lone surrogate in it replaced; the same object if there is none. */
+/** Replaces every lone surrogate in a value; returns the same object if there are none. */
 export const wellFormed = <T>(value: T): T => (isWellFormed(value) ? value : (repaired(value) as T))
 
 const isWellFormed = (value: unknown): boolean => {
@@ -86,8 +89,8 @@ const repaired = (value: unknown): unknown => {
 }
 
 /**
- * The blocks of a message that its place allows, each as the API accepts it; the same array if there is nothing to change. Thinking
- * stays as it is, or is left out if it holds half a character: it must stay what was signed.
+ * Returns the blocks allowed in a message of this role, each as the API accepts it; the same array if nothing changes. Thinking is kept
+ * as signed, or left out if it contains a lone surrogate.
  */
 export const clean = (
   content: readonly Block[],

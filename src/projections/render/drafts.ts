@@ -3,20 +3,20 @@ import type { Role } from '../../events/events.ts'
 import { isThinking } from './clean.ts'
 import type { Report } from './repairs.ts'
 
-/** A message of the request while it is written. Content is added to it only while it is the last one; later it is replaced. */
+/** A message of the request under construction. Content is added only while it is the last message; after that, its content is replaced. */
 export interface MessageDraft {
   readonly role: Role
   readonly position: number
   content: Block[]
-  /** Position of the last event that it shows something of. */
+  /** Position of the last event that contributes to it. */
   until: number
-  /** Ascends through the messages: finds a message even if it was joined to an earlier one since. */
+  /** Number that ascends through the messages, so that a message can be found even after it was joined to an earlier one. */
   readonly nth: number
-  /** Whether there may be thinking in it. */
+  /** True if it may contain thinking. */
   thinks: boolean
 }
 
-/** Adds to the last message and returns it, if it has that role; else adds a message. */
+/** Adds content to the last message and returns that message, if it has this role; otherwise adds a message and returns undefined. */
 export const addTo = (
   drafts: MessageDraft[],
   role: Role,
@@ -37,7 +37,10 @@ export const addTo = (
   return last
 }
 
-/** Index of the assistant's message that got this number, or of the one that it was joined to; from there on `joined` took its answers, too. */
+/**
+ * Returns the index of the assistant message with this number, or of the message that it was joined to; `joined` moved its answers from
+ * there on, too.
+ */
 export const indexOf = (drafts: readonly MessageDraft[], nth: number): number => {
   let [from, to] = [0, drafts.length]
   while (from < to) {
@@ -48,13 +51,13 @@ export const indexOf = (drafts: readonly MessageDraft[], nth: number): number =>
   return drafts[from - 1]?.role === 'assistant' ? from - 1 : from - 2
 }
 
-/** A copy that can be changed. */
+/** Returns a copy that may be changed. */
 export const copyOf = (draft: MessageDraft): MessageDraft => ({ ...draft, content: [...draft.content] })
 
 /**
- * Leaves these blocks out of messages, and all of their thinking: a message that is not whole has no thinking.
+ * Removes these blocks from messages, and all thinking from the affected messages: an incomplete message must not have thinking.
  *
- * @returns the thinking
+ * @returns the removed thinking
  */
 export const leaveOut = (drafts: readonly MessageDraft[], blocks: ReadonlySet<Block>): readonly Block[] => {
   const thinking: Block[] = []
@@ -70,8 +73,8 @@ export const leaveOut = (drafts: readonly MessageDraft[], blocks: ReadonlySet<Bl
 }
 
 /**
- * Joins messages about the same calls: all that the assistant said in one message, then all results in another, but for these answers,
- * which come last in their messages. Adds to the first messages, as many rounds may be joined one by one to a long one.
+ * Joins messages about the same calls: all assistant content into one message, then all results into another, except the answers in
+ * `without`, which come last in their messages. Appends to the first messages, as many rounds may be joined step by step to a long one.
  */
 export const joined = (
   drafts: readonly MessageDraft[],
@@ -94,11 +97,14 @@ export const joined = (
     return [first]
   })
 
-/** What `roles-merged` says of the message that another one was joined to. */
+/** Returns the detail of `roles-merged` for the message that another one was joined to. */
 export const joinedTo = ({ role, position }: MessageDraft): string =>
   `joined to the ${role} message of ${position}`
 
-/** If rounds are answered from the last one on, each joins one that is long already: that is kept, not built again block by block. */
+/**
+ * Appends blocks to a draft. If rounds are answered from the last one back, each joins an already long one, which is kept instead of
+ * rebuilt block by block.
+ */
 const appendTo = (draft: MessageDraft, blocks: Block[]): void => {
   const { content } = draft
   if (blocks.length <= content.length) for (const block of blocks) content.push(block)

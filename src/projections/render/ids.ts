@@ -1,10 +1,10 @@
-/** The ids of the calls in a request; each is used once. */
+/** Ids of the calls in a request; each is used once. */
 export interface RequestIds {
   readonly has: (id: string) => boolean
   readonly take: (id: string) => void
-  /** Releases an id, as its call was left out. */
+  /** Releases the id of a call that was left out. */
   readonly free: (id: string) => void
-  /** The id to send a call with: its own, if that is free and has no characters that the API refuses. */
+  /** Returns the id to send a call with: its own, if that is free and has no characters that the API refuses. */
   readonly freeFor: (id: string) => string
   readonly clear: () => void
 }

@@ -9,20 +9,20 @@ import type { Report } from './repairs.ts'
 
 // How many images and documents a request may hold, and which give way: docs/adr/0042-images-give-way.md.
 
-/** With more images than `many`, none may have a longer side than this, in pixels. */
+/** Maximum side of an image, in pixels, in a request with more than `many` images. */
 const maxSideOfMany = 2_000
 const many = 20
-/** Images and documents that models with a window of 200,000 tokens take; others take 600. */
+/** Maximum number of images and documents for models with a window of 200,000 tokens; other models accept 600. */
 const maxMedia = 100
 
-/** The room that an image or a document takes in a request. */
+/** Space that an image or a document takes in a request. */
 interface Weight {
-  /** The block itself, or the images inside of it. */
+  /** Number of media: the block itself, or 1 for a document plus the images in it. */
   readonly media: number
   readonly images: number
-  /** How many of these have a side that is too long among many. */
+  /** Number of these images that have a side too long for a request with many images. */
   readonly large: number
-  /** Characters of base64, and of the texts of documents. */
+  /** Characters of base64 and of document text. */
   readonly data: number
 }
 const nothing: Weight = { media: 0, images: 0, large: 0, data: 0 }
@@ -49,10 +49,10 @@ const weightOf = memo((block: Block): Weight => {
     .reduce((sum, part) => plus(sum, weightOf(part)), { ...nothing, media: 1, data: size })
 })
 
-/** One of the limits: of whatever takes something of it, the oldest give way. */
+/** A limit of a request: when it is exceeded, the oldest media that count toward it are dropped. */
 interface Limit {
   readonly takes: (weight: Weight) => boolean
-  /** @param parts divides the limit */
+  /** @param parts divisor of the limit */
   readonly isOver: (kept: Weight, parts: 1 | 2) => boolean
 }
 const limits: readonly Limit[] = [
@@ -71,15 +71,15 @@ interface Medium {
   readonly message: number
 }
 
-/** The media that stay, and the last message that made others give way; -1 if none did. */
+/** The media that are kept, and the index of the last message that displaced others; -1 if none did. */
 interface Room {
   readonly kept: ReadonlySet<Medium>
   readonly last: number
 }
 
 /**
- * Looks at the media one after the other, as they came: where one is too many, the oldest give way until half of the room is free, so
- * that what was rendered before changes seldom. Which ones gave way when a medium came does not depend on what came later.
+ * Decides in order of arrival which media are kept: when one exceeds a limit, the oldest are dropped until half of the space is free,
+ * so that already rendered content rarely changes. The media dropped at each arrival do not depend on later ones.
  */
 const roomFor = (media: readonly Medium[]): Room => {
   const kept = new Set<Medium>()
@@ -117,10 +117,10 @@ const weightsOf = (content: readonly Block[]): readonly Weight[] =>
     : noWeights
 
 /**
- * Puts a text in the place of the oldest images and documents, if there are more than a request may hold. What was said before the last
- * ones gave way is shown without thinking, as they were there when it was produced.
+ * Replaces the oldest images and documents with text if there are more than a request may hold. Replies written before the last ones
+ * were dropped are shown without thinking, as they were produced while those media were shown.
  *
- * @param isKnown whether all thinking in a message is known to have been produced under these rules
+ * @param isKnown tells whether all thinking in a message is known to have been produced under these rules
  */
 export const limitMedia = <
   D extends Pick<MessageDraft, 'position' | 'role'> & { readonly content: readonly Block[] },
@@ -159,7 +159,10 @@ export const limitMedia = <
   })
 }
 
-/** A message with texts in place of some of its media; the same for the same content. `isCut`: a digit for each, 1 if it gives way. */
+/**
+ * Replaces some of the media in a message with text; returns the same object for the same content. `isCut`: one digit per medium, 1 to
+ * replace it.
+ */
 const withoutMedia = memo((content: readonly Block[], isCut): readonly Block[] => {
   let nth = 0
   const shown = (block: Block): Block => {

@@ -6,17 +6,20 @@ import type { RepairKind, Report } from './repairs.ts'
 
 // Images and documents, each by itself as the API takes it; media-room.ts has how many a request may hold.
 
-/** Of the 32 MB of a request, 4 are for all else: more than a window of a million tokens holds. */
+/**
+ * Maximum characters of media in a request. The remaining 4 of its 32 MB are for everything else: more than a window of a million
+ * tokens holds.
+ */
 export const maxData = 28_000_000
 
-/** A block as it is sent in place of a stored one, and why. */
+/** The block sent instead of a stored one, and the reason. */
 interface Substitute {
   readonly block: Block | undefined
   readonly kind: RepairKind
   readonly detail: string
 }
 
-/** An image or document as the API takes it, or a text in its place; undefined if that is nothing at all. */
+/** Returns an image or document in a form that the API accepts, or a text in its place; undefined if it has no content. */
 export const cleanMedia = (stored: Block, position: number, report: Report): Block | undefined => {
   const substitute = substituteOf(stored)
   if (!substitute) return stored
@@ -47,7 +50,7 @@ const imageSubstitute = (block: Block): Substitute | undefined => {
   }
 }
 
-/** A document may be a list of texts and images. */
+/** Handles documents; one may be a list of texts and images. */
 const documentSubstitute = (block: Block): Substitute | undefined => {
   const { source } = block
   if (!isFields(source)) return undefined
@@ -69,7 +72,7 @@ const documentSubstitute = (block: Block): Substitute | undefined => {
   return { ...first, block: { ...block, source: { ...source, content: kept } } as Block }
 }
 
-/** A text in place of a block. Part of the rendered bytes: changing one breaks prompt caches. */
+/** Returns a text in place of a block. Part of the rendered bytes: changing it breaks prompt caches. */
 export const inPlaceOf = (block: Block, begin: string, problem?: string): Block => {
   const { type, title } = block
   const name = typeof title === 'string' && title !== '' ? [type, title] : [type]

@@ -6,14 +6,14 @@ import type { Report } from './repairs.ts'
 import { thinkingProblem } from './thinking.ts'
 import { blocksOf, reportUse, type PendingServerUse } from './waiting.ts'
 
-/** Reports thinking that was left out; the rest of the reply is shown without thinking too. */
+/** Reports removed thinking; the rest of the reply is then shown without thinking too. */
 export const silence = (page: RequestDraft, thinking: readonly Block[]): void => {
   for (const position of new Set(thinking.map((block) => page.thoughts.get(block) ?? START)))
     page.report('thinking-dropped', position, 'its message is not what it was when it was produced')
   if (thinking.length > 0) page.isMuted = true
 }
 
-/** Leaves out server tool uses whose results cannot come any more, and all thinking that was produced with them. */
+/** Removes server tool uses whose results can no longer come, and all thinking produced with them. */
 export const dropUses = (page: RequestDraft, uses: readonly PendingServerUse[]): void => {
   if (uses.length === 0) return
   const { messages, report } = page
@@ -32,11 +32,11 @@ export const dropUses = (page: RequestDraft, uses: readonly PendingServerUse[]):
   page.given = messages.length - 1
 }
 
-/** Index of the message with the first of these uses. */
+/** Returns the index of the message with the first of these uses. */
 export const firstOf = ({ messages }: RequestDraft, [first]: readonly PendingServerUse[]): number =>
   first ? indexOf(messages, first.message) : messages.length
 
-/** Reports the parts of a reply that are held back as left out. */
+/** Reports that the held parts of a reply are left out. */
 export const leaveHeld = ({ held }: RequestDraft, report: Report, problem?: string): void => {
   for (const { said, content } of held) {
     const { position, unchanged } = said

@@ -14,48 +14,48 @@ import type { Report } from './repairs.ts'
 import type { Utterance } from './utterances.ts'
 import type { PendingToolCall, Late, PendingServerUse } from './waiting.ts'
 
-/** The request so far, and all that decides how the next message is written. Changed in place. */
+/** The request so far, and all the state that decides how the next message is written. Changed in place. */
 export interface RequestDraft {
   readonly report: Report
   readonly messages: MessageDraft[]
-  /** How many messages and calls there were ever. */
+  /** Running totals of messages and calls, including those joined or removed since. */
   readonly count: { messages: number; calls: number }
-  /** This many of the messages may have been given to callers as they are. */
+  /** Number of messages, from the first, that may already have been handed to callers. */
   given: number
-  /** Whether anything but notes was said. */
+  /** True if it contains anything but notes. */
   isSpoken: boolean
   readonly ids: RequestIds
   readonly open: OpenCalls<PendingToolCall>
   readonly late: LateCalls<Late>
   readonly settled: SettledCalls<PendingToolCall>
-  /** Late results of settled calls, which are told with the next thing that is said to the model while no call is open. */
+  /** Late results of settled calls. They are shown with the next user content that comes while no call is open. */
   readonly told: Pick<Utterance, 'position' | 'content'>[]
   /** Server tool uses without a result so far, in the order of the uses. */
   readonly waiting: Map<string, PendingServerUse>
-  /** The last thing that the assistant said. */
+  /** The last assistant message. */
   reply: Utterance | undefined
-  /** Whether the thinking of that reply is left out. */
+  /** True if the thinking of that reply is left out. */
   isMuted: boolean
-  /** No message ends with thinking: these parts of a reply are shown together with the part that follows, if one does. */
+  /** Parts of a reply that are only thinking. They are shown with the next part, if there is one: no message ends with thinking. */
   held: ThinkingPart[]
-  /** The positions of the turn's thinking, which may have to be left out later. */
+  /** Positions of the turn's thinking, which may have to be left out later. */
   readonly thoughts: Map<Block, number>
 }
 
-/** A part of a reply that is only thinking, as it was said and cleaned. */
+/** A part of a reply that is only thinking: the original, and its cleaned content. */
 export interface ThinkingPart {
   readonly said: Utterance
   readonly content: readonly Block[]
 }
 
-/** Messages that nobody said. Part of the rendered bytes: changing one breaks prompt caches. */
+/** Texts of inserted messages. Part of the rendered bytes: changing one breaks prompt caches. */
 export const fillers = {
   noResult: 'No result was recorded for this call.',
   noBeginning: '(The beginning of this conversation is not shown.)',
   noReply: '(No reply.)',
 }
 
-/** Introduces a result that is shown as text: part of the rendered bytes, too. */
+/** Returns the introduction to a result that is shown as text. Also part of the rendered bytes. */
 export const lateResult = (id: string, isError: boolean, isEmpty: boolean): string =>
   `[${isError ? 'Error' : 'Result'} of tool call ${id}, which came late${isEmpty ? ', without content.' : ':'}]`
 
@@ -77,7 +77,7 @@ export const emptyPage = (report: Report): RequestDraft => ({
   thoughts: new Map(),
 })
 
-/** Adds to the last message if it has that role, else a message. */
+/** Adds to the last message if it has this role; otherwise adds a message. */
 export const add = (
   page: RequestDraft,
   { role, position, content }: Pick<Utterance, 'role' | 'position' | 'content'>,

@@ -12,54 +12,55 @@ import type { RequestBlock, RequestMessage, RequestText, RequestTool } from './r
 import type { RenderedMessage } from './utterances.ts'
 
 /**
- * A request for the Messages API, and how it departs from what is stored. The SDK takes `system`, `tools`, `tool_choice` and `messages` as
- * they are.
+ * A request for the Messages API, with its differences from what is stored. The SDK accepts `system`, `tools`, `tool_choice` and
+ * `messages` unchanged.
  */
 export interface RenderResult {
   readonly system?: string | RequestText[]
   readonly tools?: RequestTool[]
-  /** Sent with tools that are no longer in force, so that none of them is called. */
+  /** Sent with tools that are no longer configured, so that the model calls none of them. */
   readonly tool_choice?: { readonly type: 'none' }
   readonly messages: RequestMessage[]
-  /** Every departure from the stored blocks, in the order of the messages. */
+  /** Every difference from the stored blocks, in the order of the messages. */
   readonly repairs: readonly Repair[]
   /**
-   * Whose turn it is.
+   * The party whose turn it is.
+   *
    * - `model`: this is a request, ready to be sent.
-   * - `user`: the history ends in a finished reply, rendered as it is; it is not a request before the user has spoken.
-   * - `beginning`: nothing has been said that can be shown, so there is nothing to send: `messages` is empty.
+   * - `user`: the history ends in a finished reply, rendered as it is; it becomes a request when the user has spoken.
+   * - `beginning`: the history has nothing to show, so there is nothing to send: `messages` is empty.
    */
   readonly awaits: 'model' | 'user' | 'beginning'
 }
 
 export interface RenderOptions {
-  /** The model accepts messages of role `system` between the others. Default false: they are shown as user text. */
+  /** Send messages of role `system` in place: the model accepts them between the others. Default false: they are shown as user text. */
   readonly systemMessages?: boolean | undefined
-  /** The history's last assistant message is a prefill, which the model should continue. Default false. */
+  /** Treat the history's last assistant message as a prefill for the model to continue. Default false. */
   readonly prefill?: boolean | undefined
-  /** Put a note in place of what a truncation hides. Default true. */
+  /** Show a note in place of truncated content. Default true. */
   readonly truncationNotes?: boolean | undefined
   /**
-   * Set cache breakpoints that live this long, at the ends of what the next request will share with this one, instead of the stored
-   * ones. Default: the stored ones, as many as the API accepts.
+   * Lifetime of cache breakpoints to set where the next request stops sharing content with this one, replacing the stored ones.
+   * Default: the stored ones, as many as the API accepts.
    */
   readonly cache?: '5m' | '1h' | undefined
 }
 
-/** The most messages that a request may hold. */
+/** Maximum number of messages in a request. */
 const maxMessages = 100_000
 
 /**
- * The effective history as a request for the Messages API. Whatever happened to the log, the request is valid if `awaits` is `model`.
- * Appending to the conversation does not change the messages already rendered, except at the end of an open turn.
+ * Renders the effective history as a request for the Messages API. The request is valid for any log if `awaits` is `model`. Appending
+ * to the conversation does not change the messages already rendered, except at the end of an open turn.
  *
- * Total, and deterministic: the same history and options always give the same bytes. What it derives from a history is remembered.
+ * Total and deterministic: the same history and options always give the same bytes. Values derived from a history are cached.
  * The rules and their repairs: docs/render.md.
  */
 export const render = (effective: Effective, options: RenderOptions = {}): RenderResult =>
   atOnce(finishing(effective, options))
 
-/** Writes what is not written yet, then what depends on the whole; a pass over all messages is a slice. */
+/** Writes what remains to be written, then the parts that depend on the whole; each pass over all messages is a slice. */
 function* finishing(effective: Effective, options: RenderOptions): Generator<void, RenderResult> {
   const repairs: Repair[] = []
   const report: Report = (kind, position, detail) => repairs.push({ kind, position, detail })
@@ -102,7 +103,7 @@ function* finishing(effective: Effective, options: RenderOptions): Generator<voi
   }
 }
 
-/** `render`, in slices: what a history's beginning says is remembered and continued. */
+/** `render`, in slices: the output for a history's beginning is cached and continued. */
 export function* rendering(
   effective: Effective,
   options: RenderOptions,
@@ -117,7 +118,7 @@ export function* rendering(
 }
 
 /**
- * The most useful places for breakpoints in the parts of a request: the ends of system prompt or tools, of the newest summary, of the
+ * Returns the most useful places for breakpoints in a request: the ends of the system prompt or tools, of the newest summary, of the
  * previous request, and of this one.
  */
 const placesIn = (
@@ -161,7 +162,7 @@ const renderConfiguration = (
   }
 }
 
-/** Tells a message each reply of which answers a request that was made under the rules for images, as its receipt says. */
+/** Returns a test for messages in which every reply answers a request made under the rules for images, according to its receipt. */
 const knownIn = ({ items }: Effective): ((message: Messages[number]) => boolean) => {
   let unknown: readonly number[] | undefined
   return ({ position, until }) => {
@@ -204,7 +205,7 @@ const trimEnd = (messages: Messages, report: Report): Messages => {
   ]
 }
 
-/** The last part of a history that is too long for one request, from a user message without tool results. */
+/** Renders the end of a history that is too long for one request, starting at a user message without tool results. */
 const renderEnd = (effective: Effective, options: RenderOptions): RenderResult => {
   const { items } = effective
   const isStart = (item: Item): boolean =>

@@ -9,7 +9,7 @@ export interface RequestText extends Fields {
   readonly text: string
 }
 
-/** The images that the API takes by itself. One of another source, such as a file, is passed on as it is. */
+/** Image sources that the API itself defines. Images with other sources, such as a file, are passed through. */
 export type ImageSource =
   | {
       readonly type: 'base64'
@@ -22,7 +22,7 @@ export interface RequestImage extends Fields {
   readonly source: ImageSource
 }
 
-/** The documents that the API takes by itself. One of another source, such as a file, is passed on as it is. */
+/** Document sources that the API itself defines. Documents with other sources, such as a file, are passed through. */
 export type DocumentSource =
   | { readonly type: 'base64'; readonly media_type: 'application/pdf'; readonly data: string }
   | { readonly type: 'text'; readonly media_type: 'text/plain'; readonly data: string }
@@ -56,8 +56,8 @@ export interface RequestToolResult extends Fields {
 }
 
 /**
- * A block of a request, frozen. Blocks of other types, such as the calls and results of server tools, are passed on as they are, and are
- * not in this type: `(block.type as string) === 'server_tool_use'` asks for one.
+ * A block of a request, frozen. Blocks of other types, such as server tool calls and results, are passed through and not in this type:
+ * test for one with `(block.type as string) === 'server_tool_use'`.
  */
 export type RequestBlock =
   | RequestText
@@ -74,7 +74,7 @@ export interface RequestMessage {
   readonly content: RequestBlock[]
 }
 
-/** A tool of a request, frozen. Those of the API itself, which have a `type` and no schema, are passed on as they are. */
+/** A tool of a request, frozen. The API's own tools, which have a `type` and no schema, are passed through. */
 export interface RequestTool extends Fields {
   readonly name: string
   readonly input_schema: { readonly type: 'object'; readonly [keyword: string]: unknown }

@@ -22,7 +22,7 @@ export const addError = (messages: MessageDraft[], { id, position }: PendingTool
   return answer
 }
 
-/** The error results stay: no real ones can come any more. */
+/** Makes the error results final: real ones can no longer come. */
 export const settleLate = ({ late, settled, report }: RequestDraft): void => {
   for (const made of late.list()) {
     reportAnswer(made, report)
@@ -31,7 +31,7 @@ export const settleLate = ({ late, settled, report }: RequestDraft): void => {
   late.clear()
 }
 
-/** Somebody else than the model and its tools speaks. */
+/** Ends the turn: someone other than the model and its tools speaks. */
 export const endTurn = (page: RequestDraft): void => {
   answerOpen(page)
   settleLate(page)
@@ -39,7 +39,7 @@ export const endTurn = (page: RequestDraft): void => {
   page.thoughts.clear()
 }
 
-/** Somebody else speaks: results that came too late for their calls are told first, then this. */
+/** Adds content from someone other than the model and its tools, preceded by results that came too late for their calls. */
 export const speak = (
   page: RequestDraft,
   said: Pick<Utterance, 'position' | 'content'>,
@@ -53,7 +53,7 @@ export const speak = (
   if (said.content.length > 0) add(page, { role: 'user', ...said }, isNote)
 }
 
-/** A result as it is sent; empty if no call waits for it. If its call has an error result, it is told as text later. */
+/** Returns a result as it is sent; empty if no call waits for it. If its call already has an error result, it is shown later as text. */
 export const answered = (
   page: RequestDraft,
   result: KnownBlock<'tool_result'>,
@@ -81,7 +81,7 @@ export const answered = (
   return [{ ...result, tool_use_id: found.id }]
 }
 
-/** A result that no call waits for any more, as content of the user. */
+/** Returns a result that no call waits for any more, as user content. */
 const asText = (
   id: string,
   { content = [], is_error: isError }: KnownBlock<'tool_result'>,
@@ -93,7 +93,7 @@ const asText = (
   return [textBlock(lateResult(id, isError === true, shown.length === 0)), ...shown]
 }
 
-/** Takes back the error results of a call and of those after it: what was said since was said beside it. */
+/** Removes the error results of a call and of later calls, and joins the messages since then: they belong to the same round. */
 const rejoin = (page: RequestDraft, { message }: Late): void => {
   const { messages, given, late, open, report } = page
   const from = indexOf(messages, message)

@@ -9,11 +9,11 @@ import { prefixUnchanged } from './thinking.ts'
 import { type Transcript, transcript } from './transcript.ts'
 import { utterancesIn } from './utterances.ts'
 
-/** What a history says, message by message. */
+/** A history written out message by message. */
 export interface Script {
   readonly script: Transcript
   readonly repairs: readonly Repair[]
-  /** The end of the newest summary, if it is shown. */
+  /** End of the newest summary, if it is shown. */
   readonly summary: PartPosition | undefined
 }
 
@@ -24,11 +24,11 @@ interface Begun {
   readonly unchanged: (item: Item) => boolean
   readonly script: Transcript
   readonly repairs: Repair[]
-  /** How many items are written. */
+  /** Number of items written. */
   length: number
   end: End | undefined
 }
-/** The place and the last block of the newest summary, if it is shown. */
+/** Place and last block of the newest summary, if it is shown. */
 interface End {
   readonly place: PartPosition
   readonly block: Block | undefined
@@ -37,7 +37,7 @@ interface End {
 // A history that grows keeps its items, and a transcript only adds at its end, so what was written of a history's beginning is continued.
 const scripts = beginnings<Item, Begun>()
 
-/** @param notes with a note in place of each truncation */
+/** @param notes adds a note in place of each truncation */
 export const scriptOf = (effective: Effective, systemMessages: boolean, notes: boolean): Script => {
   const { script, repairs, end } = written(effective, systemMessages, notes, effective.items.length)
   const [message, at] = end?.place ?? [0, 0]
@@ -46,7 +46,7 @@ export const scriptOf = (effective: Effective, systemMessages: boolean, notes: b
   return { script, repairs, summary: isThere ? end.place : undefined }
 }
 
-/** Writes at least a history's first `length` items, unless they are written already. */
+/** Writes at least the first `length` items of a history, unless already written. */
 export const written = (
   effective: Effective,
   systemMessages: boolean,
@@ -77,7 +77,7 @@ const write = (into: Begun, item: Item): void => {
   }
 }
 
-/** Whether a reply answers a request that showed system messages as this one does, as far as its receipt tells. */
+/** Reports whether a reply answers a request that showed system messages in the same way as this one, as far as its receipt tells. */
 const isAsSent = (item: Item, systemMessages: boolean): boolean => {
   const sent = item.kind === 'message' ? item.origin?.context?.options : undefined
   return !sent || (sent['systemMessages'] === true) === systemMessages
@@ -108,7 +108,7 @@ const isAlike = (outline: Outline, now: Outline): boolean =>
       return span?.after === after && span.before === before
     }))
 
-/** The end of an item in the last message; undefined if nothing of it is shown there. */
+/** Returns the end of an item in the last message; undefined if nothing of it is shown there. */
 const endOf = ({ messages }: Transcript, { position }: Item): End | undefined => {
   const last = messages.at(-1)
   if (last?.until !== position) return undefined

@@ -3,19 +3,20 @@ import type { Effective, Item } from '../effective.ts'
 import { isThinking, wellFormed } from './clean.ts'
 
 /**
- * Tells for each item, in order, whether the same comes before it as when it was said: only then are its thinking blocks valid. It is
- * not so
- * - after a marker that is newer than the message,
- * - for a message that was said while something was hidden that has been restored since,
- * - when system, tools or model have changed since.
+ * Returns a test that must be called for each item in order, and tells whether the same content comes before it as when it was written:
+ * only then are its thinking blocks valid. The content differs
  *
- * A reply with a receipt was produced after what its request was made of, not after what has come meanwhile; if it was broken off, its
- * thinking counts as changed.
+ * - after a marker that is newer than the message,
+ * - for a message written while something was hidden that has been restored since,
+ * - if system, tools or model have changed since.
+ *
+ * A reply with a receipt was produced after the content of its request, not after what has come in the meantime; if it was interrupted,
+ * its thinking counts as changed.
  */
 export const prefixUnchanged = ({ outline }: Effective): ((item: Item) => boolean) => {
   let youngestMarker = -1
   const { restored, promptSince = -1 } = outline
-  /** Whether something that has been restored since was hidden when this was said. */
+  /** True if something restored since was hidden when this was written. */
   const wasHidden = (position: number, since: number): boolean => {
     // They ascend and do not overlap: of those that begin before it the last one ends last.
     let [from, to] = [0, restored.length]
@@ -39,16 +40,17 @@ export const prefixUnchanged = ({ outline }: Effective): ((item: Item) => boolea
   }
 }
 
-/** Whether a thinking block can be sent as it is stored: signed, whole characters, no cache breakpoint on it. */
+/** True if a thinking block can be sent as stored: signed, no lone surrogates, no cache breakpoint on it. */
 const isSendable = (block: Block): boolean =>
   !block['cache_control'] &&
   wellFormed(block) === block &&
   (!isBlock(block, 'thinking') || (block.signature !== undefined && block.signature !== ''))
 
 /**
- * Why a message's thinking cannot be sent, or undefined. All or nothing: a message with a part of it is refused.
+ * Returns the reason why a message's thinking cannot be sent, or undefined. All or nothing: the API refuses a message with only part of
+ * its thinking.
  *
- * @param stored the content as it was said
+ * @param stored the content as stored
  */
 export const thinkingProblem = (
   content: readonly Block[],

@@ -10,16 +10,16 @@ import type { Utterance } from './utterances.ts'
 import { blocksOf, reportAnswer, reportUse } from './waiting.ts'
 
 /**
- * Writes a request message by message. **It only adds at its end**: what a message becomes depends on what was said before it, never
- * on what comes later. Only the last messages of a turn that is still open may change: docs/adr/0004.
+ * Writes a request message by message. **It only appends**: a message is rendered depending on earlier messages, never on later ones.
+ * Only the last messages of a turn that is still open may change: docs/adr/0004.
  */
 export interface Transcript {
   readonly say: (utterance: Utterance) => void
   /**
-   * The messages so far, with open calls answered; empty if nothing but notes was said. They stay what they are when the transcript
+   * Returns the messages so far, with open calls answered; empty if there are only notes. They do not change when the transcript
    * continues.
    *
-   * @param isPrefill the last message is a prefill and was not paused: no server tool use in it may wait
+   * @param isPrefill true if the last message is a prefill and was not paused: no server tool use in it may wait
    */
   readonly ended: (report: Report, isPrefill: boolean) => readonly MessageDraft[]
   readonly messages: readonly MessageDraft[]
@@ -51,7 +51,7 @@ const say = (page: RequestDraft, said: Utterance, systemMessages: boolean): void
   else writeSystem(page, said, content, systemMessages)
 }
 
-/** A compaction block comes first in the request or is left out; in a summary it removes everything before it. */
+/** Handles compaction blocks: one comes first in the request or is left out; in a summary it removes everything before it. */
 const compacted = (page: RequestDraft, said: Utterance, content: readonly Block[]): readonly Block[] => {
   const { messages, report } = page
   const { position } = said

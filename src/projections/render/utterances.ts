@@ -8,24 +8,24 @@ export interface RenderedMessage {
   readonly content: readonly Block[]
 }
 
-/** A message of an item, with all that decides how it may be shown. */
+/** A message of an item, with everything that decides how it may be shown. */
 export interface Utterance extends RenderedMessage {
   readonly position: number
-  /** Whether the request holds before it what was there when its thinking was produced. */
+  /** True if the request contains the same content before it as when its thinking was produced. */
   readonly unchanged: boolean
-  /** Identifies the model's reply that this is a part of: consecutive parts of one reply are one message. */
+  /** Id of the model's reply that this is a part of: consecutive parts of one reply form one message. */
   readonly reply: string | undefined
-  /** The position of the history that the reply answers, if that was recorded. */
+  /** Position of the history that the reply answers, if recorded. */
   readonly answers: number | undefined
-  /** A summary, whose compaction block replaces everything before it. */
+  /** True for a summary, whose compaction block replaces everything before it. */
   readonly summary: boolean
-  /** A turn that the model paused: it will be continued, so it cannot end in white space. */
+  /** True for a turn that the model paused: it will be continued, so it cannot end in white space. */
   readonly paused: boolean
-  /** A text added by render: joining it to a message is not a repair. */
+  /** True for a text added by render: joining it to a message is not a repair. */
   readonly note: boolean
 }
 
-/** What an item says, message by message. `notes`: with a note in place of a truncation. */
+/** Returns the messages of an item, one by one. `notes`: with a note in place of a truncation. */
 export const utterancesIn = (item: Item, unchanged: boolean, notes: boolean): readonly Utterance[] => {
   const { position } = item
   if (item.kind === 'truncation') {
@@ -64,6 +64,6 @@ export const utterancesIn = (item: Item, unchanged: boolean, notes: boolean): re
   }))
 }
 
-/** An edit in place counts as a message: a compaction block in it replaces nothing, as in the message. */
+/** True for a summary. An edit in place counts as a message: a compaction block in it replaces nothing, as in the message. */
 const isSummary = (item: Item): boolean =>
   item.kind === 'summary' && (item.method === 'provider' || item.covers.first !== item.covers.last)

@@ -8,10 +8,13 @@ import type { Report } from './repairs.ts'
 export interface PendingToolCall extends UnansweredCall {
   readonly id: string
 }
-/** A call with an error result, since the model continued without one: a real result before anybody else speaks takes its place. */
+/**
+ * A call that got an error result because the model continued without one: a real result replaces it if it comes before anyone else
+ * speaks.
+ */
 export interface Late extends PendingToolCall {
   readonly answer: Block
-  /** `nth` of the message that the call was in then. */
+  /** `nth` of the message that contained the call at that time. */
   readonly message: number
 }
 /** A server tool use without a result so far. */
@@ -19,7 +22,7 @@ export interface PendingServerUse {
   readonly id: string
   readonly block: Block
   readonly position: number
-  /** `nth` of the message that it was put into. */
+  /** `nth` of the message that contains it. */
   readonly message: number
 }
 

@@ -14,13 +14,13 @@ const several = (given: MessageInput | readonly MessageInput[]) =>
     .flat()
     .map((message) => (message.role === 'system' ? { ...message, content: message.content ?? [] } : message))
 
-/** A conversation of a server, as the library has it. */
+/** Returns a conversation on a server, with the methods of the library. */
 export const conversation = (server: Transport, id: string): ConversationClient => {
   const { get, post } = server
   const of = { id }
   let before: Promise<unknown> = Promise.resolve()
 
-  /** In the order in which they were asked for, as in the library. What is sent is what was given then. */
+  /** Sends commands in the order of the calls, as the library does, with their content as it was at the time of the call. */
   const inOrder = <A>(ask: () => Promise<A>): Promise<A> => {
     const mine = before.then(ask)
     before = mine.catch(() => {})

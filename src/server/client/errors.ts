@@ -1,19 +1,19 @@
 import type { PalimpsestError } from '../../index.ts'
 import type { RequestTag } from '../problem.ts'
 
-/** What only a request to a server can be refused for. */
+/** Error that only a request to a server can fail with. */
 export interface RequestRefusal<T extends RequestTag = RequestTag> {
   readonly _tag: T
   readonly message: string
 }
 
-/** Every typed error of a client: those of the library, and what only a request can be refused for. */
+/** Any typed error of a client: the library's errors, and those of requests. */
 export type ClientError = PalimpsestError | { readonly [T in RequestTag]: RequestRefusal<T> }[RequestTag]
 
 type Tagged<T> = Extract<ClientError, { readonly _tag: T }>
 
 /**
- * Whether something that was thrown is the typed error with this tag; narrows it to the type of its data.
+ * True if a thrown value is the typed error with this tag; narrows it to the type of its data.
  *
  * @example
  * import { isError, openClient } from 'palimpsest/client'
@@ -32,11 +32,11 @@ export const isError = <T extends ClientError['_tag']>(error: unknown, tag: T): 
 const withTag = (tag: string, message: string, data: object): Error =>
   Object.assign(new Error(message), data, { _tag: tag, name: tag })
 
-/** A path would name something else. */
+/** Makes the error for an empty path parameter: the path would name something else. */
 export const emptyParameter = (name: string): Error =>
   withTag('InvalidInput', `${name}: has at least one character`, { path: name })
 
-/** What JSON cannot hold, or is nested too deeply. */
+/** Makes the error for a value that JSON cannot hold or that is nested too deeply. */
 export const unsendable = (cause: unknown): Error =>
   withTag(
     'InvalidInput',
@@ -47,11 +47,11 @@ export const unsendable = (cause: unknown): Error =>
     },
   )
 
-/** Nobody answers, or not as a server of Palimpsest does. */
+/** Makes the error for a server that does not answer, or not as a Palimpsest server does. */
 export const unavailable = (store: string, message: string, cause?: unknown): Error =>
   withTag('StoreUnavailable', message, { store, cause })
 
-/** A problem (RFC 9457) as the typed error that it was. */
+/** Converts a problem (RFC 9457) back to its typed error. */
 export const errorOf = (problem: unknown, store: string, status: number): Error => {
   const fields = typeof problem === 'object' && problem !== null ? { ...problem } : {}
   const { type: _, title: __, status: ___, tag, detail, ...data } = fields as Record<string, unknown>

@@ -18,8 +18,9 @@ import { searching, whole } from './turning.ts'
 import type { Client, StepsQuery, Workers } from './types.ts'
 
 /**
- * A client of `palimpsest serve`, for browsers and Node: the methods of the library over HTTP. Asks nothing yet. What fails rejects or
- * throws with typed errors; requests that a broken connection may have lost are repeated, commands under the same id.
+ * Opens a client of `palimpsest serve`, for browsers and Node: the methods of the library over HTTP. Sends no request yet. Methods
+ * reject or throw with typed errors. Requests that may have been lost with a broken connection are repeated, commands under the same
+ * id.
  *
  * @example
  * import { openClient } from 'palimpsest/client'

@@ -11,22 +11,22 @@ import type { BodyOf } from './api.ts'
 import { apiPathOf } from './api-path.ts'
 import { textOf, type Transport } from './transport.ts'
 
-/** What the ledger has of a conversation. */
+/** The ledger's record of a conversation. */
 export interface LedgerReport {
   readonly conversation: string
-  /** The last position of the conversation. */
+  /** Last position of the conversation. */
   readonly last: number
-  /** Absent if the store has no ledger; `proof` if nothing of the conversation is sealed. */
+  /** Status in the ledger; absent if the store has no ledger. `proof` is absent if nothing of the conversation is sealed. */
   readonly ledger?: SealStatus & { readonly proof?: LedgerProof }
-  /** Why the ledger itself cannot be believed. */
+  /** Reason why the ledger itself cannot be trusted. */
   readonly problem?: string
 }
 
-/** What computing every hash and every request again has shown. */
+/** Result of recomputing every hash and every request. */
 export interface IntegrityReport extends Pick<VerificationReport, 'conversation' | 'events' | 'discrepancy'> {
-  /** The last position of the conversation. */
+  /** Last position of the conversation. */
   readonly last: number
-  /** Calls by what their receipts prove; absent if the events cannot be read. */
+  /** Number of calls by receipt state; absent if the events cannot be read. */
   readonly receipts?: {
     readonly verified: number
     readonly differs: number
@@ -41,41 +41,47 @@ export interface BisectionSummary extends Omit<
   BisectionView,
   'candidates' | 'probabilities' | 'suspects' | 'verdicts'
 > {
-  /** How many there are. */
+  /** Number of verdicts. */
   readonly verdicts: number
 }
 
-/** What a server finds out about a conversation: of 100,000 events at most, `cache` of 10,000, `replay` of 5,000 (`TooLong`). Rejects with `ConversationNotFound`, `Overloaded`. */
+/**
+ * Analyses of a conversation by a server: at most 100,000 events, `cache` 10,000, `replay` 5,000 (`TooLong`). Rejects with
+ * `ConversationNotFound`, `Overloaded`.
+ */
 export interface InvestigatingClient {
-  /** What the ledger has of it, and whether that is still so. Needs the scope `audit`. */
+  /** Returns the ledger's record of the conversation and checks that it still holds. Needs the scope `audit`. */
   readonly standing: () => Promise<LedgerReport>
-  /** Computes every hash, and every request that has a receipt, again. Needs the scope `audit`. */
+  /** Recomputes every hash, and every request that has a receipt. Needs the scope `audit`. */
   readonly verification: () => Promise<IntegrityReport>
-  /** A ZIP archive of what `palimpsest audit export` writes. Needs the scope `audit`. */
+  /** Returns a ZIP archive of the bundle that `palimpsest audit export` writes. Needs the scope `audit`. */
   readonly evidence: (options?: BodyOf<'/conversations/{id}/evidence'>) => Promise<Blob>
-  /** Which calls could not read what was in the prompt cache. */
+  /** Finds the calls that could not read everything from the prompt cache. */
   readonly cache: () => Promise<CacheReport>
-  /** With its subagents. */
+  /** Computes the cost, including subagents. */
   readonly cost: () => Promise<Cost>
-  /** What the model was shown in a call and what not; a reply without a receipt is `p` and its position. Rejects with `CallOutOfRange`. */
+  /**
+   * Explains what the model was shown in a call and what was hidden; a reply without a receipt is `p` and its position. Rejects with
+   * `CallOutOfRange`.
+   */
   readonly why: (call: CallName) => Promise<Why>
-  /** What another policy would have sent; without one, the recorded one. Rejects with `InvalidInput`. */
+  /** Replays the conversation with another policy; without one, with the recorded policy. Rejects with `InvalidInput`. */
   readonly replay: (policy?: ReplayPolicy) => Promise<ReplayReport>
   readonly bisections: () => Promise<readonly BisectionSummary[]>
   readonly bisection: (id: string) => Promise<BisectionView>
-  /** Begins a bisection by hand, or continues the newest one that asks the same. Rejects with `InvalidInput`. */
+  /** Begins a manual bisection, or continues the newest one with the same question. Rejects with `InvalidInput`. */
   readonly bisect: (asked: BodyOf<'/conversations/{id}/bisections'>) => Promise<BisectionView>
-  /** Answers the position that it asks for. Rejects with `NotAsked`. */
+  /** Records a verdict on the position in question. Rejects with `NotAsked`. */
   readonly verdict: (bisection: string, said: VerdictInput) => Promise<BisectionView>
 }
 
-/** Of the store. */
+/** Returns the status of the store's ledger; undefined if there is none. */
 export const audited = async ({ get }: Transport): Promise<LedgerStatus | undefined> => {
   const { ledger } = await get<{ readonly ledger?: LedgerStatus }, '/audit'>('/audit')
   return ledger
 }
 
-/** Of all conversations. */
+/** Returns the cost of all conversations. */
 export const costOfAll = ({ get }: Transport): Promise<Cost> => get('/cost')
 
 export const investigating = ({ get, post, open }: Transport, id: string): InvestigatingClient => {

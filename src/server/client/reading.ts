@@ -6,7 +6,7 @@ import { resumed } from './streams.ts'
 import type { Transport } from './transport.ts'
 import type { ConversationClient, EventsQuery, StreamOptions } from './types.ts'
 
-/** The largest page. */
+/** Maximum number of entries on a page. */
 const most = 1_000
 
 interface EventsPage {
@@ -15,7 +15,7 @@ interface EventsPage {
   readonly items: readonly ConversationEvent[]
 }
 
-/** What reads a conversation page by page, however many there are. */
+/** Makes the methods that read a conversation page by page, at any length. */
 export const reading = (
   server: Transport,
   id: string,
@@ -53,7 +53,7 @@ export const reading = (
     return items
   }
 
-  /** The newest entries first, page by page. */
+  /** Reads entries page by page, newest first. */
   const full = async ({ last, before, at, abandoned }: FullOptions = {}) => {
     const entries: Entry[] = []
     for (let end = before, from = at; ;) {

@@ -2,7 +2,7 @@
 export interface ParsedSseMessage {
   readonly id: string | undefined
   readonly event: string
-  /** The JSON that it has; undefined if it only has an id. */
+  /** The parsed JSON data; undefined if the message only has an id. */
   readonly data: unknown
 }
 

@@ -3,8 +3,8 @@ import { messagesIn, type ParsedSseMessage } from './sse.ts'
 import { type SseRequest, isPassing, type Transport, wait } from './transport.ts'
 
 /**
- * The messages of a stream, asked for again after the last id whenever the connection breaks, until the signal aborts. What the server
- * refuses is thrown; so is a server that cannot be reached, after as many tries as for any request.
+ * Yields the messages of a stream until the signal aborts. After a broken connection it is requested again from the last id. Throws
+ * errors that the server returns, and an error if the server cannot be reached within the usual number of retries.
  */
 export async function* resumed(
   { open, url, retries }: Transport,

@@ -3,17 +3,17 @@ import { type ApiPath, apiPathOf } from './api-path.ts'
 import { pause } from './pause.ts'
 import { errorOf, unavailable, unsendable } from './errors.ts'
 
-/** How a client reaches its server. */
+/** Options for reaching a server. */
 export interface ClientOptions {
-  /** As `palimpsest token create` prints it. Without it a browser sends its cookie. */
+  /** Token printed by `palimpsest token create`. Without it, a browser sends its cookie. */
   readonly token?: string | undefined
-  /** Takes the place of the global `fetch`. */
+  /** Replacement for the global `fetch`. */
   readonly fetch?: typeof fetch | undefined
-  /** How often a read, or a command, under its id, is repeated if the connection breaks or the store is busy. Default 5. */
+  /** Maximum number of retries of a read, or of a command with an id, if the connection breaks or the store is busy. Default 5. */
   readonly retries?: number | undefined
 }
 
-/** A stream to read. */
+/** A request for a stream. */
 export interface SseRequest {
   readonly method: 'GET' | 'POST'
   readonly path: ApiPath
@@ -22,7 +22,7 @@ export interface SseRequest {
   readonly signal: AbortSignal | undefined
 }
 
-/** Asks a server. What it answers is what the library answers, as JSON. Rejects with typed errors. */
+/** Sends requests to a server. Responses are the library's results, as JSON. Rejects with typed errors. */
 export interface Transport {
   readonly url: string
   readonly retries: number
@@ -32,23 +32,27 @@ export interface Transport {
     query?: QueryOf<T>,
     signal?: AbortSignal,
   ) => Promise<A>
-  /** @param headers besides those of every request */
+  /**
+   * Sends a command.
+   *
+   * @param headers added to those of every request
+   */
   readonly post: <A, T extends PathOf<'post'> = PathOf<'post'>>(
     path: T,
     params: ParamsOf<T>,
     body: BodyOf<T>,
     query?: QueryOf<T>,
   ) => Promise<A>
-  /** Asks once, for a stream. */
+  /** Requests a stream, once. */
   readonly open: (asking: SseRequest) => Promise<Response>
 }
 
-/** An id for a command. `crypto.randomUUID` is missing in pages that were not loaded over TLS, unless from this machine. */
+/** Makes an id for a command. `crypto.randomUUID` is missing in pages loaded without TLS, except from this machine. */
 const newId = (): string =>
   Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join(
     '',
   )
-/** What is written under an id can be sent again. */
+/** Adds a command id if there is none, so that the command can be sent again. */
 export const withId = <O extends object>(given: O & { readonly commandId?: string | undefined }) => ({
   ...given,
   commandId: given.commandId ?? newId(),
@@ -56,12 +60,12 @@ export const withId = <O extends object>(given: O & { readonly commandId?: strin
 
 const firstWait = 100
 const longestWait = 5_000
-/** Errors that another try may not meet. */
+/** Tags of errors that a retry may not meet. */
 const passing: ReadonlySet<unknown> = new Set(['StoreBusy', 'StoreUnavailable', 'OutcomeUnknown', 'Ending'])
 export const isPassing = (error: unknown): boolean =>
   error instanceof Error && '_tag' in error && passing.has(error._tag)
 
-/** Waits longer each time. */
+/** Waits before a retry, twice as long each time up to a limit. */
 export const wait = (tries: number, signal?: AbortSignal): Promise<void> =>
   pause(Math.min(firstWait * 2 ** tries, longestWait), signal)
 
@@ -123,10 +127,10 @@ export const transport = (given: string, options: ClientOptions): Transport => {
   }
 }
 
-/** A body to send. Throws `InvalidInput` for what JSON cannot hold, or is nested thousands of levels deep. */
+/** Serializes a request body. Throws `InvalidInput` for values that JSON cannot hold or that are nested thousands of levels deep. */
 export const textOf = (body: unknown): string => sendable(() => JSON.stringify(body))
 
-/** Makes of a value what is sent. Throws `InvalidInput` where that fails. */
+/** Runs a serialization. Throws `InvalidInput` if it fails. */
 export const sendable = <A>(make: () => A): A => {
   try {
     return make()
@@ -135,7 +139,7 @@ export const sendable = <A>(make: () => A): A => {
   }
 }
 
-/** A command without `after` is meant whatever has happened, as in the library; the server wants that said. */
+/** Adds `If-Match: *` to a command without `after`: as in the library, it applies to any state, but the server requires that explicitly. */
 const unlessFenced = (body: unknown): Readonly<Record<string, string>> =>
   typeof body === 'object' && body !== null && 'after' in body && body.after !== undefined
     ? {}

@@ -5,7 +5,7 @@ import { pause } from './pause.ts'
 import { textOf, type Transport, withId } from './transport.ts'
 import type { AskOptions, ConversationClient, FindOptions, SearchHit, TurnMessage } from './types.ts'
 
-/** Asks for a turn, and again under the same command where the connection breaks. */
+/** Requests a turn, and repeats the request under the same command id if the connection breaks. */
 export const turning = (server: Transport, id: string): ConversationClient['turn'] =>
   async function* (
     message?: MessageInput | readonly MessageInput[],
@@ -29,16 +29,16 @@ export const turning = (server: Transport, id: string): ConversationClient['turn
     }
   }
 
-/** Whether an answer of the index has all that there was. */
+/** Part of an index response that says whether it is complete. */
 interface Answered {
   readonly isComplete: boolean
   readonly problem?: string
 }
 
-/** How long to wait before the index is asked again, in milliseconds: the server has waited as well. */
+/** Delay before the index is queried again, in milliseconds. The server has waited, too. */
 const again = 100
 
-/** Asks until everything is indexed, or it cannot be. */
+/** Repeats a query until everything is indexed, or indexing fails. */
 export const whole = async <A extends Answered>(ask: () => Promise<A>, signal?: AbortSignal): Promise<A> => {
   for (;;) {
     const page = await ask()
@@ -47,7 +47,7 @@ export const whole = async <A extends Answered>(ask: () => Promise<A>, signal?: 
   }
 }
 
-/** All hits of a search, titles first, page by page, in one conversation or in all, once everything is indexed. */
+/** Yields all hits of a search in one conversation or in all, titles first, page by page, once everything is indexed. */
 export async function* searching(
   { get }: Transport,
   id: string | undefined,

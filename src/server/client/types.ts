@@ -32,24 +32,24 @@ import type { Cost } from '../../investigate/index.ts'
 import type { InvestigatingClient } from './investigating.ts'
 import type { AskedMessage, ClaimedMessage, OutcomeMessage, ReleasedMessage } from '../turn-messages.ts'
 
-/** Which part of a stream to read. */
+/** Part of a stream to read. */
 export interface StreamOptions {
-  /** Events after this position; -1: all. Default: what comes from now on. */
+  /** Only events after this position; -1: all. Default: only new ones. */
   readonly after?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 
-/** How a turn is asked for. */
+/** Options for requesting a turn. */
 export interface AskOptions extends AnswerTerms {
-  /** Refuse (`StaleContext`) unless this is still the last position. */
+  /** Reject with `StaleContext` unless this is still the last position. */
   readonly after?: number | undefined
-  /** The turn is asked for once under it. Default: a new UUID. */
+  /** Command id under which the turn is requested once. Default: a new UUID. */
   readonly commandId?: string | undefined
-  /** Ends the stream, not the turn: that is `cancel`. */
+  /** Ends the stream, but not the turn: use `cancel` for that. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** What comes of a turn that workers were asked for, tagged on `type`: `asked` first, `outcome` last. */
+/** A message about a turn requested from workers, tagged on `type`: `asked` first, `outcome` last. */
 export type TurnMessage =
   | ({ readonly type: 'asked' } & AskedMessage)
   | ({ readonly type: 'claimed' } & ClaimedMessage)
@@ -58,38 +58,38 @@ export type TurnMessage =
   | { readonly type: 'event'; readonly event: ConversationEvent }
   | ({ readonly type: 'outcome' } & OutcomeMessage)
 
-/** What a command would write: the answer of a dry run. */
+/** Result of a dry run: the events that a command would write. */
 export interface DryRun extends z.output<typeof previewShape> {}
 
-/** How two full histories differ: what came, what left, and what became something else. */
+/** Difference between two full histories: added, removed and changed entries. */
 export interface FullDiff extends z.output<typeof fullDiffShape> {}
-/** How two requests differ. */
+/** Difference between two requests. */
 export interface RequestDiff extends z.output<typeof requestDiffShape> {}
 
-/** Compares two positions: by default what the model sees there. */
+/** Compares two positions, by default in what the model sees there. */
 export interface DiffReader {
   (options: DiffOptions & { readonly of?: 'effective' | undefined }): Promise<Diff>
   (options: DiffOptions & { readonly of: 'full' }): Promise<FullDiff>
   (options: DiffOptions & { readonly of: 'request' }): Promise<RequestDiff>
 }
 
-/** What a search finds: a place, or, without a position, a conversation by its title. */
+/** A search hit: a place in a conversation, or, without a position, a conversation with a matching title. */
 export type SearchHit = MessageHit | TitleHit
 
-/** How to search. */
+/** Search options. */
 export interface FindOptions {
-  /** How many hits to ask for at once, 1 to 1,000: all are given; of titles, so many at most. Default 20. */
+  /** Number of hits per request, 1 to 1,000: all are returned, but at most this many titles. Default 20. */
   readonly limit?: number | undefined
   readonly signal?: AbortSignal | undefined
 }
 
-/** A field of an event that need not come along. */
+/** An optional field of an event. */
 export type EventField = Exclude<keyof ConversationEvent, 'position'>
-/** Which events to read, and what of them: `from` one position on, that one included, `to` another; backward, down to it. */
+/** A selection of events and their fields: from position `from` through `to`; `to` is the lower end if backward. */
 export interface EventsQuery<F extends EventField = EventField> extends EventsOptions {
-  /** `backward`: the newest first, from the last one if no `from` is given; nothing is followed then. Default `forward`. */
+  /** `backward`: newest first, from the last event if `from` is missing, without following. Default `forward`. */
   readonly direction?: 'forward' | 'backward' | undefined
-  /** Only these besides the position. Default: all. */
+  /** Fields to return besides the position. Default: all. */
   readonly fields?: readonly F[] | undefined
 }
 /** Reads events page by page. Throws `ConversationNotFound`. */
@@ -101,16 +101,16 @@ export interface EventsReader {
   (options: EventsQuery): AsyncIterable<Pick<ConversationEvent, 'position'> & Partial<ConversationEvent>>
 }
 
-/** Which steps to give. */
+/** A selection of steps. */
 export interface StepsQuery {
   readonly state?: StepState | undefined
-  /** Only conversations whose id begins with this. Default: all. */
+  /** Prefix of conversation ids. Default: all conversations. */
   readonly beginning?: string | undefined
 }
-/** Who works on what. */
+/** Workers and their claims. */
 export type Workers = Pick<Roster, 'workers' | 'claims'>
 
-/** Methods that are the same over HTTP. */
+/** Names of the methods that are the same over HTTP. */
 type Same =
   | 'id'
   | 'append'
@@ -135,8 +135,8 @@ type Same =
   | 'sent'
 
 /**
- * A conversation of a server. Methods are those of the library; who acts is whom the token belongs to. Errors: those of the library,
- * `StoreUnavailable` if the server cannot be reached, and what only a request is refused for (`Unauthorized`, `Forbidden` …).
+ * A conversation on a server. The methods are the library's; the actor is the owner of the token. Errors: the library's,
+ * `StoreUnavailable` if the server cannot be reached, and the errors of requests (`Unauthorized`, `Forbidden` …).
  */
 export interface ConversationClient extends Pick<Conversation, Same>, InvestigatingClient {
   readonly full: (options?: FullOptions) => Promise<readonly Entry[]>
@@ -145,73 +145,86 @@ export interface ConversationClient extends Pick<Conversation, Same>, Investigat
     id: string,
     options?: PositionOption & { readonly commandId?: string | undefined },
   ) => Promise<ConversationClient>
-  /** What a command would write, and how many items and tokens the model would see before and after. Rejects as the command. */
+  /**
+   * Returns the events that a command would write, and the number of items and tokens that the model would see before and after.
+   * Rejects as the command does.
+   */
   readonly preview: (...args: Parameters<Conversation['preview']>) => Promise<DryRun>
-  /** Ends the turn that is being given, in whichever process. Errors: those of the library. */
+  /** Ends the current turn, in any process. Errors: those of the library. */
   readonly cancel: (options?: { readonly reason?: string | undefined }) => Promise<void>
-  /** Lets a call run that waits. Errors: `AlreadyDecided`, `NotWaiting`. */
+  /** Allows a waiting call to run. Errors: `AlreadyDecided`, `NotWaiting`. */
   readonly approve: (call: string, options?: ApprovalInput) => Promise<void>
-  /** The call is not run, and the model is told why. Errors as for `approve`. */
+  /** Denies a waiting call: it is not run, and the model is given the reason. Errors as for `approve`. */
   readonly deny: (call: string, options?: { readonly reason?: string | undefined }) => Promise<void>
-  /** Withdraws an approval: the call waits again. Errors: `NotWithdrawn`, once the tool has started. */
+  /** Withdraws an approval: the call waits again. Errors: `NotWithdrawn` if the tool has started. */
   readonly withdraw: (call: string, options?: { readonly reason?: string | undefined }) => Promise<void>
-  /** Has a parked step tried again. Errors: `ConversationNotFound`. */
+  /** Retries a parked step. Errors: `ConversationNotFound`. */
   readonly unpark: (options?: { readonly reason?: string | undefined }) => Promise<void>
-  /** Has workers begin nothing more, until `resume`. Errors: `ConversationNotFound`. */
+  /** Pauses the conversation: workers start no new step until `resume`. Errors: `ConversationNotFound`. */
   readonly pause: (options?: { readonly reason?: string | undefined }) => Promise<void>
-  /** Errors: `ConversationNotFound`. */
+  /** Resumes a paused conversation. Errors: `ConversationNotFound`. */
   readonly resume: (options?: { readonly reason?: string | undefined }) => Promise<void>
-  /** Asks workers to answer what is there. Errors: `ConversationNotFound`. */
+  /** Asks workers to answer the conversation as it is. Errors: `ConversationNotFound`. */
   readonly request: (options?: AnswerTerms) => Promise<void>
-  /** New events as they are recorded, until the signal aborts. Continues by itself after a broken connection. Throws `ConversationNotFound`. */
+  /**
+   * Yields new events as they are recorded, until the signal aborts. Resumes by itself after a broken connection. Throws
+   * `ConversationNotFound`.
+   */
   readonly follow: (options?: StreamOptions) => AsyncIterable<ConversationEvent>
   /**
-   * Asks the workers for a turn and gives what comes of it, to the outcome. Without messages, what is there is to be answered. Continues by
-   * itself after a broken connection; to leave the loop cancels nothing. Throws `StaleContext`, `ConversationNotFound`.
+   * Requests a turn from workers and yields its messages through the outcome. Without a message, the conversation is answered as it is.
+   * Resumes by itself after a broken connection; leaving the loop does not cancel the turn. Throws `StaleContext`,
+   * `ConversationNotFound`.
    */
   readonly turn: (
     message?: MessageInput | readonly MessageInput[],
     options?: AskOptions,
   ) => AsyncIterable<TurnMessage>
-  /** How two positions differ in what the model sees; with `of`, in the full history or the request. Errors: as in the library. */
+  /** Compares two positions in what the model sees, or, with `of`, in the full history or the request. Errors: as in the library. */
   readonly diff: DiffReader
-  /** What markers hide at all levels, at most 200 at a time; those that hide nothing are left out. Errors: `OutOfRange`, `ConversationNotFound`. */
+  /**
+   * Returns everything hidden by these markers, at all levels, for at most 200 markers; markers that hide nothing are left out. Errors:
+   * `OutOfRange`, `ConversationNotFound`.
+   */
   readonly hidden: (markers: readonly number[]) => Promise<readonly HiddenByMarker[]>
   /**
-   * Where a text of three characters or more was said, and whether the model sees it, now and then; before that the conversation itself, if
-   * its title has it. Throws `InvalidInput`.
+   * Finds the messages with a text of three or more characters, and whether the model sees them now and saw them for the next reply;
+   * the conversation itself comes first if its title matches. Throws `InvalidInput`.
    */
   readonly search: (text: string, options?: FindOptions) => AsyncIterable<SearchHit>
 }
 
-/** Who approves is whom the token belongs to. */
+/** Options of an approval. The actor is the owner of the token. */
 export interface ApprovalInput {
   readonly note?: string | undefined
-  /** What the tool is given in place of the model's input. */
+  /** Input for the tool in place of the model's. */
   readonly input?: { readonly [field: string]: unknown } | undefined
 }
 
-/** A server of Palimpsest, as a store. */
+/** A Palimpsest server, with the methods of a store. */
 export interface Client {
-  /** Of the server. */
+  /** URL of the server. */
   readonly url: string
-  /** The handle of a conversation, whether it exists yet or not. */
+  /** Returns the handle of a conversation, which need not exist yet. */
   readonly conversation: (id: string) => ConversationClient
-  /** All conversations, by default those begun last first. Throws `StoreUnavailable`. */
+  /** Yields all conversations, by default newest first. Throws `StoreUnavailable`. */
   readonly conversations: (options?: Omit<ListOptions, 'ids'>) => AsyncIterable<ConversationOverview>
   /**
-   * The conversations whose title has a text of three characters or more, at most `limit`, then where it was said in all. Throws
-   * `InvalidInput`.
+   * Finds conversations whose title contains a text of three or more characters, at most `limit`, then the messages with the text in
+   * all conversations. Throws `InvalidInput`.
    */
   readonly search: (text: string, options?: FindOptions) => AsyncIterable<SearchHit>
-  /** What workers are asked to do, the oldest first. Throws `StoreUnavailable`. */
+  /** Yields the open steps of workers, oldest first. Throws `StoreUnavailable`. */
   readonly steps: (options?: StepsQuery) => AsyncIterable<OpenStepInfo>
-  /** The ledger of the store; undefined if none was ever begun. Needs the scope `audit`. Throws `LedgerDamaged`. */
+  /** Returns the status of the store's ledger; undefined if none was ever begun. Needs the scope `audit`. Throws `LedgerDamaged`. */
   readonly audit: () => Promise<LedgerStatus | undefined>
-  /** What all conversations cost, of 100,000 events at most (`TooLong`). Rejects with `Overloaded`. */
+  /** Returns the cost of all conversations, up to 100,000 events in total (`TooLong`). Rejects with `Overloaded`. */
   readonly cost: () => Promise<Cost>
-  /** Which workers there are, and what each works on: once, or every so many milliseconds. Throws `StoreUnavailable`. */
+  /** Yields the workers and their claims, once or at an interval in milliseconds. Throws `StoreUnavailable`. */
   readonly workers: (options?: RosterOptions) => AsyncIterable<Workers>
-  /** The events of all conversations, then new ones as they come, until the signal aborts. Continues by itself after a broken connection. */
+  /**
+   * Yields the events of all conversations, then new ones as they come, until the signal aborts. Resumes by itself after a broken
+   * connection.
+   */
   readonly follow: (options?: FollowConversations) => AsyncIterable<FollowedEvent>
 }

@@ -8,6 +8,6 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** A text that is nothing but text in HTML, in attributes too, and reorders nothing. */
+/** Escapes a text for HTML and attributes, and makes characters that reorder text visible. */
 export const escaped = (text: string): string =>
   visible(text).replaceAll(/[&<>"']/g, (character) => entities[character] ?? '')

@@ -11,18 +11,18 @@ import { usdOf } from '../calls.ts'
 import { redacted } from '../redact.ts'
 
 export interface HtmlOptions {
-  /** The last position that it has. */
+  /** Last position included. */
   readonly at: number
-  /** With the request of every call, as it was sent. */
+  /** Include the request of every call, as it was sent. */
   readonly calls?: boolean | undefined
-  /** What is made unreadable. */
+  /** Pattern of texts to redact. */
   readonly redact?: RegExp | undefined
 }
 
 /**
- * What a page about one conversation reads, without a server: an `EmbeddedFile` as JSON, in pieces.
+ * Yields the data of a page about one conversation, for use without a server: an `EmbeddedFile` as JSON, in pieces.
  *
- * Memory: an event and a few numbers of each; with `calls`, where replies have receipts, also what the model sees.
+ * Memory: one event at a time and a few numbers for each; with `calls`, also the effective history if replies have receipts.
  */
 export async function* gather(
   store: Store,
@@ -75,7 +75,10 @@ const answersOf = async (store: Store, chat: Conversation, at: number): Promise<
   }
 }
 
-/** Counts the tokens of the context after each event, with an index of its own: the one beside the store may not know all of them yet. */
+/**
+ * Makes a function that counts the tokens of the context after each event. It uses an index of its own, as the one beside the store may
+ * not be complete yet.
+ */
 const tokenCounter = (): ((event: ConversationEvent) => number) => {
   const threads = threadsOf(rowsIn(inMemory().db))
   const thread = threads.begin('', undefined, 0)
@@ -86,7 +89,7 @@ const tokenCounter = (): ((event: ConversationEvent) => number) => {
   }
 }
 
-/** Tells of the calls that an event is the answer to, event by event. */
+/** Makes a function that returns, event by event, facts on the calls that an event answers. */
 const factsOfCalls = (chat: Conversation) => {
   const check = receiptsChecked((at) => chat.context({ at }))
   return async (event: ConversationEvent): Promise<Readonly<Record<string, CallFacts>>> => {

@@ -1,19 +1,19 @@
 import { createHash } from 'node:crypto'
 import { escaped } from './escaped.ts'
 
-/** A source of a content security policy: what has this text. */
+/** Returns the hash of a text as a source for a content security policy. */
 export const hashOf = (text: string): string =>
   `'sha256-${createHash('sha256').update(text).digest('base64')}'`
 
 interface Head {
   readonly title: string
-  /** The content security policy. */
+  /** Content security policy. */
   readonly policy: string
-  /** The style sheet. */
+  /** Style sheet. */
   readonly style: string
 }
 
-/** The beginning of a file of HTML that asks nobody for anything, up to its body. */
+/** Makes the head of a self-contained HTML file, up to its body. */
 export const headOf = ({ title, policy, style }: Head): string => `<!doctype html>
 <html lang="en">
 <head>

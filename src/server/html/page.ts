@@ -7,7 +7,10 @@ import { hashOf, headOf } from './head.ts'
 
 // One file that opens without a server: the page's script and style sheet, and one conversation.
 
-/** Zipped, the script takes a third of the room. It runs if it has the hash that the policy names. */
+/**
+ * Script that unpacks and runs the page's script, which takes a third of the space when compressed. It runs only if its hash is in the
+ * policy.
+ */
 const starter = `
 const text = document.getElementById('palimpsest-code').textContent
 const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0))
@@ -20,12 +23,12 @@ script.textContent = policy ? policy.createScript(code) : code
 document.head.append(script)
 `
 
-/** JSON that no parser of HTML takes for anything else, in pieces that part no text. */
+/** Escapes JSON so that no HTML parser takes it for markup; pieces do not split a string. */
 async function* inScript(pieces: AsyncIterable<string>): AsyncGenerator<string, void> {
   for await (const piece of pieces) yield piece.replaceAll(/<(?=!--|\/?script)/gi, String.raw`\u003c`)
 }
 
-/** What the build made of the page, with the licenses of what is in it. Rejects with `PageMissing`. */
+/** Reads the script and the style sheet of the built page, with the licenses of its dependencies. Rejects with `PageMissing`. */
 const builtFile = async (folder: URL): Promise<{ readonly code: string; readonly style: string }> => {
   const read = (name: string): Promise<string> => readFile(new URL(name, folder), 'utf8')
   try {
@@ -38,7 +41,12 @@ const builtFile = async (folder: URL): Promise<{ readonly code: string; readonly
   }
 }
 
-/** The pieces of the file. @param data an `EmbeddedFile` as JSON @param folder of the built page; default the package's */
+/**
+ * Yields the pieces of the file.
+ *
+ * @param data an `EmbeddedFile` as JSON
+ * @param folder folder of the built page; default: the package's
+ */
 export async function* htmlPage(
   title: string,
   data: AsyncIterable<string>,

@@ -25,7 +25,7 @@ export const audit = route({
     inTurn(leaving, async () => ({ body: { ledger: await unlessMissing(() => store.audit.status()) } })),
 })
 
-/** Undefined if there is no ledger. */
+/** Returns undefined instead of an error if there is no ledger. */
 const unlessMissing = async <A>(work: () => Promise<A>): Promise<A | undefined> => {
   try {
     return await work()
@@ -54,7 +54,7 @@ export const standing = route({
     }),
 })
 
-/** The last position of a conversation; -1 if there is no such conversation. */
+/** Returns the last position of a conversation; -1 if it does not exist. */
 const lastOf = async (store: Pick<Store, 'conversation'>, id: string): Promise<number> => {
   try {
     return await (await looked(store, id, 'audit verify')).position()
@@ -64,7 +64,7 @@ const lastOf = async (store: Pick<Store, 'conversation'>, id: string): Promise<n
   }
 }
 
-/** A ledger that contradicts itself is an answer, not a fault of the server. */
+/** Returns the ledger's record of a conversation. A ledger that contradicts itself is a result, not a fault of the server. */
 const standingIn = async ({ audit: ledgers }: Pick<Store, 'audit'>, id: string) => {
   try {
     const ledger = await unlessMissing(() => ledgers.standing(id))

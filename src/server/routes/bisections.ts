@@ -24,10 +24,10 @@ const drawn = z.strictObject({
     ),
 })
 
-/** The newest so many are listed. */
+/** Maximum number of bisections listed: the newest ones. */
 const mostListed = 100
 
-/** Reads the events once, though several steps look at them: what is written meanwhile comes after what they look at. */
+/** Reads the events once for several steps, which ignore events written meanwhile. */
 const readOnce = (chat: Conversation): BisectedChat => {
   let log: Promise<Log> | undefined
   return {
@@ -38,13 +38,13 @@ const readOnce = (chat: Conversation): BisectedChat => {
   }
 }
 
-/** What asks the same on the command line. */
+/** Returns the command that does the same on the command line. */
 const commandFor = (
   id: string,
   { good, bad }: { readonly good: number | string; readonly bad: number | string } = { good: 'A', bad: 'B' },
 ): string => `bisect ${id} --good ${good} --bad ${bad}`
 
-/** A conversation in which whoever asks writes the notes. */
+/** Returns a conversation whose notes are written in the caller's name. */
 const noted = (chat: Conversation, { actor }: Identity): BisectedChat => ({
   ...readOnce(chat),
   note: (note, envelope) => chat.note(note, { ...envelope, actor }),
@@ -100,7 +100,7 @@ const found = async (chat: BisectedChat, name: string): Promise<BisectionView> =
   return view
 }
 
-/** Nobody looks at more digits of a probability, nor at more candidates than there is room for: there may be 100,000. */
+/** Limits the digits of probabilities, and the number of candidates to the space available: there may be 100,000. */
 const shortened = (view: BisectionView, buckets = Infinity): BisectionView => {
   const probabilities = view.probabilities.map((probability) => Number(probability.toPrecision(4)))
   const wide = Math.ceil(view.candidates.length / buckets)

@@ -9,10 +9,13 @@ import { eventAt } from './tags.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** Pictures that browsers show. */
+/** Types of images that browsers show. */
 const pictures = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
-/** The content of a block and its type; for anything that has none of its own, and for texts that UTF-8 cannot hold, its JSON. */
+/**
+ * Returns the content of a block and its type; the block's JSON if it has no content of its own, or if its text cannot be encoded as
+ * UTF-8.
+ */
 const contentOf = (block: Fields): { readonly type: string; readonly bytes: Uint8Array } => {
   const { type, text, source } = block
   if (type === 'text' && typeof text === 'string' && text.isWellFormed())

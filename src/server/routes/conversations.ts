@@ -93,10 +93,10 @@ export const list = route({
   },
 })
 
-/** How far the index is. */
+/** Returns the progress of the index. */
 const reachedIn = ({ indexed, last, problem }: Partial<FindPage> = {}) => ({ indexed, last, problem })
 
-/** What was found, with the titles and links that the store has. */
+/** Adds the titles and links in the store to conversations found. */
 const withOverviews = async (store: Store, { items, ...found }: FindPage) => {
   const known = new Map(items.map((item) => [item.id, item]))
   const overviews = []
@@ -105,10 +105,10 @@ const withOverviews = async (store: Store, { items, ...found }: FindPage) => {
   return { ...found, items: overviews }
 }
 
-/** In these, a list is shown at once, as conversations were begun. */
+/** Orders in which a list is shown at once, newest first, before the index is complete. */
 const plainOrders: ReadonlySet<string> = new Set(['activity', 'begun', 'newest'])
 
-/** What the cursors of lists begin with that the index knows nothing of. */
+/** Prefix of the cursors of lists made without the index. */
 const unindexed = ':'
 
 const notIndexed = async (store: Store, { beginning, order, limit: most, cursor }: Unindexed) => {
@@ -181,7 +181,7 @@ export const get = route({
   },
 })
 
-/** Counts what the model sees, and does not keep it: what comes next may read all of it again. */
+/** Counts what the model sees without caching it, as the next step may read all of it again. */
 const shownIn = async (chat: Conversation, then: { readonly at: number }) => {
   const now = await chat.context(then)
   const model = now.outline.configuration?.model
@@ -231,7 +231,7 @@ export const create = route({
   },
 })
 
-/** Of a command that is repeated, also after the server was started again: the id that it had before. */
+/** Makes the id of a new conversation. A repeated command gets the same id, even after a restart of the server. */
 const newId = (by: string, commandId: string | undefined): string =>
   commandId === undefined ? randomUUID() : eventId(`begun by ${by}`, commandId, 0)
 

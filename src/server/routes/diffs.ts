@@ -68,11 +68,11 @@ const differences: Readonly<
   },
 }
 
-/** Before the first event there are none. */
+/** Returns the full history at a position; empty before the first event. */
 const entriesAt = (log: Log, at: number): readonly Entry[] =>
   at < 0 ? [] : full(log, { at, abandoned: true })
 
-/** Changes with what their entries say, read once more. Throws `TooLong` where that is too large. */
+/** Adds the content of the entries to changes by reading it again. Throws `TooLong` if it is too large. */
 const withContent = async (
   chat: Conversation,
   changes: readonly EntryChange[],

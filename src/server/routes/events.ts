@@ -40,7 +40,7 @@ export const allEvents = route({
   },
 })
 
-/** Whoever is told in a stream that it cannot begin there comes again, with the same id. */
+/** Checks a checkpoint before the stream begins: a client that got the error in the stream would reconnect with the same id. */
 const checkPlace = async (store: Store, after: string): Promise<void> => {
   for await (const _ of store.readAll({ after })) break
 }
@@ -119,7 +119,7 @@ export const events = route({
   },
 })
 
-/** How many events are read at once to be given backward. */
+/** Number of events read at once when reading backward. */
 const stretch = 50
 
 async function* eventsOf(
@@ -140,7 +140,7 @@ interface Showing {
   readonly fields?: readonly Field[] | undefined
 }
 
-/** What is given of an event. */
+/** Makes a function that returns the requested fields of an event, clipped if requested. */
 const showing = ({ clip: longest, fields: wanted }: Showing): ((event: ConversationEvent) => object) => {
   const names =
     wanted && new Set<string>(['position', ...wanted, ...(wanted.includes('data') ? ['cuts'] : [])])

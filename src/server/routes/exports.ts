@@ -9,7 +9,7 @@ import { refused } from '../problem.ts'
 import { type Flow, route } from '../route.ts'
 
 const inTurn = lane()
-/** How much is written in one turn of the event loop, in characters. */
+/** Number of characters written in one turn of the event loop. */
 const slice = 64 * 1024
 
 const format = z
@@ -90,7 +90,7 @@ const fileOf = async (
   }
 }
 
-/** What it has to refuse is refused before an answer begins. */
+/** Reads the first piece, so that errors are returned before the response begins. */
 const begun = async (flow: AsyncGenerator<string, void>): Promise<AsyncGenerator<string, void>> => {
   const first = await flow.next()
   return (async function* () {

@@ -80,7 +80,7 @@ export const whyCall = route({
     }),
 })
 
-/** So many settings say nothing more, and are looked at for each call. */
+/** Maximum size of a policy as JSON, in characters: larger ones are pointless, and the policy is evaluated for each call. */
 const largestPolicy = 10_000
 
 export const replayed = route({

@@ -105,7 +105,7 @@ interface Wanted extends Pick<SearchOptions, 'limit' | 'cursor'> {
   readonly q: string
 }
 
-/** What is looked for is `q` here. */
+/** Searches for `q`. */
 const found = async (
   query: Wanted,
   looking: (q: string, options: SearchOptions) => Promise<SearchPage>,

@@ -4,20 +4,24 @@ import type { JsonResponse } from '../route.ts'
 
 // What was true at a position stays true: such answers have strong ETags.
 
-/** The event at a position, by which the whole history before it is known. */
+/** Returns the event at a position; it identifies the whole history before it. */
 export const eventAt = async (chat: Conversation, position: number) => {
   for await (const event of chat.events({ from: position, to: position })) return event
   return undefined
 }
 
-/** Names what is seen from a position in this way. */
+/** Makes the ETag of a view from a position. */
 const tagOf = async (chat: Conversation, position: number, way: object): Promise<string> => {
   const event = position < 0 ? undefined : await eventAt(chat, position)
   const text = JSON.stringify([chat.id, event?.id ?? 'empty', way])
   return `"${createHash('sha256').update(text).digest('base64url').slice(0, 27)}"`
 }
 
-/** An answer that is the same for ever, from this position, in this way. @param headers besides its ETag */
+/**
+ * Makes an immutable response: a view from this position.
+ *
+ * @param headers besides its ETag
+ */
 export const tagged = async (
   chat: Conversation,
   position: number,

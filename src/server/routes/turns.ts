@@ -21,7 +21,7 @@ import { eventAt } from './tags.ts'
 
 const { messages, after } = commandSchemas.append.shape
 
-/** The message that a command appended last. */
+/** Returns the last message that a command appended. */
 const messageIn = async (
   chat: Conversation,
   { events }: WriteResult,
@@ -31,7 +31,7 @@ const messageIn = async (
   return event?.type === 'MessageAppended' ? event : undefined
 }
 
-/** Refuses messages that workers take for no question: nothing would ever come of these. */
+/** Rejects messages that workers would not answer. */
 const checkAsks = (said: z.output<typeof messages>): void => {
   const last = said.findLast(({ role }) => role !== 'system')
   if (last?.role === 'user' || (last?.role === 'assistant' && !isFinal(last))) return
@@ -39,14 +39,14 @@ const checkAsks = (said: z.output<typeof messages>): void => {
   throw toError(invalidInput('messages', problem))
 }
 
-/** Where the request of a command was recorded; undefined if it was not. */
+/** Returns the position at which the request of a command was recorded; undefined if it was not. */
 const requestedAt = async (chat: Conversation, commandId: string): Promise<number | undefined> => {
   for await (const { data, metadata } of chat.turnFacts())
     if (metadata.commandId === commandId) return data.at
   return undefined
 }
 
-/** Refuses a request that was decided on another position than the last, unless it was recorded before. */
+/** Rejects a request that was decided on another position than the last, unless it has already been recorded. */
 const checkFence = async (
   chat: Conversation,
   commandId: string,

@@ -9,7 +9,7 @@ const cuts = z
   .optional()
   .describe('With `clip`: the blocks that were cut, and the whole length of what was')
 
-/** Which data an event of each type has. Content is anything: it was checked when it was written. */
+/** Data of an event, by type. Content may be anything: it was checked when written. */
 export const eventData = z.looseObject({})
 export const eventType = z.enum(Object.keys(dataSchemas) as [keyof typeof dataSchemas])
 const recorded = z

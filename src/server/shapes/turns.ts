@@ -8,7 +8,7 @@ const answeredCall = { ...ofCall, ms: z.number(), content: z.union([z.string(), 
 const marked = { position, covers: coversSchema }
 const happening = <T extends string, S extends z.ZodRawShape>(type: T, shape: S) =>
   z.looseObject({ type: z.literal(type), ...shape })
-/** What happens in a turn, as `chat.stream` tells it. */
+/** Schema of an event in a turn, as in `chat.stream`. */
 const happeningShape = z
   .discriminatedUnion('type', [
     happening('text', { index: count, text: z.string() }),

@@ -5,18 +5,18 @@ import { blobChunk } from '../port.ts'
 
 /** The text between the quotes of a string in JSON, as a blob. */
 export interface Content {
-  /** Of the bytes, hex. */
+  /** SHA-256 of the bytes, in hex. */
   readonly sha256: string
   readonly bytes: number
-  /** The bytes are the text between the quotes, including escapes; otherwise the string's value. */
+  /** True if the bytes are the text between the quotes, including escapes; otherwise they are the string's value. */
   readonly isRaw: boolean
   /** The bytes; may be iterated more than once. */
   readonly chunks: Iterable<Uint8Array>
 }
 
 /**
- * A string's value as UTF-8, or the text between the quotes itself if the value would not give back the same text (other escapes than
- * `JSON.stringify` writes, half a surrogate pair). Works in pieces: no copy of the whole is made.
+ * Returns a string's value as UTF-8, or the text between the quotes if encoding the value would not reproduce it (escapes that
+ * `JSON.stringify` does not write, a lone surrogate). Works in pieces, without a copy of the whole.
  *
  * @param inner the text between the quotes, well-formed
  */
@@ -40,7 +40,10 @@ function* chunksOf(inner: string, isEscaped: boolean): Generator<Uint8Array, voi
   }
 }
 
-/** `plain` is its own value, `escaped` what `JSON.stringify` makes of it; of anything else the text itself is kept. */
+/**
+ * Classifies a text: `plain` equals its value, `escaped` is its value as written by `JSON.stringify`, and anything else is kept as raw
+ * text.
+ */
 const formOf = (inner: string): 'plain' | 'escaped' | 'raw' => {
   let form: 'plain' | 'escaped' = 'plain'
   try {
@@ -61,14 +64,14 @@ const valueOf = (inner: string): string => (toEscape.test(inner) ? String(JSON.p
 const toEscape = /["\\\u0000-\u001f]/
 const escaped = (value: string): string => (toEscape.test(value) ? JSON.stringify(value).slice(1, -1) : value)
 
-/** A blob as it was read: hash and number of its bytes, and the text between the quotes, in pieces. */
+/** A blob as read: hash and length of its bytes, and the text between the quotes, in pieces. */
 export interface ReadContent {
   readonly sha256: string
   readonly bytes: number
   readonly texts: readonly string[]
 }
 
-/** Reads a blob. Throws whatever the iteration throws. */
+/** Reads a blob. Passes on any error that the iteration throws. */
 export const readContent = async (
   chunks: AsyncIterable<Uint8Array>,
   isRaw: boolean,

@@ -3,14 +3,14 @@ import type { StoredEvent } from '../../events/codec.ts'
 import { type Content, contentOf } from './content.ts'
 import type { Literal } from './literals.ts'
 
-/** Where in an event's data text a blob belongs. */
+/** The place of a blob in an event's data text. */
 export interface Reference {
-  /** Of the placeholder `sha256:…` in the stored data text, after the quote; in UTF-16 code units. */
+  /** Offset of the placeholder `sha256:…` in the stored data text, after the quote, in UTF-16 code units. */
   readonly at: number
-  /** Hex. */
+  /** Hash in hex. */
   readonly sha256: string
   readonly bytes: number
-  /** The blob holds the text between the quotes, including escapes; otherwise the string's value. */
+  /** Set if the blob contains the text between the quotes, including escapes; otherwise it contains the string's value. */
   readonly raw?: true
 }
 
@@ -20,17 +20,17 @@ export interface SplitEvent {
   readonly contents: readonly Content[]
 }
 
-/** What the metadata text of an event begins with if content is stored outside; no other may begin so. */
+/** Beginning of the metadata text of an event with content stored outside; no other event's metadata may begin with it. */
 const mark = '{"$blobs":'
-/** An upper estimate of the bytes of a reference in the metadata and its placeholder in the data. */
+/** Upper bound on the bytes of a reference in the metadata plus its placeholder in the data. */
 export const referenceBytes = 240
 
 export const isCut = ({ metadata }: Pick<StoredEvent, 'metadata'>): boolean => metadata.startsWith(mark)
 
-/** Whether references can be added to an event: its metadata is an object. */
+/** True if references can be added to an event: its metadata is an object. */
 export const canBeCut = ({ metadata }: StoredEvent): boolean => metadata.startsWith('{')
 
-/** Takes the literals, given in order, out of the event's data. */
+/** Removes the literals, given in order, from the event's data. */
 export const cut = (event: StoredEvent, literals: readonly Literal[]): SplitEvent => {
   const contents: Content[] = []
   const references: Reference[] = []
@@ -59,7 +59,7 @@ export const cut = (event: StoredEvent, literals: readonly Literal[]): SplitEven
 
 const placeholderOf = (sha256: string): string => `sha256:${sha256}`
 
-/** The references of a cut event; undefined if they are not as `cut` writes them. */
+/** Returns the references of a cut event; undefined if they are not in the form that `cut` writes. */
 export const referencesOf = ({ metadata }: StoredEvent): readonly Reference[] | undefined => {
   try {
     const references: unknown = JSON.parse(metadata.slice(mark.length, endOfReferences(metadata)))
@@ -69,7 +69,7 @@ export const referencesOf = ({ metadata }: StoredEvent): readonly Reference[] | 
   }
 }
 
-/** References contain only numbers and hex: the first bracket closes them. */
+/** Returns the end of the references: they contain only numbers and hex, so the first bracket closes them. */
 const endOfReferences = (metadata: string): number => metadata.indexOf(']') + 1
 
 const isReference = (value: unknown): value is Reference => {
@@ -83,9 +83,9 @@ const isReference = (value: unknown): value is Reference => {
 }
 
 /**
- * The event as it was before it was cut, byte for byte.
+ * Restores an event byte for byte to its state before it was cut.
  *
- * @param textsOf the text between the quotes, in pieces
+ * @param textsOf returns the text between the quotes, in pieces
  * @returns left: the first reference whose placeholder is missing
  */
 export const putBack = <S extends StoredEvent>(

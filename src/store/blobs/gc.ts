@@ -10,30 +10,30 @@ import { isCut, referencesOf } from './cut.ts'
 import { unreadable } from './restore.ts'
 
 export interface GcOptions {
-  /** Blobs put since then are kept: an event that refers to them may be about to be written. Default: a day ago. */
+  /** Keep blobs put since this time: an event that refers to them may be about to be written. Default: one day ago. */
   readonly olderThan?: Date | undefined
-  /** Only list. Default false. */
+  /** Only list, without removing. Default false. */
   readonly dryRun?: boolean | undefined
 }
 
-/** What is stored outside events, and how much of it was removed. */
+/** Blobs stored outside events, and those removed. */
 export interface BlobGcReport {
-  /** All blobs, before any was removed, and their bytes together. */
+  /** Number and total bytes of all blobs, before any was removed. */
   readonly blobs: number
   readonly bytes: number
-  /** Blobs that no event refers to and that are old enough. */
+  /** Blobs that are old enough and that no event refers to. */
   readonly unreferenced: readonly BlobInfo[]
-  /** How many of these were removed: all, or none in a dry run. A blob that was put again meanwhile stays. */
+  /** Number of these that were removed: all, or 0 in a dry run. A blob that was put again in the meantime stays. */
   readonly removed: number
 }
 
 const day = 24 * 60 * 60 * 1000
 
 /**
- * Removes blobs that no event refers to. Others may write meanwhile: a writer puts a blob again before an event that refers to it, and
- * blobs put since `olderThan` stay.
+ * Removes blobs that no event refers to. Others may write in the meantime: a writer puts a blob again before an event that refers to
+ * it, and blobs put since `olderThan` stay.
  *
- * @param store the store itself, which does not put large content back
+ * @param store the underlying store, which does not restore large content
  */
 export async function* collect(
   store: EventStore,
@@ -61,11 +61,11 @@ export async function* collect(
 }
 
 /**
- * Which of these hashes no event of any stream refers to: not only conversations are written through `withLargeContent`. Fails at an
+ * Returns the hashes that no event of any stream refers to: not only conversations are written through `withLargeContent`. Fails at an
  * event whose references cannot be read, because their blobs must not be removed.
  *
- * Searches the listed streams first: most often nothing is left then. Otherwise it searches all events, including those of streams that
- * a writer of an earlier release has begun.
+ * Searches the listed streams first: usually no hash is left after that. Otherwise it searches all events, including those in streams
+ * begun by a writer of an earlier release.
  */
 async function* unreferredAmong(
   store: EventStore,
@@ -87,7 +87,7 @@ async function* unreferredAmong(
   return left
 }
 
-/** The events of listed streams, except those that are lost. */
+/** Yields the events of listed streams, except lost ones. */
 async function* knownPages(store: EventStore): ReturnType<typeof pagesOf> {
   for await (const names of namePages((before) => store.newest([''], before, maxPage)))
     for (const stream of await orThrow(names))

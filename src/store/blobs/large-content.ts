@@ -21,10 +21,10 @@ import { restored } from './restore.ts'
 
 type AppendError = StoreError | EventTooLarge | InvalidInput
 
-/** The most outside content of a page, in bytes, unless its first event alone has more. */
+/** Maximum bytes of outside content in a page, unless its first event alone has more. */
 const pageBytes = 32 * 1024 * 1024
 
-/** The start of a page whose content fits into that: a thousand pictures do not fit into memory as a thousand texts do. */
+/** Shortens a page so that its outside content fits into `pageBytes`: a thousand pictures do not fit into memory as a thousand texts do. */
 const bounded = (page: readonly RecordedEvent[]): readonly RecordedEvent[] => {
   if (!page.some(isCut)) return page
   let bytes = 0
@@ -38,21 +38,21 @@ const bounded = (page: readonly RecordedEvent[]): readonly RecordedEvent[] => {
 
 /** A store that keeps large content outside its events. */
 export interface LargeContentStore extends EventStore {
-  /** Whether the event alone can be appended, judging by its texts. */
+  /** Checks whether the event alone can be appended, judging by its texts. */
   readonly check: (event: StoredEvent) => E.Either<EventTooLarge | InvalidInput, unknown>
 }
 
 /**
- * A store whose users see whole events, while it keeps strings above the threshold outside them, each once. Texts and hashes are always
- * those of whole events, so a conversation is the same under every threshold.
+ * Returns a store that shows whole events to its users while keeping strings above the threshold outside them, deduplicated. Texts and
+ * hashes are always of whole events, so a conversation is the same under every threshold.
  *
- * @param threshold the most bytes of a string (UTF-8, including escapes) that stays in its event
+ * @param threshold maximum bytes of a string (UTF-8, including escapes) that stays in its event
  */
 export const withLargeContent = (store: EventStore, threshold: number): LargeContentStore => {
   const limits: InlineLimits = { threshold, append: store.maxAppendBytes }
   const underWay = new Set<Promise<unknown>>()
 
-  /** Blobs first: an interrupted append may leave an unreferenced blob, never a reference without its blob. */
+  /** Writes blobs first: an interrupted append may leave an unreferenced blob, but never a reference without its blob. */
   async function* appendCut(request: AppendRequest): Steps<AppendError, AppendOutcome> {
     const planned = yield* ok(planOutside(request.events, limits))
     const events: StoredEvent[] = []
@@ -81,7 +81,7 @@ export const withLargeContent = (store: EventStore, threshold: number): LargeCon
     return { events: events.right, checkpoint, isEnd: isWhole && page.isEnd }
   }
 
-  /** The store keeps the hash of the event as it stores it. */
+  /** Computes the hash of the whole last event: the store keeps the hash of the stored form. */
   async function* keptEnd(stream: string): Steps<StoreError, KeptEnd | undefined> {
     const kept = yield* ok(store.keptEnd(stream))
     if (!kept) return undefined
@@ -128,7 +128,7 @@ export const withLargeContent = (store: EventStore, threshold: number): LargeCon
   }
 }
 
-/** An error of an event of a page, with the place of the event. */
+/** Adds the place of the event to an error about an event of a page. */
 const placed = (error: StoreError, page: readonly RecordedEvent[]): StoreError =>
   error._tag === 'BlobMissing' || error._tag === 'BlobDamaged'
     ? {

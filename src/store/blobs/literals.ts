@@ -4,13 +4,13 @@ import { beginsEscape } from '../../events/pieces.ts'
 export interface Literal {
   readonly from: number
   readonly to: number
-  /** Of the text between the quotes, as UTF-8. */
+  /** UTF-8 bytes of the text between the quotes. */
   readonly bytes: number
 }
 
 /**
- * The strings of a JSON text, including keys, of more than `bytes` bytes between the quotes, in order. One with half a surrogate pair
- * (unescaped) is omitted: UTF-8 cannot represent it.
+ * Returns the strings of a JSON text, including keys, that have more than `bytes` bytes between the quotes, in order. Omits strings
+ * with an unescaped lone surrogate, which UTF-8 cannot represent.
  */
 export const literalsOver = (text: string, bytes: number): readonly Literal[] => {
   const found: Literal[] = []
@@ -30,7 +30,7 @@ const literalAt = (text: string, from: number, to: number): Literal | undefined 
   return inner.isWellFormed() ? { from, to, bytes: Buffer.byteLength(inner) } : undefined
 }
 
-/** The index of the closing quote of the string that begins at `from`; -1 if it has none. */
+/** Returns the index of the closing quote of the string that begins at `from`; -1 if there is none. */
 const endOf = (text: string, from: number): number => {
   let at = text.indexOf('"', from)
   // An escaped quote is one after a backslash that begins an escape.

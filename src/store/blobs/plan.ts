@@ -4,16 +4,16 @@ import { eventTooLarge, type EventTooLarge, type InvalidInput, invalidInput } fr
 import { canBeCut, isCut, referenceBytes } from './cut.ts'
 import { type Literal, literalsOver } from './literals.ts'
 
-/** The largest event, without the content stored outside: 16 MiB of JSON, data and metadata together. */
+/** Maximum size of an event without the content stored outside: 16 MiB of JSON, data and metadata together. */
 export const maxEventBytes = 16 * 1024 * 1024
-/** A shorter string is not worth a reference. */
+/** Minimum size of a string worth a reference. */
 const leastOutside = 2 * referenceBytes
 
-/** The limits of what is stored inside events. */
+/** Limits on content stored inside events. */
 export interface InlineLimits {
-  /** The most bytes of a string. */
+  /** Maximum bytes of a string. */
   readonly threshold: number
-  /** The most bytes of an append. */
+  /** Maximum bytes of an append. */
   readonly append: number
 }
 
@@ -33,17 +33,17 @@ export const arePlain = (events: readonly StoredEvent[], { threshold, append }: 
   return length * 3 <= append
 }
 
-/** An event, and what goes outside of it. */
+/** An event and the strings to store outside it. */
 interface Planned {
   readonly event: StoredEvent
   readonly literals: Literal[]
-  /** What stays inside. */
+  /** Bytes that stay inside. */
   readonly bytes: number
 }
 
 /**
- * The strings of each event to store outside, in order: those above the threshold, and the next largest until the append is small enough.
- * Errors: `InvalidInput`, `EventTooLarge`.
+ * Selects the strings of each event to store outside, in order: those above the threshold, then the largest remaining ones until the
+ * append is small enough. Errors: `InvalidInput`, `EventTooLarge`.
  */
 export const planOutside = (
   events: readonly StoredEvent[],
@@ -79,7 +79,7 @@ const tooLarge = (what: string, bytes: number, whose: string, limit: number, adv
 
 const savedBy = ({ bytes }: Literal): number => bytes - referenceBytes
 
-/** Takes the largest remaining strings until the events fit, if they can. Returns the bytes that stay inside. */
+/** Moves the largest remaining strings outside until the events fit, if they can. Returns the bytes that stay inside. */
 const takeMore = (planned: readonly Planned[], most: number): number => {
   let total = planned.reduce((sum, { bytes }) => sum + bytes, 0)
   if (total <= most) return total

@@ -5,14 +5,14 @@ import type { BlobStore, RecordedEvent } from '../port.ts'
 import { readContent, type ReadContent } from './content.ts'
 import { isCut, putBack, type Reference, referencesOf } from './cut.ts'
 
-/** How many blobs are read concurrently. */
+/** Number of blobs read concurrently. */
 const readers = 4
 
 type Read = E.Either<StoreError, ReadContent>
 
 /**
- * A page of events with their outside content put back, each blob read once and checked against its hash. Errors: `BlobMissing`,
- * `BlobDamaged` or `DecodeFailed` of the first event in the page that has one; those of the blobs' store.
+ * Returns a page of events with their outside content restored; each blob is read once and checked against its hash. Errors:
+ * `BlobMissing`, `BlobDamaged` or `DecodeFailed` for the first affected event in the page; errors of the blob store.
  */
 export const restored = async (
   blobs: BlobStore,
@@ -58,7 +58,10 @@ const readOne = async (blobs: BlobStore, { sha256, raw }: Reference): Promise<Re
   }
 }
 
-/** Iterations of a store throw its errors; only these have a tag. Somebody's own store may throw them plain. */
+/**
+ * Reports whether a value thrown by an iteration is a store error: only these have a tag. A custom store may throw them as plain
+ * objects.
+ */
 const isStoreError = (error: unknown): error is StoreError =>
   typeof error === 'object' && error !== null && '_tag' in error
 

@@ -2,13 +2,13 @@ import { remembered } from '../lru.ts'
 import type { StreamRange } from '../port.ts'
 import type { ServerEvent } from './responses.ts'
 
-/** How long it is relied on that nobody else has begun a stream, in milliseconds. */
+/** Time during which a stream found missing is assumed not to have been begun by another writer, in milliseconds. */
 const freshness = 1_000
 const most = 1_000
 
-/** Streams that were just read and were not there. */
+/** Streams that were just read and did not exist. */
 export interface Absent {
-  /** Takes note of a read and what it found. */
+  /** Records a read and its result. */
   readonly seen: (range: StreamRange, found: readonly ServerEvent[]) => void
   readonly has: (stream: string) => boolean
 }

@@ -15,7 +15,7 @@ import {
 import { appendRequest, type ProposedEvent } from './requests.ts'
 import { appendMargin } from './settings.ts'
 
-/** What one attempt came to: an answer, or nothing to rely on. */
+/** The result of one attempt: an answer, or an unknown outcome. */
 type Answer =
   | { readonly type: 'written'; readonly revision: number }
   | { readonly type: 'error'; readonly error: BatchAppendError }
@@ -23,12 +23,12 @@ type Answer =
 
 export interface AppendTo {
   readonly stream: string
-  /** The stream's last revision; -1 if it must not exist. */
+  /** Last revision of the stream; -1 if it must not exist. */
   readonly expected: number | 'any'
   readonly events: readonly ProposedEvent[]
 }
 
-/** `revision`: of the last event. */
+/** Result of an append. `revision`: revision of the last event. */
 export interface AppendedRevision {
   readonly revision: number
 }
@@ -44,9 +44,9 @@ interface Line {
 }
 
 /**
- * Appends over one call at a time. Without a clear answer (a deadline, a broken connection, another leader) the outcome is unknown:
- * the same events are sent again, at the same expected revision, until it is known or patience ends (`OutcomeUnknown`). The server
- * recognises events that it has.
+ * Appends over one call at a time. Without a clear answer (a deadline, a broken connection, a new leader) the outcome is unknown: the
+ * same events are sent again, at the same expected revision, until it is known or patience ends (`OutcomeUnknown`). The server
+ * recognises events that it already has.
  */
 export const appender = (connection: Connection): StreamAppender => {
   const { settings } = connection
@@ -56,7 +56,7 @@ export const appender = (connection: Connection): StreamAppender => {
     const opened = connection.once(async (client) => {
       const pending: Line['pending'] = new Map()
       const call = client.batchAppend(...connection.callArguments(Infinity))
-      /** Ends the line; the outcome of the appends still on it is unknown. Other lines, and other stores, are not affected. */
+      /** Ends the line; the outcome of its pending appends is unknown. Other lines, and other stores, are not affected. */
       const drop = (cause: unknown): void => {
         if (line === opened) line = undefined
         for (const settle of pending.values()) settle({ type: 'unknown', cause })
@@ -82,7 +82,7 @@ export const appender = (connection: Connection): StreamAppender => {
 
   const attempt = async ({ stream, expected, events }: AppendTo): Promise<Answer> => {
     const opened = (line ??= open())
-    /** Takes no more appends onto the line; those under way on it continue. */
+    /** Stops adding appends to the line; pending ones continue. */
     const leave = (): void => {
       if (line === opened) line = undefined
     }
@@ -131,7 +131,7 @@ export const appender = (connection: Connection): StreamAppender => {
   }
 }
 
-/** The error of a final answer; undefined if the events may still be written, or already are. */
+/** Returns the error of a final answer; undefined if the events may still be written, or already are. */
 const finalError = (
   store: string,
   { stream, expected }: AppendTo,

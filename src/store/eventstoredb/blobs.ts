@@ -18,13 +18,13 @@ const streamOf = (sha256: string): string => `blob-${sha256}`
 /** The data of `BlobStored` and `BlobKept`. */
 interface Seal {
   readonly bytes: number
-  /** The revisions of its chunks, in order. */
+  /** Revisions of its chunks, in order. */
   readonly chunks: readonly number[]
 }
 
-/** How many events are read at once: chunks are large. */
+/** Number of events read at once: chunks are large. */
 const page = 4
-/** How many blobs are looked at concurrently. */
+/** Number of blobs examined concurrently. */
 const atOnce = 32
 
 const isSeal = ({ type }: ServerEvent): boolean => type === 'BlobStored' || type === 'BlobKept'
@@ -48,7 +48,7 @@ export const blobs = (
     }
   }
 
-  /** Appends to the blob's stream. Returns the revision. */
+  /** Appends to the blob's stream and returns the revision. */
   async function* write(sha256: string, type: string, data: string | Uint8Array): Steps<StoreError, number> {
     const event = { id: randomUUID(), type, data, metadata: '{}' }
     const { revision } = yield* append({ stream: streamOf(sha256), expected: 'any', events: [event] })
@@ -84,7 +84,7 @@ export const blobs = (
     }
   }
 
-  /** Undefined for a blob that was removed, or never written: the directory lists it too. */
+  /** Returns the facts of a blob; undefined if it was removed or never written, as the directory lists such blobs too. */
   async function* infoOf(name: string): Steps<StoreError, BlobInfo | undefined> {
     const sha256 = name.slice(streamOf('').length)
     const seal = yield* newestSeal(sha256)

@@ -5,10 +5,10 @@ import { type StreamChanges, type Checkpoint, maxPage } from '../port.ts'
 import { checkpointOf, isSamePlace, placeOf } from './responses.ts'
 import type { Reads } from './reads.ts'
 
-/** The most bytes of the database that are searched for changes: reading the ends of some thousand streams takes no longer. */
+/** Maximum bytes of the database to search for changes: reading the ends of a few thousand streams takes no longer. */
 const most = 16 * 1024 * 1024
 
-/** Which streams were written since a checkpoint. A change of a stream's metadata counts: it may hide events. */
+/** Lists the streams written since a checkpoint. A change of a stream's metadata counts: it may hide events. */
 export const changes = (reads: Reads) =>
   async function* (prefix: string, since: Checkpoint | undefined): Steps<StoreError, StreamChanges> {
     const newest = await run(reads.end())

@@ -6,11 +6,11 @@ import { holdsSecret, secretsFinding } from '../recorded-secrets.ts'
 import type { LogPosition } from './responses.ts'
 import type { Reads } from './reads.ts'
 
-/** How many configurations are looked at, and how many at once: each may hold a hundred tools. */
+/** Maximum number of configurations to examine, and number read at once: each may contain a hundred tools. */
 const most = 1_000
 const page = 100
 
-/** Searches the oldest configurations for secrets: earlier versions recorded them. */
+/** Searches the oldest configurations for secrets, which earlier versions recorded. */
 export const configurationsFinding = async (reading: Reads): Promise<DiagnosisFinding> => {
   const found = new Set<string>()
   let after: LogPosition | undefined

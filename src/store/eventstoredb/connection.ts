@@ -16,12 +16,13 @@ export type StreamsClient = InstanceType<typeof streamsServices.StreamsClient>
 type CallArguments = Parameters<StreamsClient['batchAppend']>
 
 /**
- * What the client offers its own methods: channels, deadlines and credentials. The methods themselves do not serve: an append keeps its
- * answer in a table that all clients of the process share, and has no deadline; a read has none either, and ending one early closes the
- * channel for everybody (docs/adr/0009-the-client-connects-we-speak.md). Nor does its search for the leader (nodes.ts).
+ * Internals that the client offers its own methods: channels, deadlines and credentials. The methods themselves are unsuitable: an
+ * append keeps its answer in a table shared by all clients of the process, and has no deadline; a read has no deadline either, and
+ * ending one early closes the channel for every user (docs/adr/0009-the-client-connects-we-speak.md). Its search for the leader is
+ * unsuitable too (nodes.ts).
  */
 interface Internals extends ChannelMaker {
-  /** The channel of the next clients. */
+  /** Channel of the clients to come. */
   getChannel: () => Promise<unknown>
   readonly capabilities: Promise<Features>
   readonly createGRPCClient: (service: typeof streamsServices.StreamsClient) => Promise<StreamsClient>
@@ -43,32 +44,32 @@ interface Features {
 /** A connection to a server, or to a cluster's leader. */
 export interface Connection {
   readonly settings: ConnectionSettings
-  /** The credentials and the deadline of a call, in milliseconds from now. */
+  /** Returns the credentials and the deadline of a call; `deadline` is in milliseconds from now. */
   readonly callArguments: (deadline: number) => ReturnType<Internals['callArguments']>
-  /** Runs an action once. Rejects when no leader is found within the time for one attempt. */
+  /** Runs an action once. Rejects if no leader is found within the time for one attempt. */
   readonly once: <T>(action: (client: StreamsClient) => Promise<T>) => Promise<T>
   /**
-   * Runs an action that changes nothing, until it succeeds or patience ends.
+   * Runs a read-only action until it succeeds or patience ends.
    *
-   * @param finalOf the error, for a failure that another attempt would not cure
+   * @param finalOf returns the error for a failure that another attempt would not cure
    */
   readonly again: <T>(
     action: (client: StreamsClient) => Promise<T>,
     finalOf?: (failure: unknown) => StoreError | undefined,
   ) => Steps<StoreError, T>
-  /** Reports that a call outside `once` failed, or was not answered in time (`noAnswer`). */
+  /** Reports that a call outside `once` failed or was not answered in time (`noAnswer`). */
   readonly failed: (client: StreamsClient, error: unknown) => void
   /** Cancels a call when the connection ends, or when the returned function is called. */
   readonly tracked: (cancel: () => void) => () => void
-  /** What the server can do, as the client finds out. Requires a connection: call `once` before. */
+  /** Returns the server's features as determined by the client. Requires a connection: call `once` before. */
   readonly features: () => Promise<Features>
-  /** Aborts when closing begins: from then on nothing is started or retried. */
+  /** Aborts when closing begins: after that, nothing is started or retried. */
   readonly closing: AbortSignal
-  /** Waits for the work under way, then ends every call. */
+  /** Waits for work in progress, then ends every call. */
   readonly close: (underWay?: Iterable<Promise<unknown>>) => Promise<void>
 }
 
-/** Makes a connection; nothing is sent before the first call. */
+/** Creates a connection; nothing is sent before the first call. */
 export const connect = (settings: ConnectionSettings): E.Either<InvalidInput, Connection> => {
   const client = clientOf(settings.connectionString)
   if (E.isLeft(client)) return client
@@ -185,12 +186,12 @@ export const connect = (settings: ConnectionSettings): E.Either<InvalidInput, Co
 const connecting = new Set([0, 1])
 const ready = new Set([2])
 
-/** Whether the gRPC library may connect through a proxy (its http_proxy.js). */
+/** True if the gRPC library may connect through a proxy (its http_proxy.js). */
 const hasProxy = (): boolean => ['grpc_proxy', 'https_proxy', 'http_proxy'].some((name) => process.env[name])
 
 /**
- * Waits until the channel is connected or has failed; a failure then shows in the call. A frozen node never answers, although its
- * system accepts connections, and the other nodes call it the leader until they have elected another.
+ * Waits until the channel is connected or has failed; a failure then surfaces in the call. A frozen node never answers, although its
+ * system accepts connections, and the other nodes call it the leader until they elect another.
  */
 const reached = async (client: StreamsClient, ms: number): Promise<void> => {
   const channel = client.getChannel()
@@ -204,7 +205,7 @@ const reached = async (client: StreamsClient, ms: number): Promise<void> => {
   }
 }
 
-/** Pauses between attempts, in milliseconds. */
+/** First and longest pause between attempts, in milliseconds. */
 export const firstPause = 20
 export const longestPause = 500
 

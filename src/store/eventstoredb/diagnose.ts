@@ -14,13 +14,13 @@ import { type Reads, reads } from './reads.ts'
 import { scratchFindings, within } from './scratch.ts'
 import { esdbSettings, type ConnectionSettings } from './settings.ts'
 
-/** How many settings of conversations are looked at. */
+/** Maximum number of conversation settings to examine. */
 const mostSettings = 1_000
 
 /**
- * Examines an EventStoreDB. It writes about a megabyte to a stream `palimpsest-doctor-…` of its own, which the database drops after a
- * minute, and nothing else. It waits for each answer as long as the URL says that one attempt may take (`defaultDeadline`), and for a
- * node of a cluster as long as `gossipTimeout` says.
+ * Examines an EventStoreDB. It writes about a megabyte to its own stream `palimpsest-doctor-…`, which the database drops after a
+ * minute, and nothing else. It waits for each answer up to the URL's time for one attempt (`defaultDeadline`), and for a cluster node
+ * up to `gossipTimeout`.
  */
 export const diagnoseEventStoreDb = (url: string): TaskEither<InvalidInput, readonly DiagnosisFinding[]> =>
   task(async function* (): Steps<InvalidInput, readonly DiagnosisFinding[]> {
@@ -35,7 +35,7 @@ export const diagnoseEventStoreDb = (url: string): TaskEither<InvalidInput, read
     }
   })
 
-/** A node that is down is a problem only if no other node answers. */
+/** Checks the connection to each node. A node that is down is a problem only if no other node answers. */
 const connectionFindings = async (settings: ConnectionSettings): Promise<readonly DiagnosisFinding[]> => {
   const nodes = await Promise.all(
     addressesIn(settings.connectionString).map(async (address) => ({
@@ -76,7 +76,7 @@ const serverFindings = async (connection: Connection): Promise<readonly Diagnosi
   }
 }
 
-/** What the client has found out about the server; it offers no way to ask. */
+/** Checks the server's version and features as found by the client, which offers no way to ask for them. */
 const versionFinding = async ({ features, settings }: Connection): Promise<DiagnosisFinding> => {
   try {
     const { serverVersion, supports } = await within(settings.attempt, features())
@@ -92,7 +92,7 @@ const versionFinding = async ({ features, settings }: Connection): Promise<Diagn
   }
 }
 
-/** Looks for whatever makes the database drop events of conversations. */
+/** Looks for settings that make the database drop events of conversations. */
 const settingsFinding = async (reading: Reads): Promise<DiagnosisFinding> => {
   const found = await run(limitsFinding(reading))
   if (E.isRight(found)) return found.right
@@ -104,14 +104,14 @@ const settingsFinding = async (reading: Reads): Promise<DiagnosisFinding> => {
   )
 }
 
-/** The streams beside a conversation: how their names begin, and what each is to its users. */
+/** Streams beside a conversation: the prefix of their names, and a description of each for users. */
 const beside = [
   [notesStreamOf(''), 'the notes of'],
   [turnsStreamOf(''), 'the turns of'],
   [inboxStreamOf(''), 'the inbox of'],
 ] as const
 
-/** What a stream is to its users; undefined if it holds no conversation, and nothing beside one. */
+/** Describes a stream for users; undefined if it neither contains a conversation nor lies beside one. */
 const nameOf = (stream: string): string | undefined => {
   const [prefix, what] = beside.find(([begin]) => stream.startsWith(begin)) ?? []
   return prefix === undefined ? conversationOf(stream) : `${what} ${stream.slice(prefix.length)}`

@@ -20,25 +20,25 @@ type Listing<A> = Steps<StoreError, A>
 
 /** The streams of one kind. */
 export interface Directory {
-  /** Lists a stream, before its first event is written. */
+  /** Lists a stream before its first event is written. */
   readonly begin: (stream: string) => Listing<void>
-  /** At most `limit` names that begin with one of the prefixes, the newest first, older than the name `before`. */
+  /** Returns at most `limit` names that begin with one of the prefixes, newest first, older than the name `before`. */
   readonly newest: (
     prefixes: readonly string[],
     before: string | undefined,
     limit: number,
   ) => Listing<readonly string[]>
-  /** All names, including streams that a writer of an earlier release has begun meanwhile. */
+  /** Returns all names, including streams begun in the meantime by a writer of an earlier release. */
   readonly all: () => Listing<readonly string[]>
   /**
-   * Those of these streams that nobody has begun, by what `all` or `newest` have read before and one read of what came since. None if
-   * they have not read everything, or if the list does not tell: it was cut, or lacks streams of earlier releases.
+   * Returns those of these streams that were never begun, based on what `all` or `newest` have read and one read of newer entries.
+   * Empty if they have not read everything, or if the list is inconclusive: it was cut, or lacks streams of earlier releases.
    */
   readonly neverBegun: (streams: readonly string[]) => Listing<ReadonlySet<string>>
 }
 
 export interface Kind {
-  /** The stream that lists streams; those found by a search are in `NAME-earlier`. */
+  /** Stream that lists streams; those found by a search are in `NAME-earlier`. */
   readonly stream: string
   /** Finds the events of streams without an entry. */
   readonly filter: PrefixFilter
@@ -53,9 +53,9 @@ export const blobStreams: Kind = {
   filter: { on: 'type', prefixes: ['BlobStored', 'BlobKept'] },
 }
 
-/** How many streams are remembered to have an entry. */
+/** Maximum number of streams remembered as having an entry. */
 const maxBegun = 10_000
-/** The fewest entries that are read at once. */
+/** Minimum number of entries read at once. */
 const leastPage = 100
 
 export const directory = (reads: Reads, append: StreamAppender, { stream, filter }: Kind): Directory => {
@@ -64,7 +64,7 @@ export const directory = (reads: Reads, append: StreamAppender, { stream, filter
   let names = newestFirst()
   let parts = [entriesOf(reads, stream), entriesOf(reads, earlier.stream)] as const
   let unlisted: readonly string[] = []
-  /** Whether streams without an entry have been searched for. */
+  /** True after a search for streams without an entry. */
   let isSearched = false
 
   const forget = (): void => {
@@ -72,7 +72,7 @@ export const directory = (reads: Reads, append: StreamAppender, { stream, filter
     parts = [entriesOf(reads, stream), entriesOf(reads, earlier.stream)]
   }
 
-  /** Reads more of the older names; false when there are no more. */
+  /** Reads more of the older names; returns false when there are no more. */
   async function* older(limit: number): Listing<boolean> {
     for (const part of parts) {
       if (part === parts[1] && !isSearched) {
@@ -109,7 +109,7 @@ export const directory = (reads: Reads, append: StreamAppender, { stream, filter
   /**
    * Searches for streams without an entry.
    *
-   * @param again also if somebody has done so before
+   * @param again search even if that was done before
    */
   async function* search(again: boolean): Listing<void> {
     const searched = await run(listEarlier(reads, append, earlier, { again, known }))
@@ -158,14 +158,14 @@ export const directory = (reads: Reads, append: StreamAppender, { stream, filter
   }
 
   let last: Promise<unknown> = Promise.resolve()
-  /** One at a time: they share what was read. */
+  /** Runs steps one at a time: they share the names read so far. */
   const inTurn = <A>(steps: () => Listing<A>): Promise<E.Either<StoreError, A>> => {
     const result = last.then(() => run(steps()))
     last = result.catch(() => undefined)
     return result
   }
 
-  /** Whether a stream that is not among the names was never begun. */
+  /** True if a stream missing from the names was certainly never begun. */
   const isComplete = (): boolean =>
     isSearched && unlisted.length === 0 && parts[0].isWhole() && parts[1].isRead() && parts[1].names() === 0
 
@@ -174,7 +174,7 @@ export const directory = (reads: Reads, append: StreamAppender, { stream, filter
   }
 
   let waiting: Promise<E.Either<StoreError, void>> | undefined
-  /** Reads the newer names: once for all who ask before it begins to. */
+  /** Reads the newer names, once for all callers that wait for the read to begin. */
   const look = (): Promise<E.Either<StoreError, void>> =>
     (waiting ??= inTurn(() => {
       waiting = undefined
@@ -192,22 +192,22 @@ export const directory = (reads: Reads, append: StreamAppender, { stream, filter
   }
 }
 
-/** The entries of one stream that have been read: each once, more at both ends. */
+/** The entries read from one stream: each once, extended at both ends. */
 interface Part {
-  /** The names before those read so far, newest first. */
+  /** Reads the names before those read so far, newest first. */
   readonly older: (limit: number) => Listing<readonly string[]>
-  /** The names since those read so far, oldest first; empty if nothing was read yet. */
+  /** Reads the names after those read so far, oldest first; empty if nothing was read yet. */
   readonly newer: () => Listing<readonly string[]>
-  /** Whether there is nothing older. */
+  /** True if there are no older entries. */
   readonly isRead: () => boolean
-  /** Whether every entry that was ever written has been read: none is gone. */
+  /** True if every entry ever written has been read, and none is gone. */
   readonly isWhole: () => boolean
-  /** How many names have been read. */
+  /** Returns the number of names read. */
   readonly names: () => number
 }
 
 const entriesOf = (reads: Reads, stream: string): Part => {
-  /** Revisions of the entries that have been read; of the newest, -1 if there is none. */
+  /** Revisions of the newest and the oldest entry read; `newest` is -1 if there are no entries. */
   let newest: number | undefined
   let oldest = Infinity
   let entries = 0

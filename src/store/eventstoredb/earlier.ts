@@ -13,7 +13,7 @@ export interface StreamList {
   readonly filter: PrefixFilter
 }
 
-/** An entry of a stream that lists streams. `place`: of one of its events, if the stream was found by a search. */
+/** An entry of a stream that lists streams. `place`: place of one of the stream's events, if it was found by a search. */
 interface Entry {
   readonly stream: string
   readonly place?: string
@@ -22,29 +22,29 @@ interface Entry {
 export const entryIn = ({ type, data }: ServerEvent): Entry | undefined =>
   type === 'StreamBegun' ? (JSON.parse(Buffer.from(data).toString()) as Entry) : undefined
 
-/** What a search has found. */
+/** The result of a search. */
 interface Earlier {
-  /** How many streams were listed. */
+  /** Number of streams listed. */
   readonly found: number
-  /** Streams that cannot be listed, because the user may not write; newest first. */
+  /** Streams that cannot be listed because the user may not write; newest first. */
   readonly unlisted: readonly string[]
 }
 
 interface Search {
-  /** Whether to search again if everything has been searched before. */
+  /** True to search again if everything was searched before. */
   readonly again: boolean
   /** Reads which streams have an entry. */
   readonly known: () => Steps<StoreError, (name: string) => boolean>
 }
 
-/** Events that are read at once: those of conversations may be large. */
+/** Number of events read at once: those of conversations may be large. */
 const page = 200
-/** Searching so many bytes of the database again is better than writing down how far the search has come. */
+/** Number of bytes of the database that are cheaper to search again than to record as searched. */
 const unnoted = 1024 * 1024
 
 /**
- * Lists the streams that have no entry: those that an earlier release has begun. It writes at the revision that it read, so of several
- * searches at once, one writes, and the others continue from what it has written; one that was interrupted is continued.
+ * Lists the streams without an entry: those begun by an earlier release. It writes at the revision that it read, so when several
+ * searches run at once, one writes and the others continue from its result; an interrupted search is continued.
  */
 export async function* listEarlier(
   reads: Reads,
@@ -67,7 +67,7 @@ interface Begun {
   readonly isKnown: (name: string) => boolean
 }
 
-/** Undefined if another search has written meanwhile. */
+/** Searches from the last entry on; undefined if another search wrote in the meantime. */
 async function* searchFrom(
   reads: Reads,
   append: StreamAppender,
@@ -80,7 +80,7 @@ async function* searchFrom(
   let revision = last?.revision ?? -1
   let isDenied = false
 
-  /** False if another search has written meanwhile. */
+  /** Writes entries; returns false if another search wrote in the meantime. */
   async function* write(type: string, all: readonly object[]): Steps<StoreError, boolean> {
     if (isDenied || all.length === 0) return true
     const events = all.map((data) => ({ id: randomUUID(), type, data: JSON.stringify(data), metadata: '{}' }))
@@ -117,6 +117,6 @@ const placeIn = ({ data }: ServerEvent): LogPosition | undefined => {
   return place === undefined ? undefined : placeOf(place)
 }
 
-/** How many bytes of the database are between two places. */
+/** Returns the number of bytes of the database between two places. */
 const distance = (one: LogPosition | undefined, other: LogPosition | undefined): number =>
   Number(other?.commit ?? 0) - Number(one?.commit ?? 0)

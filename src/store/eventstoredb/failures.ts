@@ -12,43 +12,43 @@ const unauthenticated = 16
 const fieldOf = (error: unknown, field: string): unknown =>
   typeof error === 'object' && error !== null ? (error as Record<string, unknown>)[field] : undefined
 
-/** Whether the server rejects the credentials; trying again would not help. */
+/** True if the server rejects the credentials; another attempt would not help. */
 export const isDenied = (error: unknown): boolean =>
   fieldOf(error, 'code') === permissionDenied || fieldOf(error, 'code') === unauthenticated
 
-/** Whether a call missed its deadline. */
+/** True if a call missed its deadline. */
 const isTimeOut = (error: unknown): boolean => fieldOf(error, 'code') === deadlineExceeded
 
-/** Whether it is the connection that failed, and not a call on it. */
+/** True if the connection itself failed, rather than a call on it. */
 export const isOfConnection = (error: unknown): boolean => {
   const code = fieldOf(error, 'code')
   const isByServer = code === cancelled && !/cancelled on client/i.test(reasonOf(error))
   return code === unavailableCode || isByServer || isTimeOut(error) || isEnded(error)
 }
 
-/** A connection that has ended may fail so (https://github.com/grpc/grpc-node/issues/2502). */
+/** True for an error with which a closed connection may fail (https://github.com/grpc/grpc-node/issues/2502). */
 const isEnded = (error: unknown): boolean => /write after end/.test(reasonOf(error))
 
-/** The leader that a node names which is not; undefined for any other failure. */
+/** Returns the leader named by a node that is not the leader itself; undefined for any other failure. */
 export const leaderNamedIn = (error: unknown): string | undefined => {
   if (trailerOf(error, 'exception') !== 'not-leader') return undefined
   return `${trailerOf(error, 'leader-endpoint-host')}:${trailerOf(error, 'leader-endpoint-port')}`
 }
 
-/** The failure of an attempt without an answer in time; it counts as a failure of the connection. */
+/** Returns the failure of an attempt that was not answered in time; it counts as a connection failure. */
 export const noAnswer = (ms: number): Error =>
   Object.assign(new Error(`no answer within ${ms} ms`), { code: unavailableCode })
 
 const isOfCertificate = (error: unknown): boolean => /certificate/i.test(reasonOf(error))
 
-/** The failure to reach any of several nodes, or addresses of one. A certificate that is not trusted will not be later. */
+/** Returns the failure to reach any of several nodes, or any address of one. A certificate that is not trusted now will not be later. */
 export const unreached = (failures: readonly unknown[]): Error =>
   Object.assign(
     new Error([...new Set(failures.map(reasonOf))].join('; ')),
     failures.every(isOfCertificate) && { code: unavailableCode },
   )
 
-/** A trailer that the server sent with an error. */
+/** Returns a trailer that the server sent with an error. */
 export const trailerOf = (error: unknown, name: string): string | undefined => {
   const metadata = fieldOf(error, 'metadata') as
     | { readonly get?: (name: string) => readonly unknown[] }
@@ -57,7 +57,7 @@ export const trailerOf = (error: unknown, name: string): string | undefined => {
   return typeof value === 'string' ? value : undefined
 }
 
-/** What went wrong, in the driver's words, on one line. */
+/** Returns the driver's description of an error, on one line. */
 export const reasonOf = (error: unknown): string => {
   const text = fieldOf(error, 'details') ?? fieldOf(error, 'message')
   return String(typeof text === 'string' && text !== '' ? text : error)
@@ -79,7 +79,7 @@ export const storeDenied = (store: string, cause: unknown): StoreError => ({
   cause,
 })
 
-/** The server answered, and refuses. */
+/** Returns the error for a request that the server answers with a refusal. */
 export const refused = (store: string, problem: string, cause?: unknown): StoreError => ({
   _tag: 'StoreUnavailable',
   message: `${store}: ${problem}`,
@@ -87,7 +87,7 @@ export const refused = (store: string, problem: string, cause?: unknown): StoreE
   cause,
 })
 
-/** The error of a failure that another attempt would not cure; undefined for any other failure. */
+/** Returns the error for a failure that another attempt would not cure; undefined for any other failure. */
 export const finalFailure = (store: string, failure: unknown): StoreError | undefined => {
   if (isDenied(failure)) return storeDenied(store, failure)
   const code = fieldOf(failure, 'code')

@@ -15,8 +15,8 @@ import {
 import { subscribeRequest } from './requests.ts'
 
 /**
- * Follows streams by prefix, filtered on the server. A subscription that breaks is replaced by one from the last place reached: no
- * event is missed or repeated, unless the follower wants to know.
+ * Follows streams by prefix, filtered on the server. A broken subscription is replaced by one that starts at the last place reached: no
+ * event is missed or repeated, unless the follower wants to be notified.
  */
 export async function* follow(
   connection: Connection,
@@ -58,7 +58,7 @@ export async function* follow(
   }
 }
 
-/** The responses to a subscription, until it breaks, is aborted, or the caller stops. */
+/** Yields the responses to a subscription until it breaks, is aborted, or the caller stops. */
 async function* responsesTo(
   connection: Connection,
   client: StreamsClient,

@@ -9,22 +9,22 @@ import type { Reads } from './reads.ts'
 // a while. A subscription to all metadata would tell at once, but makes the server filter every event for every process, and only
 // administrators may open it; a read with each append costs more than the append.
 
-/** The age at which what is known of a stream is read again, in milliseconds. */
+/** Age in milliseconds after which facts about a stream are read again. */
 const freshness = 1_000
-/** How many streams are remembered: more than those whose ends are. */
+/** Number of streams remembered: more than those whose ends are remembered. */
 const most = 20_000
 
 export interface Losses {
-  /** Before an append: `HistoryLost` if the stream's metadata name a limit, and its first event is gone. */
+  /** Checks a stream before an append: fails with `HistoryLost` if its metadata sets a limit and its first event is gone. */
   readonly check: (stream: string) => Steps<StoreError, void>
-  /** After a read of the stream. */
+  /** Records the result of a read of the stream. */
   readonly seen: (stream: string, isLost: boolean) => void
 }
 
 interface Known {
-  /** As of when, on this process's monotonic clock. */
+  /** Time of the check, on this process's monotonic clock. */
   readonly at: number
-  /** Whether the database may drop events of the stream, or has. */
+  /** True if the database may drop events of the stream, or has dropped some. */
   readonly isLimited: Promise<boolean>
 }
 
@@ -55,7 +55,7 @@ export const losses = (reads: Reads): Losses => {
   }
 }
 
-/** The limits in a stream's metadata that make the database drop events; undefined without any. */
+/** Returns the limits in a stream's metadata that make the database drop events; undefined if there are none. */
 export const trapIn = ({ data }: ServerEvent): string | undefined => {
   const limits = [
     ...Buffer.from(data)

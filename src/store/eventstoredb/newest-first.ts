@@ -5,13 +5,13 @@ export interface NewestFirst {
   readonly newer: (name: string) => void
   /** Adds a name at the end; a name in the list stays where it is. */
   readonly older: (name: string) => void
-  /** The name after this one; for undefined, the first. */
+  /** Returns the name after this one; for undefined, the first. */
   readonly after: (name: string | undefined) => string | undefined
   readonly all: () => readonly string[]
 }
 
 export const newestFirst = (): NewestFirst => {
-  /** Larger is newer: 0 and up in `above`, -1 and down in `below`. */
+  /** Places of names; larger is newer: 0 and up in `above`, -1 and down in `below`. */
   const places = new Map<string, number>()
   const above: string[] = []
   const below: string[] = []

@@ -13,17 +13,18 @@ import { untilAborted, within } from './within.ts'
 // the leader has begun to ask, cannot be ended, and keeps the process alive. So gRPC is only given a node that has just answered us,
 // over sockets of our own, which are gone when their time is up.
 
-/** How a node is asked. */
+/** Settings for a request to a node. */
 interface Asking {
   readonly secure: Secure
-  /** Ends everything when it aborts. */
+  /** Signal that ends the whole search. */
   readonly signal: AbortSignal
 }
 
 type Use<A> = (session: ClientHttp2Session) => Promise<A>
 
 /**
- * Finds the node to call, which has answered: the leader of a cluster, which all of its nodes are asked for at once, or the only server.
+ * Finds the node to call, and checks that it answers: the leader of a cluster, for which all nodes are queried at once, or the only
+ * server.
  *
  * @param named the leader, if a node has named one
  */
@@ -50,10 +51,10 @@ export const nodeToCall = async (
 const nameOf = ({ host, port }: Pick<Address, 'host' | 'port'>): string =>
   `${isIP(host) === 6 ? `[${host}]` : host}:${port}`
 
-/** Nothing more than the session is asked for. */
+/** Does nothing: the session itself shows that the node answers. */
 const answers = (): Promise<void> => Promise.resolve()
 
-/** What one of several tries gives first; the others end with it. */
+/** Returns the first result of several parallel attempts and ends the others. */
 const firstOf = async <T, A>(
   all: readonly T[],
   signal: AbortSignal,
@@ -70,7 +71,7 @@ const firstOf = async <T, A>(
   }
 }
 
-/** Connects to a node, at whichever of its addresses answers first. */
+/** Connects to a node at the address that answers first. */
 const withSession = async <A>(node: string, { secure, signal }: Asking, use: Use<A>): Promise<A> => {
   const colon = node.lastIndexOf(':')
   const host = node.slice(0, colon).replace(/^\[(.*)\]$/, '$1')

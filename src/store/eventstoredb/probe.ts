@@ -3,18 +3,18 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { connect as connectHttp2 } from 'node:http2'
 import { connect as connectTls, type ConnectionOptions } from 'node:tls'
 
-/** A node as a URL names it, and how to connect to it. */
+/** A node as named in a URL, and how to connect to it. */
 export interface Address {
   readonly host: string
   readonly port: number
   readonly hasTls: boolean
-  /** A file with the certificates of authorities to trust. */
+  /** A file with certificates of trusted authorities. */
   readonly authorities: string | undefined
 }
 
 const defaultPort = 2113
 
-/** The nodes that a connection string names. */
+/** Returns the nodes named in a connection string. */
 export const addressesIn = (connectionString: string): readonly Address[] => {
   const [, hosts = '', query = ''] = /^\S+?:\/\/([^/?]+)\/?\??(.*)$/.exec(connectionString) ?? []
   const parameters = new URLSearchParams(query)
@@ -26,7 +26,7 @@ export const addressesIn = (connectionString: string): readonly Address[] => {
   })
 }
 
-/** Why a node cannot be reached, and what to do; undefined if it can. */
+/** Returns the reason why a node cannot be reached, and what to do; undefined if it can be reached. */
 export const probe = async (address: Address, patience: number): Promise<string | undefined> => {
   const { hasTls, authorities } = address
   if (hasTls) {
@@ -44,7 +44,7 @@ export const probe = async (address: Address, patience: number): Promise<string 
   return (await isSilent(address)) ? silent : undefined
 }
 
-/** Whether a node accepts connections and then says nothing: the operating system accepts them for a frozen process too. */
+/** Reports whether a node accepts connections but sends nothing: the operating system accepts them even for a frozen process. */
 const isSilent = ({ host, port }: Address): Promise<boolean> =>
   new Promise((resolve) => {
     const session = connectHttp2(`http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`)
@@ -62,7 +62,7 @@ const isSilent = ({ host, port }: Address): Promise<boolean> =>
 const silent =
   'it accepts connections and says nothing: the process is frozen, overloaded, or not an EventStoreDB'
 
-/** How long to wait for an answer to a greeting that most likely gets none, in milliseconds. */
+/** Time to wait for an answer to a greeting that will probably get none, in milliseconds. */
 const greetingPatience = 500
 
 const secured = ({ host, port }: Address, trust: ConnectionOptions): Socket =>
@@ -77,7 +77,7 @@ const readAuthorities = (file: string): Buffer | Error => {
 }
 
 interface Failure {
-  /** Node's or OpenSSL's; undefined if it succeeded. */
+  /** Code and message from Node or OpenSSL; undefined on success. */
   readonly code?: string
   readonly message?: string
 }
@@ -107,7 +107,7 @@ const noTls =
 const unheard = 'no answer: check the host, and the firewalls in between'
 const unknownName = 'there is no host with that name: correct it'
 
-/** Ours: a connection that is taken, and nothing more. */
+/** Our own code for a connection that is accepted but then silent. */
 const silentCode = 'silent'
 
 const problems: Readonly<Record<string, string>> = {

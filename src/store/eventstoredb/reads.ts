@@ -9,10 +9,10 @@ import { type PrefixFilter, readAllRequest, readLastRequest, readStreamRequest }
 type Read<A> = Steps<StoreError, A>
 
 export interface Reads {
-  /** As the port's `read`; `HistoryLost` if the database has dropped some of the events. */
+  /** Reads like the port's `read`; fails with `HistoryLost` if the database has dropped some of the events. */
   readonly range: (range: StreamRange) => Read<readonly ServerEvent[]>
   /**
-   * Events that pass the filter, after a place; fewer than `limit` if there are no more. May take as long as the server needs to
+   * Reads events that pass the filter, after a place; fewer than `limit` if there are no more. May take as long as the server needs to
    * search all of its events.
    */
   readonly all: (
@@ -20,27 +20,27 @@ export interface Reads {
     after: LogPosition | undefined,
     limit: number,
   ) => Read<readonly ServerEvent[]>
-  /** The place of the last event of the database, whoever wrote it; undefined in an empty one. */
+  /** Returns the place of the last event in the database, from any writer; undefined if it is empty. */
   readonly end: () => Read<LogPosition | undefined>
-  /** A stream's metadata as last set; undefined if they never were. One attempt: rejects if it fails. */
+  /** Returns a stream's metadata as last set; undefined if it was never set. Makes one attempt and rejects if it fails. */
   readonly settings: (stream: string) => Promise<ServerEvent | undefined>
-  /** As `range`, for streams that may be deleted and come back: returns what there is, without complaint. */
+  /** Like `range`, for streams that may be deleted and recreated: returns the existing events and reports no losses. */
   readonly whatIsThere: (range: StreamRange) => Read<readonly ServerEvent[]>
 }
 
 type Request = ReturnType<typeof readAllRequest>
 
 interface Patience {
-  /** The read ends after so many events. */
+  /** Number of events after which the read ends. */
   readonly most?: number
-  /** Whether the server may search for long before it sends anything. */
+  /** True if the server may search for long before it sends anything. */
   readonly maySearch?: boolean
 }
 
 export const reads = (connection: Connection): Reads => {
   /**
-   * The first `most` events of a response; undefined if there is no such stream. A page of large events may take longer than an
-   * attempt; silence may not, unless the server is searching, and still answers other reads.
+   * Reads the first `most` events of a response; undefined if the stream does not exist. A page of large events may take longer than
+   * one attempt. Silence may not, unless the server is searching and still answers other reads.
    */
   const readOnce = async (
     client: StreamsClient,
@@ -111,7 +111,7 @@ export const reads = (connection: Connection): Reads => {
 
   const settingsRequest = (stream: string): Request => readStreamRequest(`$$${stream}`, undefined, true, 1)
 
-  /** Whether a stream was deleted: it reads like one that never existed. */
+  /** Reports whether a stream was deleted: it reads like one that never existed. */
   async function* isDeleted(stream: string): Read<boolean> {
     const [last] = (yield* read(settingsRequest(stream))) ?? []
     return last !== undefined && showsNothing(last)
@@ -143,7 +143,7 @@ export const reads = (connection: Connection): Reads => {
   }
 }
 
-/** Whether a stream's metadata hide all of its events, present and future: the mark of a deletion. */
+/** True if a stream's metadata hides all of its events, present and future: the mark of a deletion. */
 const showsNothing = ({ data }: ServerEvent): boolean => {
   try {
     const limits = JSON.parse(Buffer.from(data).toString()) as { readonly $tb?: number } | null
@@ -153,7 +153,7 @@ const showsNothing = ({ data }: ServerEvent): boolean => {
   }
 }
 
-/** Which events are missing from a read, in words; undefined if none are. */
+/** Describes the events missing from a read; undefined if it is complete. */
 const gapIn = (
   { from, direction, limit }: StreamRange,
   events: readonly ServerEvent[],

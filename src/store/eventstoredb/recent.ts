@@ -5,22 +5,22 @@ import { type FindResult, maxPage } from '../port.ts'
 import type { ServerEvent } from './responses.ts'
 import type { Reads } from './reads.ts'
 
-/** How many of a stream's last events are searched for an id: the database has no look-up by id. */
+/** Number of a stream's last events that are searched for an id: the database has no index by id. */
 export const findWindow = 1_000
-/** Streams whose newest ids are remembered. */
+/** Maximum number of streams whose newest ids are remembered. */
 const maxStreams = 100
 
 interface Known {
   readonly last: number
-  /** The newest ids and their revisions, oldest first; at least the window's. */
+  /** The newest ids and their revisions, oldest first; at least as many as the window. */
   readonly ids: Map<string, number>
 }
 
-/** Finds events by id among the last of a stream; what was read once is not read again. */
+/** Finds events by id among a stream's last events; no event is read twice. */
 export const recentIds = (reads: Reads): ((stream: string, id: string) => Steps<StoreError, FindResult>) => {
   const streams = remembered<Known>(maxStreams)
 
-  /** The events after a revision, newest first, no more than the window. */
+  /** Reads the events after a revision, newest first, at most as many as the window. */
   async function* newer(stream: string, after: number): Steps<StoreError, readonly ServerEvent[]> {
     const found: ServerEvent[] = []
     for (

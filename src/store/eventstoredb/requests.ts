@@ -21,7 +21,7 @@ const readOptions = (isBackwards: boolean): Options =>
     .setReadDirection(isBackwards ? 1 : 0)
     .setUuidOption(new streams.ReadReq.Options.UUIDOption().setString(empty()))
 
-/** `from` undefined: the end. */
+/** Builds a request to read a stream. `from` undefined: from the end. */
 export const readStreamRequest = (
   stream: string,
   from: number | undefined,
@@ -35,16 +35,16 @@ export const readStreamRequest = (
   return new streams.ReadReq().setOptions(options)
 }
 
-/** The events of `$all` whose stream's name, or type, begins with one of these. */
+/** Selects the events of `$all` whose stream name, or type, begins with one of these prefixes. */
 export interface PrefixFilter {
   readonly on: 'stream' | 'type'
   readonly prefixes: readonly string[]
 }
 
-/** "All" streams are all but those of the server, of blobs, and of the store itself. */
+/** Pattern for all users' streams: excludes those of the server, of blobs, and of the store itself. */
 const ofUsers = String.raw`^(?!\$|blob-|palimpsest-)`
 
-/** `after` undefined: the start. A read begins at the place, a subscription after it. */
+/** Builds the options for reading `$all`. `after` undefined: from the start. A read begins at the place, a subscription after it. */
 const allOptions = (
   { on, prefixes }: PrefixFilter,
   after: LogPosition | undefined,
@@ -67,12 +67,12 @@ const allOptions = (
   return readOptions(false).setAll(all).setFilter(filter)
 }
 
-/** After how many events that do not pass its filter a subscription sends a checkpoint. */
+/** Number of non-matching events after which a subscription sends a checkpoint. */
 const checkpointWindow = 32
-/** Events that the server searches at a time; then it serves others. */
+/** Number of events that the server searches at a time before it serves other requests. */
 const searchWindow = 2_048
 
-/** The last event of the database, whoever wrote it. */
+/** Builds a request for the last event in the database, from any writer. */
 export const readLastRequest = (): ReadReq => {
   const all = new streams.ReadReq.Options.AllOptions().setEnd(empty())
   return new streams.ReadReq().setOptions(readOptions(true).setAll(all).setCount('1').setNoFilter(empty()))
@@ -82,8 +82,9 @@ export const readAllRequest = (filter: PrefixFilter, from: LogPosition | undefin
   new streams.ReadReq().setOptions(allOptions(filter, from, searchWindow).setCount(String(count)))
 
 /**
- * A subscription from the start is sent as one from 0, where there is no event: the server takes "the start" as -1, may report that as
- * a checkpoint, and then reports no other, because as an unsigned number none is larger.
+ * Builds a subscription request. A subscription from the start is sent as one from 0, where there is no event: the server takes "the
+ * start" as -1 and may report that as a checkpoint. It then reports no other checkpoint, because as an unsigned number -1 is the
+ * largest.
  */
 export const subscribeRequest = (filter: PrefixFilter, after: LogPosition = start): ReadReq =>
   new streams.ReadReq().setOptions(
@@ -92,13 +93,13 @@ export const subscribeRequest = (filter: PrefixFilter, after: LogPosition = star
     ),
   )
 
-/** The soft delete of a stream that ends at a revision. */
+/** Builds a request to soft-delete a stream that ends at a revision. */
 export const deleteRequest = (stream: string, revision: number): InstanceType<typeof streams.DeleteReq> =>
   new streams.DeleteReq().setOptions(
     new streams.DeleteReq.Options().setStreamIdentifier(identifier(stream)).setRevision(String(revision)),
   )
 
-/** An event to append. Data that is a text is JSON; bytes are not. */
+/** An event to append. String data is JSON; bytes are not. */
 export interface ProposedEvent {
   readonly id: string
   readonly type: string
@@ -106,7 +107,7 @@ export interface ProposedEvent {
   readonly metadata: string
 }
 
-/** `expected` -1: the stream must not exist. Has no deadline: the clocks of two machines differ. */
+/** Builds an append request. `expected` -1: the stream must not exist. Has no deadline: the clocks of two machines differ. */
 export const appendRequest = (
   correlationId: string,
   stream: string,

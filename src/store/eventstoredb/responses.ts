@@ -9,37 +9,37 @@ export type ReadResp = InstanceType<typeof streams.ReadResp>
 export type BatchAppendResp = InstanceType<typeof streams.BatchAppendResp>
 export type BatchAppendError = NonNullable<ReturnType<BatchAppendResp['getError']>>
 
-/** A place in `$all`. Commit and prepare position differ only in explicit transactions, which nobody uses. */
+/** A place in `$all`. Commit and prepare position differ only in explicit transactions, which are not used. */
 export interface LogPosition {
   readonly commit: string
   readonly prepare: string
 }
 
-/** Before the first event. */
+/** The place before the first event. */
 export const start: LogPosition = { commit: '0', prepare: '0' }
-/** -1 as an unsigned number. Resumed from it, the server begins at the end: events written since would never come. */
+/** -1 as an unsigned number. When resumed from it, the server begins at the end: events written since would never arrive. */
 const minusOne = String(2n ** 64n - 1n)
 
-/** An event as the server has it. */
+/** An event as stored on the server. */
 export interface ServerEvent {
   readonly stream: string
   readonly revision: number
   readonly place: LogPosition
   readonly id: string
   readonly type: string
-  /** When the server wrote it, in milliseconds since 1970. */
+  /** Time when the server wrote it, in milliseconds since 1970. */
   readonly created: number
   readonly data: Uint8Array
   readonly metadata: Uint8Array
 }
 
-/** Whether the server wrote the event itself, such as the tombstone of a stream. */
+/** True if the server wrote the event itself, such as the tombstone of a stream. */
 export const isOfServer = ({ type }: ServerEvent): boolean => type.startsWith('$')
 
-/** .NET ticks in a millisecond. */
+/** Number of .NET ticks in a millisecond. */
 const ticks = 10_000
 
-/** The event in a response; undefined if it holds something else. */
+/** Returns the event in a response; undefined if it contains something else. */
 export const eventIn = (response: ReadResp): ServerEvent | undefined => {
   const event = response.getEvent()?.getEvent()
   if (!event) return undefined
@@ -80,8 +80,8 @@ export const recordedOf = ({
 export const checkpointOf = ({ commit, prepare }: LogPosition): string => `${commit}/${prepare}`
 
 /**
- * The place of a checkpoint; undefined if it is not of an EventStoreDB. Earlier releases issued -1 for the place before the first event:
- * that is the start.
+ * Returns the place of a checkpoint; undefined if it was not issued by an EventStoreDB. Earlier releases issued -1 for the place before
+ * the first event: it means the start.
  */
 export const placeOf = (checkpoint: string): LogPosition | undefined => {
   const [, commit, prepare] = /^(\d+)\/(\d+)$/.exec(checkpoint) ?? []
@@ -89,22 +89,22 @@ export const placeOf = (checkpoint: string): LogPosition | undefined => {
   return commit === minusOne ? start : { commit, prepare }
 }
 
-/** How far a subscription has come, if the response says so. */
+/** Returns the place that a subscription has reached, if the response contains it. */
 export const placeReached = (response: ReadResp): LogPosition | undefined => {
   const reached = response.getCheckpoint()
   if (!reached || reached.getCommitPosition() === minusOne) return undefined
   return { commit: reached.getCommitPosition(), prepare: reached.getPreparePosition() }
 }
 
-/** A checkpoint right before an event has the event's commit position and a lower prepare position. */
+/** Compares two places. A checkpoint right before an event has the event's commit position and a lower prepare position. */
 export const isSamePlace = (one: LogPosition, other: LogPosition | undefined): boolean =>
   one.commit === other?.commit && one.prepare === other.prepare
 
-/** The revision of the last event that an append wrote. */
+/** Returns the revision of the last event that an append wrote. */
 export const revisionWritten = (response: BatchAppendResp): number =>
   Number(response.getSuccess()?.getCurrentRevision() ?? -1)
 
-/** The stream's last revision that a `WrongExpectedVersion` names; undefined for any other error. */
+/** Returns the stream's last revision from a `WrongExpectedVersion`; undefined for any other error. */
 export const actualRevision = (error: BatchAppendError): number | undefined => {
   const details = error.getDetails()
   if (details?.getTypeName() !== 'event_store.client.WrongExpectedVersion') return undefined
@@ -115,7 +115,7 @@ export const actualRevision = (error: BatchAppendError): number | undefined => {
   return wrong?.hasCurrentStreamRevision() ? Number(wrong.getCurrentStreamRevision()) : -1
 }
 
-/** The most bytes of an append that a `MaximumAppendSizeExceeded` names; undefined for any other error. */
+/** Returns the maximum bytes of an append from a `MaximumAppendSizeExceeded`; undefined for any other error. */
 export const appendLimit = (error: BatchAppendError): number | undefined => {
   const details = error.getDetails()
   if (details?.getTypeName() !== 'event_store.client.MaximumAppendSizeExceeded') return undefined
@@ -124,6 +124,6 @@ export const appendLimit = (error: BatchAppendError): number | undefined => {
     ?.getMaxappendsize()
 }
 
-/** `AccessDenied`, `StreamDeleted`, `Timeout`, …; empty if the error names no kind. */
+/** Returns the kind of an error: `AccessDenied`, `StreamDeleted`, `Timeout`, …; empty if it has no kind. */
 export const kindOf = (error: BatchAppendError): string =>
   error.getDetails()?.getTypeName().replace('event_store.client.', '') ?? ''

@@ -8,17 +8,23 @@ import { appendRequest, type ProposedEvent } from './requests.ts'
 import type { Reads } from './reads.ts'
 import { appendMargin, type ConnectionSettings } from './settings.ts'
 
-/** Seconds until the database drops what was written to a scratch stream. */
+/** Seconds until the database drops the events of a scratch stream. */
 const scratchAge = 60
-/** The limit of a server with default settings. */
+/** Append limit of a server with default settings, in bytes. */
 const usualLimit = 1024 * 1024
-/** Clocks never agree: above the first difference (ms), times are out of order; above the second, the age of blobs means nothing. */
+/**
+ * Clock differences in milliseconds: above the first, times are out of order; above the second, the age of blobs means nothing. Clocks
+ * never agree exactly.
+ */
 const visibleDifference = 2_000
 const harmfulDifference = 3_600_000
-/** A median append (ms) that is slow for a database in the same building. */
+/** Median append time in milliseconds above which a database in the same building is slow. */
 const slow = 100
 
-/** What only an append shows: the limit, the clocks, the round trips. Writes to a stream of its own. Throws if the server refuses. */
+/**
+ * Checks what only an append can show: the append limit, the clocks, the round trips. Writes to its own stream. Throws if the server
+ * refuses.
+ */
 export const scratchFindings = async (
   connection: Connection,
   reading: Reads,
@@ -67,7 +73,7 @@ const eventOf = (type: string, data: string | Uint8Array): ProposedEvent => ({
   metadata: '{}',
 })
 
-/** Sends appends over a call of its own, one after the other, and returns the server's answers as they are. */
+/** Opens a call that sends appends sequentially and returns the server's responses unchanged. */
 const sender = (
   connection: Connection,
 ): Promise<{
@@ -97,7 +103,7 @@ const sender = (
     return { send, end }
   })
 
-/** Waits for the answer; throws after `ms` milliseconds. */
+/** Waits for the result; throws after `ms` milliseconds. */
 export const within = async <A>(ms: number, promise: Promise<A>): Promise<A> => {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<never>((_, reject) => {

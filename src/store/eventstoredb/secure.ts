@@ -1,20 +1,20 @@
 import { isIP, Socket } from 'node:net'
 import { type Fields, isFields } from '../../events/json.ts'
 
-/** How the client makes a channel. */
+/** Functions with which the client makes a channel. */
 export interface ChannelMaker {
-  /** The address of the next channel. */
+  /** Returns the address of the next channel. */
   resolveUri: () => Promise<string>
   readonly createChannel: () => Promise<{ readonly close: () => void }>
 }
 
-/** Makes a connection to a node (`host:port`) secure as the client does, with its certificates; without TLS it stays as it is. */
+/** Secures a connection to a node (`host:port`) in the same way as the client, with its certificates; without TLS, returns it unchanged. */
 export type Secure = (node: string, socket: Socket) => Promise<Socket>
 
 /**
  * Makes TLS send no server name to a server named by its IP address: RFC 6066 forbids it, and Node warns (DEP0123). The certificate is
- * still checked against that address. The gRPC library sends the address as the name and has no option against it, so this changes the
- * credentials that the client uses for all its channels (docs/adr/0009-the-client-connects-we-speak.md).
+ * still checked against that address. The gRPC library sends the address as the name and has no option to prevent it, so this changes
+ * the credentials that the client uses for all its channels (docs/adr/0009-the-client-connects-we-speak.md).
  *
  * @returns undefined if a version of the library keeps its credentials elsewhere: then nothing is changed, and Node warns
  */

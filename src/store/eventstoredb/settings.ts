@@ -9,25 +9,25 @@ export interface Credentials {
 
 /** The settings in an `esdb:` or `esdb+discover:` URL. */
 export interface ConnectionSettings {
-  /** Without credentials and parameters, for messages. */
+  /** URL without credentials and parameters, for messages. */
   readonly url: string
-  /** For the client, without credentials: nothing that it prints can show them. */
+  /** Connection string for the client, without credentials, so that nothing it prints can show them. */
   readonly connectionString: string
   readonly credentials: Credentials | undefined
-  /** How long one attempt may take, in milliseconds. */
+  /** Maximum duration of one attempt, in milliseconds. */
   readonly attempt: number
-  /** How long to keep trying, in milliseconds. */
+  /** Time to keep trying, in milliseconds. */
   readonly patience: number
-  /** How long one node of a cluster may take before another is tried, in milliseconds; undefined if there is only one. */
+  /** Time until another node of a cluster is tried, in milliseconds; undefined if there is only one node. */
   readonly nodePatience: number | undefined
-  /** The most bytes that the server takes in one append. */
+  /** Maximum number of bytes that the server accepts in one append. */
   readonly maxAppendBytes: number
 }
 
-/** A name, an IPv4 address, or an IPv6 address in brackets; perhaps a port. */
+/** A host name, an IPv4 address, or an IPv6 address in brackets, with an optional port. */
 const hostPattern = /^(?:\[[^\]]+\]|[^[\]:%]+)(?::\d+)?$/
 
-/** Ours; the client never sees them. */
+/** Our own parameters, which are not passed to the client. */
 const own = ['maxAppendBytes', 'patience']
 // The client's, as far as they apply here. It would warn about any other, with the whole URL.
 const clients = [
@@ -55,20 +55,20 @@ const numbers = new Set([
 const wholeNumber = /^[1-9]\d{0,8}$/
 
 const defaultAttempt = 5_000
-/** How long a node may take to name the leader, and the leader to answer, in seconds: a frozen node must leave time for the others. */
+/** Time for a node to name the leader, and for the leader to answer, in seconds: a frozen node must leave time for the others. */
 const gossipTimeout = 1
-/** How many attempts fit into the default patience. */
+/** Number of attempts that fit into the default patience. */
 const attempts = 4
-/** What a server counts in an append besides data and metadata, at most, in bytes. */
+/** Maximum number of bytes that a server counts in an append in addition to data and metadata. */
 export const appendMargin = 16 * 1024
 const defaultMaxAppendBytes = 1024 * 1024 - appendMargin
 
 /**
- * Reads `esdb://user:password@host:2113?tls=true`. Parameters: those of the client (`tls`, `tlsCAFile`, `userCertFile`,
- * `userKeyFile`, `nodePreference`, …), of which `defaultDeadline` is the time for one attempt (ms, default 5,000); `patience`, the
- * time for all attempts (ms, default four times that); `maxAppendBytes`, the server's limit.
+ * Reads `esdb://user:password@host:2113?tls=true`. Parameters: those of the client (`tls`, `tlsCAFile`, `userCertFile`, `userKeyFile`,
+ * `nodePreference`, …), including `defaultDeadline`, the time for one attempt (ms, default 5,000); `patience`, the time for all
+ * attempts (ms, default four times that); `maxAppendBytes`, the server's limit.
  *
- * @param environment for credentials that the URL does not contain: PALIMPSEST_ESDB_USER, PALIMPSEST_ESDB_PASSWORD
+ * @param environment source of credentials missing from the URL: PALIMPSEST_ESDB_USER, PALIMPSEST_ESDB_PASSWORD
  */
 export const esdbSettings = (
   url: string,

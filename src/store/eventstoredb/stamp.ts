@@ -8,8 +8,8 @@ const mark = '{"$append":"'
 const stampLength = `${mark}${randomUUID()}"`.length
 
 /**
- * The events of one append as they are sent: the last one is stamped if the append is ambiguous, and so is any whose metadata look
- * stamped already, because readers take one stamp off. Metadata that are not an object stay as they are.
+ * Returns the events of one append as they are sent. The last one is stamped if the append is ambiguous, and so is any whose metadata
+ * looks stamped already, because readers remove one stamp. Metadata that is not an object is unchanged.
  */
 export const stamped = (events: readonly StoredEvent[], isAmbiguous: boolean): readonly StoredEvent[] =>
   events.map((event, index) =>
@@ -25,7 +25,7 @@ const withStamp = (event: StoredEvent): StoredEvent => {
   return { ...event, metadata: `${mark}${randomUUID()}"${comma}${rest}` }
 }
 
-/** Metadata without the stamp. */
+/** Returns metadata without the stamp. */
 export const unstamped = (metadata: string): string => {
   if (!metadata.startsWith(mark)) return metadata
   const rest = metadata.slice(stampLength)

@@ -39,7 +39,7 @@ import { recentIds } from './recent.ts'
 import { esdbSettings } from './settings.ts'
 import { stamped } from './stamp.ts'
 
-/** How far a valid checkpoint may be after the last event, in bytes: the server also counts other records. A chunk of its log. */
+/** Maximum distance of a valid checkpoint after the last event, in bytes: the server also counts other records. One chunk of its log. */
 const slack = 256n * 1024n * 1024n
 
 /**
@@ -97,8 +97,8 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
   }
 
   /**
-   * Lists a stream, unless it is there: an entry after its first event would make it a newer stream than it is, newer than the notes
-   * beside it. A writer has read the stream before, most often.
+   * Lists a stream, unless the stream exists: an entry after its first event would make it appear newer than it is, and newer than the
+   * notes beside it. Usually the writer has already read the stream.
    */
   async function* begin(stream: string): Steps<StoreError, void> {
     const range = { stream, from: 0, direction: 'forwards', limit: 1 } as const
@@ -106,7 +106,7 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
     if (!isThere) yield* listed.begin(stream)
   }
 
-  /** If listing the stream fails, nothing was sent to the stream itself. */
+  /** Converts an unknown outcome of listing a stream: if that fails, nothing was sent to the stream itself. */
   const unwritten = (error: StoreError): StoreError => {
     if (error._tag !== 'OutcomeUnknown') return error
     return connection.closing.aborted ? storeClosed(url) : unavailable(url, 'no answer', error.cause)
@@ -117,7 +117,7 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
     return after === undefined || place ? E.right(place) : E.left(noCheckpoint(url, after))
   }
 
-  /** Whether a place is certainly after all events: of another server, or of events that this one has lost. */
+  /** Reports whether a place is certainly after all events: from another server, or after events that this one has lost. */
   const isBeyond = async (place: LogPosition | undefined): Promise<boolean> => {
     if (!place) return false
     const end = await run(reading.end())
@@ -144,7 +144,7 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
     yield* follow(connection, after, options)
   }
 
-  /** The first page reads all names again. */
+  /** Lists stream names; the first page reads all names again. */
   async function* streams(
     prefix: string,
     after: string,

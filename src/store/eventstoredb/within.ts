@@ -1,6 +1,9 @@
 import { noAnswer } from './failures.ts'
 
-/** Runs an action that takes so many milliseconds at most. Its signal, and ours, end it: it rejects then, whatever becomes of the rest. */
+/**
+ * Runs an action for at most `ms` milliseconds. Rejects when that time is over or the given signal aborts; the action gets a signal
+ * that combines both.
+ */
 export const within = async <A>(
   ms: number,
   signal: AbortSignal,
@@ -12,7 +15,7 @@ export const within = async <A>(
   return untilAborted(limited, action(limited)).finally(() => clearTimeout(timer))
 }
 
-/** The outcome of a work, or the signal's reason if that aborts first. */
+/** Returns the outcome of a task, or rejects with the signal's reason if that aborts first. */
 export const untilAborted = async <A>(signal: AbortSignal, work: Promise<A>): Promise<A> => {
   work.catch(() => undefined)
   signal.throwIfAborted()

@@ -15,10 +15,10 @@ import { type TailSource, type TailPage, tailOf } from '../tail.ts'
 import { memoryBlobs } from './blobs.ts'
 
 /**
- * A store that lives as long as the process: the shortest implementation of the port.
+ * Returns a store that lives as long as the process: the shortest implementation of the port.
  *
  * @param url its name in messages
- * @param mark tells its checkpoints from those of other stores; pass the same for a store filled again with the same appends
+ * @param mark distinguishes its checkpoints from those of other stores; pass the same mark for a store refilled with the same appends
  */
 export const memoryStore = (url = 'memory:', mark: string = randomUUID()): EventStore => {
   const all: RecordedEvent[] = []

@@ -7,12 +7,12 @@ import type { AllRange, StreamChanges, Checkpoint } from '../port.ts'
 import type { TailPage } from '../tail.ts'
 import { checkpointOf, columns, markOf, recorded, rowReader } from './rows.ts'
 
-/** The most events that one read of everything searches: a filter that matches nothing must not hold up the process. */
+/** Maximum number of events that one read across all streams searches: a filter that matches nothing must not block the process. */
 const window = 5_000
 
 /** Reads across all streams. */
 interface AllReader {
-  /** A page of events. Those of a stream without a name come only if all streams are asked for. */
+  /** Reads a page of events. Events of a stream without a name are included only if all streams are requested. */
   readonly page: (range: AllRange) => E.Either<StoreError | InvalidInput, TailPage>
   readonly changed: (prefix: string, since: Checkpoint | undefined) => StreamChanges
 }
@@ -34,7 +34,7 @@ export const allReader = (url: string, prepared: (sql: string) => () => Statemen
     ),
   }
 
-  /** The position to read after; undefined for a checkpoint that is not of this store. */
+  /** Returns the position to read after; undefined for a checkpoint from another store. */
   const startOf = (after: Checkpoint | undefined): number | undefined => {
     if (after === undefined) return 0
     const place = numbered(after)
@@ -43,7 +43,7 @@ export const allReader = (url: string, prepared: (sql: string) => () => Statemen
     return isOurs ? place.position : undefined
   }
 
-  /** The last position to search: in a file that was tampered with, positions may have gaps. */
+  /** Returns the last position to search: in a file that was tampered with, positions may have gaps. */
   const untilOf = (from: number): bigint => {
     const next = statements.next().get(from)?.['position']
     if (typeof next !== 'bigint') return BigInt(from)

@@ -9,22 +9,22 @@ export type SqliteAppendResult = E.Either<StoreError | Conflict, AppendOutcome>
 /** A stream that this process has written to. */
 interface Known {
   readonly id: number
-  /** A revision that it has: the last one, unless another process has written since. */
+  /** A revision of the stream: the last one, unless another process has written since. */
   last: number
 }
 
-/** What became of an append in a transaction; `id` is that of its stream, if it wrote. */
+/** The result of an append within a transaction; `id` is that of its stream, if it wrote. */
 export interface AppendAttempt {
   readonly outcome: SqliteAppendResult
   readonly id?: number
-  /** The global position of its last event, if it wrote. */
+  /** Global position of its last event, if it wrote. */
   readonly position?: number
 }
 
 export interface AppendStatements {
-  /** Writes an append, inside the transaction at hand. Throws the driver's errors. */
+  /** Writes an append inside the current transaction. Throws the driver's errors. */
   readonly write: (request: AppendRequest) => AppendAttempt
-  /** Remembers where a stream ends, once its events are committed. */
+  /** Remembers the end of a stream once its events are committed. */
   readonly note: (stream: string, id: number, last: number) => void
 }
 

@@ -23,8 +23,8 @@ import { unusable, versionOf } from './schema.ts'
 type Failure = StoreError | InvalidInput | FileExists
 
 /**
- * Writes everything committed so far into another file: beside it first, then checked and flushed to disk, then renamed, so there is
- * never half a backup. Others may write meanwhile; what they commit after the start is not in it.
+ * Writes everything committed so far to another file: first to a temporary file beside it, which is then checked, flushed to disk and
+ * renamed, so a backup is never partial. Others may write in the meantime; events that they commit after the start are not included.
  */
 export const backupSqlite = async (
   { path }: { readonly path: string },
@@ -56,11 +56,11 @@ export const backupSqlite = async (
   }
 }
 
-/** The end of the name of a backup that is being written. */
+/** Suffix of the name of an unfinished backup. */
 const unfinished = '.palimpsest-backup.tmp'
 const day = 24 * 60 * 60 * 1000
 
-/** Removes what backups into this folder left that were killed: none that lives leaves its file alone for a day. */
+/** Removes temporary files of killed backups into this folder: a running backup never leaves its file untouched for a day. */
 const removeAbandoned = (folder: string): void => {
   for (const name of readdirSync(folder)) {
     if (!/\.palimpsest-backup\.tmp(-journal|-wal|-shm)?$/.test(name)) continue
@@ -93,11 +93,11 @@ const obstacleTo = (path: string, target: string, force: boolean): Failure | und
       )
 }
 
-/** The files of a database: SQLite names them after the file that a link leads to. */
+/** Returns the files of a database: SQLite names them after the target of a link. */
 const ownFiles = (path: string): readonly string[] =>
   ['', '-wal', '-shm', '-journal'].map((suffix) => realpathSync(path) + suffix)
 
-/** Whether two paths are, or would be, the same file. */
+/** True if two paths are, or would be, the same file. */
 const isOneFile = (a: string, b: string): boolean => {
   const [there, other] = [a, b].map((path) => statSync(path, { throwIfNoEntry: false }))
   if (there && other) return there.ino === other.ino && there.dev === other.dev
@@ -106,7 +106,7 @@ const isOneFile = (a: string, b: string): boolean => {
 
 const allPages = 2 ** 31 - 1
 
-/** Copies in one step, from one state: a writer neither waits for it nor makes it start over. */
+/** Copies one state of the file in a single step: a writer neither waits for it nor makes it start over. */
 const copyInto = async (path: string, target: string): Promise<void> => {
   const source = new DatabaseSync(path, { readOnly: true })
   try {
@@ -116,7 +116,7 @@ const copyInto = async (path: string, target: string): Promise<void> => {
   }
 }
 
-/** What the copy contains, once it has been checked. */
+/** Checks the copy and returns its contents. */
 const checked = async (
   store: string,
   path: string,

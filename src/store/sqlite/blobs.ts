@@ -36,7 +36,7 @@ export const sqliteBlobs = (
 
   const busy: StoreError = { _tag: 'StoreBusy', message: `${url} is being written to: try again`, store: url }
 
-  /** In a transaction of its own, without a pause in it: the writer uses the same connection. */
+  /** Runs work in its own transaction, without a pause in it: the writer uses the same connection. */
   const inTransaction = (work: () => void): E.Either<StoreError, void> => {
     if (isClosed()) return E.left(storeClosed(url))
     // The writer has just taken the lock that it was waiting for.

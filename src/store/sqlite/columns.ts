@@ -9,35 +9,38 @@ import { remembered } from '../lru.ts'
 // Columns that no hash covers decide which events a stream has, in which order, whether a command is a repeat, and which content is
 // removed. All can be derived from the events and the contents, except a stream's `name`, a blob's `time`, and whether an end was emptied.
 
-/** The result of a look at the columns. */
+/** The result of checking the columns. */
 export interface ColumnsReport {
-  /** How many rows were looked at, of how many. */
+  /** Number of rows checked, out of how many. */
   readonly looked: string
   /** The first problems; empty if there are none. */
   readonly problems: readonly string[]
-  /** How many of these events an import of JSONL by 0.1.0 may have left without the mark: a repeat of their commands is written again. */
+  /**
+   * Number of these events that a JSONL import by 0.1.0 may have left without the mark: a repeat of their commands would be written
+   * again.
+   */
   readonly unmarked: number
 }
 
-/** Streams in which commands look for what they wrote. */
+/** Streams that commands search for their own earlier writes. */
 const lookedIn = [conversationOf, notedIn, queuedIn]
-/** Streams that `verify` reads to their ends. */
+/** Streams that `verify` reads to the end. */
 const verified = [...lookedIn, turnedIn]
 
-/** The most problems that are reported. */
+/** Maximum number of problems to report. */
 const mostProblems = 3
-/** Rows of events that one statement looks at: about two milliseconds. */
+/** Number of event rows that one statement checks: about two milliseconds. */
 const window = 1_000
-/** Of a sample: stretches of `window` events, streams, and bytes of large contents. */
+/** Size of a sample: ranges of `window` events, streams, and bytes of large contents. */
 const sampled = { windows: 10, streams: 1_000, blobBytes: 64 * 1024 * 1024 }
 
 /**
- * Compares the columns of a file with what can be derived: positions and revisions without gaps and in one order, `findable` where a
- * command looks for what it wrote, kept ends that name events, large contents under their hashes.
+ * Compares the columns of a file with what can be derived: positions and revisions are contiguous and in the same order, `findable` is
+ * set where a command searches for its own write, kept ends name events, and large contents match their hashes.
  *
- * Reads one state of the file, on its own connection, and lets the process do other things meanwhile. Throws the driver's errors.
+ * Reads one state of the file, on its own connection, and lets the process do other work meanwhile. Throws the driver's errors.
  *
- * @param isSample look at some rows only, which takes about as long for any file
+ * @param isSample check only some rows, which takes about equally long for any file
  */
 export const checkColumns = async (path: string, isSample = false): Promise<ColumnsReport> => {
   const db = new DatabaseSync(path, { readOnly: true, readBigInts: true })
@@ -75,7 +78,7 @@ export const notAsWritten = (store: string, problems: readonly string[]): StoreE
   store,
 })
 
-/** The rows that one step looked at, and the problems that it found. */
+/** The rows checked in one step, and the problems found. */
 interface Looked {
   readonly rows: number
   readonly found: readonly string[]
@@ -103,7 +106,7 @@ function* eventProblems(db: DatabaseSync, isSample: boolean): Generator<Looked, 
   )
   const marked = db.prepare('SELECT min(revision) AS first FROM events WHERE stream = ? AND findable = 1')
   const firsts = remembered<unknown>(1_000)
-  /** The first revision with the mark. Before it there may be an import of 0.1.0, which set none. */
+  /** Returns the first revision with the mark. Earlier events may be from an import by 0.1.0, which set no mark. */
   const firstMarked = (stream: bigint): unknown => {
     if (firsts.get(`${stream}`) === undefined) firsts.set(`${stream}`, marked.get(stream)?.['first'])
     return firsts.get(`${stream}`)
@@ -162,7 +165,10 @@ interface Commanded {
   readonly actor?: { readonly kind?: unknown }
 }
 
-/** Tells the first event of a command that may be repeated, and looks for it then, if it lacks the mark. Imports look elsewhere. */
+/**
+ * Reports whether an event lacks the mark that it needs: it is the first event of a repeatable command, which searches for it. Imports
+ * search elsewhere.
+ */
 const isUnmarked = ({ findable, name, id, metadata }: Row): boolean => {
   const stream = String(name)
   if (findable !== null || !lookedIn.some((of) => of(stream) !== undefined)) return false
@@ -193,7 +199,7 @@ function* endProblems(db: DatabaseSync, isSample: boolean): Generator<Looked, vo
   }
 }
 
-/** @param isSample compare also what `verify` compares with its conversation */
+/** @param isSample also compare what `verify` compares with its conversation */
 const endProblem = (
   { name, last, hash, id, type, data, metadata }: Row,
   isSample: boolean,

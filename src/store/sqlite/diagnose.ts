@@ -17,7 +17,7 @@ import { currentVersion, unusable, versionOf } from './schema.ts'
 import { sqliteSettings, type SqliteSettings } from './settings.ts'
 import { openSqlite } from './store.ts'
 
-/** Examines an SQLite store without changing it; to time appends, it creates a scratch file beside it and removes that. */
+/** Examines an SQLite store without changing it; to time appends, creates a scratch file beside it and removes it again. */
 export const diagnoseSqlite = (url: string): TaskEither<InvalidInput, readonly DiagnosisFinding[]> =>
   task(async function* (): Steps<InvalidInput, readonly DiagnosisFinding[]> {
     const settings = yield* ok(sqliteSettings(url))
@@ -42,7 +42,7 @@ export const diagnoseSqlite = (url: string): TaskEither<InvalidInput, readonly D
     ]
   })
 
-/** What the database says about itself. */
+/** Checks the content of the database. */
 const contentFindings = async (settings: SqliteSettings): Promise<readonly DiagnosisFinding[]> => {
   const { url, path, timeout } = settings
   let db: DatabaseSync | undefined

@@ -1,25 +1,25 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { hashOf, type StoredEvent } from '../../events/codec.ts'
 
-/** How often ends are written during appends, in milliseconds. */
+/** Interval at which ends are written during appends, in milliseconds. */
 const interval = 100
-/** The most streams whose ends wait to be written. */
+/** Maximum number of streams whose ends wait to be written. */
 const mostWaiting = 1_000
 
-/** Writes where the streams that this process has appended to end. */
+/** Records the ends of the streams that this process has appended to. */
 export interface StreamEnds {
-  /** Takes note of a committed event, the stream's last. */
+  /** Records the last committed event of a stream. */
   readonly note: (stream: number, revision: number, event: StoredEvent) => void
-  /** Writes the waiting ends, inside the transaction at hand. */
+  /** Writes the waiting ends inside the current transaction. */
   readonly write: () => void
   readonly areWaiting: () => boolean
   readonly stop: () => void
 }
 
 /**
- * An end in every transaction would cost each append one more page. So ends are written ten times a second, and on closing; a process
- * that is killed leaves older ones, which are just as valid. They are written with the next append: a transaction of their own would be one
- * more wait for the disk, for everybody.
+ * Writes ends ten times a second and on closing: an end in every transaction would cost each append one more page. A process that is
+ * killed leaves older ends, which are just as valid. They are written with the next append: a separate transaction would make everyone
+ * wait for the disk once more.
  *
  * @param ride called when the next transaction should write ends
  * @param due called when they should be written at once: nothing was appended meanwhile, or too many wait

@@ -19,10 +19,10 @@ const tags: Readonly<Record<number, readonly [tag: FailureTag, advice: string]>>
 }
 type FailureTag = 'StoreBusy' | 'StoreReadOnly' | 'StoreUnavailable' | 'StoreCorrupt' | 'StoreFull'
 
-/** The statement does not fit the schema, or is not SQL. */
+/** Result code for a statement that does not fit the schema or is not SQL. */
 export const sqlError = 1
 
-/** SQLite's primary result code; 0 for an error that is not SQLite's. */
+/** Returns SQLite's primary result code; 0 for an error that does not come from SQLite. */
 export const codeOf = (error: unknown): number =>
   typeof error === 'object' && error !== null && 'errcode' in error && typeof error.errcode === 'number'
     ? error.errcode & 0xff
@@ -42,7 +42,7 @@ const codes: Readonly<Record<string, number>> = {
 const tagOf = (error: unknown): (typeof tags)[number] | undefined =>
   tags[codeOf(error) || codes[String(Reflect.get(Object(error), 'code'))] || 0]
 
-/** The driver's error, or the file system's, as a store's. */
+/** Converts an error of the driver or the file system to a store error. */
 export const storeError = (store: string, cause: unknown): StoreError => {
   const reason = cause instanceof Error ? cause.message : String(cause)
   const [_tag, advice] = tagOf(cause) ?? (['StoreUnavailable', reason] as const)

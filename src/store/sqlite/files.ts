@@ -7,10 +7,10 @@ import { lookAt } from './open.ts'
 import type { SqliteSettings } from './settings.ts'
 
 const MiB = 1024 * 1024
-/** Free space below which the next messages may not fit: an event has up to 16 MiB, and is in the WAL too. */
+/** Free space below which the next messages may not fit: an event has up to 16 MiB and is also written to the WAL. */
 const leastFree = 64 * MiB
 const comfortableFree = 1024 * MiB
-/** A WAL is checkpointed at about 1 MiB, unless a reader holds it open. */
+/** Size above which a WAL is reported: it is checkpointed at about 1 MiB unless a reader holds it open. */
 const largeWal = 256 * MiB
 
 const statsOf = (path: string): Stats | undefined => statSync(path, { throwIfNoEntry: false })
@@ -29,7 +29,7 @@ export const fileFinding = (settings: SqliteSettings): DiagnosisFinding => {
     : finding('file', 'ok', `${name}, ${bytesText(file.right.size)}`)
 }
 
-/** Nothing where the file is on a disk of this machine, or it cannot be told. */
+/** Warns about a network file system; returns no finding if the file is on a local disk or this cannot be determined. */
 export const network = ({ path }: SqliteSettings): readonly DiagnosisFinding[] => {
   const mount = networkMount(path)
   if (!mount) return []
@@ -42,7 +42,7 @@ export const network = ({ path }: SqliteSettings): readonly DiagnosisFinding[] =
   ]
 }
 
-/** Files created before this program made them private, or whose permissions somebody has changed. */
+/** Checks for files created before this program made them private, or whose permissions were changed. */
 export const permissions = ({ path }: SqliteSettings): DiagnosisFinding => {
   const check = 'permissions'
   // Windows has no such permissions.
@@ -83,10 +83,10 @@ export const wal = (settings: SqliteSettings): DiagnosisFinding => {
       )
 }
 
-/** How long after the WAL's last write a checkpoint may still change the file, in milliseconds. */
+/** Time after the WAL's last write during which a checkpoint may still change the file, in milliseconds. */
 const checkpointTime = 60_000
 
-/** A WAL that seems to belong to another file: SQLite would write its pages into this one. */
+/** Warns about a WAL that seems to belong to another file: SQLite would write its pages into this one. */
 export const oldWal = ({ path }: SqliteSettings): readonly DiagnosisFinding[] => {
   const [file, log] = [statsOf(path), statsOf(`${path}-wal`)]
   if (!file || !log?.size) return []

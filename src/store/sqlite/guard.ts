@@ -4,15 +4,18 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { StoreError } from '../errors.ts'
 import { currentVersion, unusable, versionOf } from './schema.ts'
 
-/** Whether the open file is still the store that was opened. */
+/** Checks that the open file is still the store that was opened. */
 export interface Guard {
-  /** To call before a read, and in a transaction before its first write: another process may have changed the schema. */
+  /** Checks the schema. Call it before a read, and in a transaction before its first write: another process may have changed the schema. */
   readonly schemaProblem: () => StoreError | undefined
-  /** To call after a commit, before it is acknowledged: SQLite continues to write to a file that was removed. Once lost, always lost. */
+  /**
+   * Checks the file. Call it after a commit, before acknowledging it: SQLite continues to write to a removed file. Once lost, always
+   * lost.
+   */
   readonly fileProblem: () => StoreError | undefined
 }
 
-/** @param db open and migrated, so that its -wal and -shm exist */
+/** @param db open and migrated, so that its -wal and -shm files exist */
 export const guardOf = (
   db: DatabaseSync,
   { url, path }: { readonly url: string; readonly path: string },
@@ -28,7 +31,7 @@ export const guardOf = (
   const folders = [...new Set([path, real].map(dirname))]
   const opened = files.map(identityOf)
   let lost: StoreError | undefined
-  /** The folders as they were when the files were last checked; empty while they could still change unnoticed. */
+  /** The folders as of the last check of the files; empty while they could still change unnoticed. */
   let seen: readonly (Stats | undefined)[] = []
 
   // Checking the folder costs a third of checking the files, and every removal shows in it.
@@ -52,7 +55,7 @@ export const guardOf = (
   }
 }
 
-/** Two changes of a folder within so many milliseconds may have the same time. */
+/** Time in milliseconds within which two changes of a folder may have the same timestamp. */
 const coarsest = 1_100
 
 const isSame = (folder: Stats | undefined, before: Stats | undefined): boolean =>
@@ -67,7 +70,7 @@ const replaced = (store: string): StoreError => ({
   store,
 })
 
-/** Tells a file from every other existing file; empty if it does not exist. */
+/** Returns a text that distinguishes a file from every other existing file; empty if it does not exist. */
 const identityOf = (path: string): string => {
   const stats = statsOf(path)
   return stats ? `${stats.dev}:${stats.ino}` : ''

@@ -1,22 +1,21 @@
 import { once } from 'node:events'
 import type { StoreError } from '../errors.ts'
 
-/** The most problems that are reported. */
+/** Maximum number of problems to report. */
 const mostProblems = 3
 
 /**
- * The first problems of the file as a whole: damaged pages, and indexes that do not match their tables, which hide rows from reads.
- * Empty if there are none.
- *
- * Reads the whole file, in its own thread and on its own connection, because SQLite does it in one step. Throws the driver's errors.
+ * Returns the first problems of the file as a whole: damaged pages, and indexes that do not match their tables, which hide rows from
+ * reads. Empty if there are no problems. Reads the whole file, in its own thread and on its own connection, because SQLite does it in
+ * one step. Throws the driver's errors.
  */
 export const integrityProblems = async (path: string): Promise<readonly string[]> =>
   (await lookedThrough(path)).problems
 
-/** The rows of a table in a file that was looked through; 0 if there is no such table. */
+/** Number of rows in each table of a checked file; 0 if the table does not exist. */
 type Rows = Readonly<Record<string, number>>
 
-/** As `integrityProblems`, and how many rows these tables have: counting reads the file as well. */
+/** Like `integrityProblems`, and also counts the rows of these tables: counting reads the file as well. */
 export const lookedThrough = async (
   path: string,
   tables: readonly string[] = [],
@@ -31,7 +30,10 @@ export const lookedThrough = async (
   return { ...answer, problems: answer.problems.slice(0, mostProblems) }
 }
 
-/** Sent to the thread as text, so without imports: a file of its own would need a place in sources, build and bundles. */
+/**
+ * Checks a file. Its source is sent to the thread as text, so it has no imports: a separate file would need a place in sources, build
+ * and bundles.
+ */
 const check = (
   path: string,
   most: number,

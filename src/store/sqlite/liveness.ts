@@ -6,10 +6,10 @@ import { isConversationId } from '../../events/ids.ts'
 import type { Liveness } from '../port.ts'
 import { networkMount } from './network.ts'
 
-/** Of so many names, the files stay open. */
+/** Number of other processes' names whose files stay open. */
 const mostOthers = 50
 
-/** Something that the file system may refuse, which then says nothing. */
+/** Returns undefined if the file system refuses an attempt: that gives no information. */
 const unless = <A>(attempt: () => A): A | undefined => {
   try {
     return attempt()
@@ -18,13 +18,13 @@ const unless = <A>(attempt: () => A): A | undefined => {
   }
 }
 
-/** An open file, and which one had its name then. */
+/** An open file, with the inode that its name had at the time. */
 interface Opened {
   readonly db: DatabaseSync
   readonly inode: bigint | undefined
 }
 
-/** Which file has a name now; undefined if none has. A number is not used again while its file is open. */
+/** Returns the inode of a file name; undefined if there is no such file. An inode is not reused while its file is open. */
 const inodeOf = (file: string): bigint | undefined =>
   statSync(file, { bigint: true, throwIfNoEntry: false })?.ino
 
@@ -35,26 +35,26 @@ const opened = (file: string): DatabaseSync => {
   return new DatabaseSync(url, { timeout: 0 })
 }
 
-/** Locks it; false if another has. */
+/** Locks the file; returns false if another connection has locked it. */
 const isLocked = (db: DatabaseSync): boolean =>
   unless(() => db.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE') ?? true) === true
 
 /**
- * Each name is a small file beside the store, under a lock of SQLite's, which ends with its process. A process that is stopped still
- * has it.
+ * Holds each name as a small file beside the store, under an SQLite lock that ends with its process. A suspended process keeps its
+ * lock.
  *
- * @returns `drop` unlocks all without releasing them, as the end of the process does
+ * @returns `drop` unlocks all names without releasing them, as the end of the process does
  */
 export const sqliteLiveness = (path: string): Liveness & { readonly drop: () => void } => {
   const held = new Set<DatabaseSync>()
-  /** Files that others have locked: whoever looks at them looks again and again. */
+  /** Files locked by others: a caller that checks one checks it repeatedly. */
   const others = new Map<string, Opened>()
   const beginning = (): string => `${realpathSync(path)}-alive-`
-  /** Names are read from the store: they must lead nowhere else. */
+  /** Returns the file of a name. Names are read from the store: they must not lead to any other place. */
   const fileOf = (name: string): string | undefined =>
     isConversationId(name) ? beginning() + name : undefined
 
-  /** The file that has this name now: who released the name may have taken it again since, with another file. */
+  /** Opens the file that has this name now: the process that released the name may have taken it again, with another file. */
   const openedNow = (file: string): Opened => {
     const inode = inodeOf(file)
     const kept = others.get(file)

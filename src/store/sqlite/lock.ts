@@ -5,7 +5,7 @@ import type { StoreError } from '../errors.ts'
 /**
  * Attempts work that needs the write lock until others have released it, without blocking the process.
  *
- * @param timeout in milliseconds, whatever the wall clock says; then it is `StoreBusy`
+ * @param timeout in milliseconds, independent of the wall clock; after it, the result is `StoreBusy`
  */
 export const onceFree = async <A>(
   timeout: number,

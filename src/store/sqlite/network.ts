@@ -1,18 +1,21 @@
 import { readFileSync, realpathSync } from 'node:fs'
 
-/** A file system that other machines may write to as well. */
+/** A file system that other machines may also write to. */
 export interface NetworkMount {
-  /** The kernel's name for its type: `nfs4`, `cifs`, `fuse.sshfs`, … */
+  /** The kernel's name for the type: `nfs4`, `cifs`, `fuse.sshfs`, … */
   readonly type: string
-  /** What is mounted: `server:/export`. */
+  /** Source of the mount: `server:/export`. */
   readonly source: string
 }
 
-/** Types as /proc/self/mountinfo has them; the last ones are shares of a virtual machine with its host. */
+/** Types as in /proc/self/mountinfo; the last ones are shares between a virtual machine and its host. */
 const network =
   /^(?:nfs\d?|cifs|smb[23]?|smbfs|ncpfs|afs|ceph|glusterfs|lustre|gpfs|beegfs|davfs|fuse\.(?:sshfs|rclone|s3fs|goofys|gcsfuse|blobfuse2?|glusterfs|ceph|davfs2?|juicefs|curlftpfs|smbnetfs|lizardfs|moosefs|mfs\w*|afpfs|nfs\w*|grpcfuse|osxfs|vmhgfs-fuse)|9p|virtiofs|vboxsf|prl_fs)$/
 
-/** The network file system that a file or folder is on; undefined if it is on none, or where the system does not tell (only Linux does). */
+/**
+ * Returns the network file system that contains a file or folder; undefined if it is local, or if the system does not tell (only Linux
+ * does).
+ */
 export const networkMount = (path: string): NetworkMount | undefined => {
   try {
     return networkIn(readFileSync('/proc/self/mountinfo', 'utf8'), realpathSync(path))
@@ -22,9 +25,9 @@ export const networkMount = (path: string): NetworkMount | undefined => {
 }
 
 /**
- * Looks a path up in the mounts of a process. The one with the longest name counts, and of several at one place the last.
+ * Finds the mount of a path. The longest mount point counts and, among several at the same place, the last.
  *
- * @param mounts as proc_pid_mountinfo(5) describes
+ * @param mounts in the format of proc_pid_mountinfo(5)
  */
 export const networkIn = (mounts: string, path: string): NetworkMount | undefined => {
   let place = ''
@@ -43,6 +46,6 @@ export const networkIn = (mounts: string, path: string): NetworkMount | undefine
   return found
 }
 
-/** Spaces and the like are written as octal numbers. */
+/** Decodes a mount point: spaces and similar characters are written as octal numbers. */
 const plain = (name: string): string =>
   name.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)))

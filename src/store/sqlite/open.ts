@@ -10,16 +10,16 @@ import { migrate, unusable, versionOf } from './schema.ts'
 import type { SqliteSettings } from './settings.ts'
 
 /**
- * Pages of the WAL after which a commit moves them into the file, in one step that the process waits for: 4 ms in place of 12 for
+ * Number of WAL pages after which a commit moves them into the file, in one step that the process waits for: 4 ms instead of 12 for
  * SQLite's default of 1,000. Appends take as long on average.
  */
 const checkpointPages = 250
 
-/** How much of the file is kept in memory once it was read, in KiB. Of SQLite's 2,000, a long history leaves nothing for the next read. */
+/** Size of the page cache, in KiB. With SQLite's default of 2,000, a long history leaves nothing cached for the next read. */
 const cachedKib = 16_384
 
 /**
- * Opens the file and brings its schema to the newest version.
+ * Opens the file and migrates its schema to the newest version.
  *
  * @param create create the file if it does not exist; otherwise a missing file, or one without a store, is `StoreNotFound`
  */
@@ -40,7 +40,10 @@ export async function* openDatabase(
   }
 }
 
-/** The file at the path; undefined if there is none. `StoreCorrupt` for anything else: opening a pipe could wait for ever. */
+/**
+ * Returns the stats of the file at the path; undefined if it does not exist. `StoreCorrupt` for anything but a file: opening a pipe
+ * could block for ever.
+ */
 export const lookAt = ({ url, path }: SqliteSettings): E.Either<StoreError, Stats | undefined> => {
   try {
     const stats = statSync(path, { throwIfNoEntry: false })
@@ -50,7 +53,7 @@ export const lookAt = ({ url, path }: SqliteSettings): E.Either<StoreError, Stat
   }
 }
 
-/** Conversations are private. SQLite gives its files beside this one the same permissions. */
+/** Creates a private file, as conversations are private. SQLite gives its files beside this one the same permissions. */
 const createPrivate = (path: string): void => {
   try {
     // Only if it does not exist: closing a file that SQLite has open in this process would drop its locks.
@@ -84,11 +87,11 @@ const tryOpen = (settings: SqliteSettings, create: boolean): E.Either<StoreError
   }
 }
 
-/** Why a file cannot be opened, even to read it: readers write beside it too. */
+/** Returns the error for a file that cannot be opened, even for reading: readers also write beside it. */
 export const openFailure = ({ url, path }: SqliteSettings, error: unknown): StoreError =>
   isUnwritable(path) ? readOnly(url, error) : storeError(url, error)
 
-/** Whether the file exists and cannot be written, or no file can be created beside it: "unable to open", says SQLite. */
+/** True if the file exists but cannot be written, or no file can be created beside it: SQLite then reports "unable to open". */
 const isUnwritable = (path: string): boolean => {
   if (!existsSync(path)) return false
   try {

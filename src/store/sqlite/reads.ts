@@ -5,17 +5,17 @@ import { remembered } from '../lru.ts'
 import type { FindResult, KeptEnd, StreamRange, RecordedEvent } from '../port.ts'
 import { columns, recorded, rowReader } from './rows.ts'
 
-/** A page ends after so many characters of data. */
+/** Number of characters of data after which a page ends. */
 const pageLength = 256 * 1024
-/** The most rows that are read at once: longer ones may follow short ones. */
+/** Maximum number of rows read at once: long rows may follow short ones. */
 const mostRows = 256
-/** How long rows are taken to be until some were read. */
+/** Assumed length of a row until some were read. */
 const longRow = pageLength / 32
-/** How many pages of names have their ends remembered. */
+/** Number of name pages whose ends are remembered. */
 const maxEnds = 100
-/** How many streams have their counts remembered. */
+/** Number of streams whose counts are remembered. */
 const maxCounted = 1_000
-/** Larger than any stream's id. */
+/** A value larger than any stream's id. */
 const beyond = 2n ** 63n - 1n
 
 /** The port's reads of single streams and of names. They throw the driver's errors. */
@@ -32,7 +32,7 @@ export interface StreamReads {
   ) => readonly string[]
 }
 
-/** @param prepared prepares a statement when it is first used, which returns integers as bigint */
+/** @param prepared prepares a statement at its first use; the statement returns integers as bigint */
 export const streamReads = (prepared: (sql: string) => () => StatementSync): StreamReads => {
   const statements = {
     stream: prepared('SELECT id, last, hash FROM streams WHERE name = ?'),
@@ -69,16 +69,16 @@ export const streamReads = (prepared: (sql: string) => () => StatementSync): Str
     ),
   }
 
-  /** How many events besides messages there are through a revision, by stream. */
+  /** Number of events other than messages through a revision, by stream. */
   const counted = remembered<{ readonly end: number; readonly others: number }>(maxCounted)
 
   const idOf = (stream: string): SQLOutputValue | undefined => statements.stream().get(stream)?.['id']
   const lastOf = (id: SQLOutputValue): number => Number(statements.last().get(id)?.['revision'] ?? -1)
 
-  /** How long the rows read last were on average, as the next ones probably are. */
+  /** Average length of the rows read last, as an estimate for the next ones. */
   let rowLength = longRow
 
-  /** No more rows than can be read without holding up the process, in as few statements as that takes. */
+  /** Reads only as many rows as do not block the process, in as few statements as possible. */
   const page: StreamReads['page'] = ({ stream, from, direction, limit }) => {
     const id = idOf(stream)
     if (id === undefined) return E.right([])
@@ -117,7 +117,7 @@ export const streamReads = (prepared: (sql: string) => () => StatementSync): Str
     return end + 1 - othersThrough(id, end)
   }
 
-  /** What was counted before is not counted again, if little has come since. */
+  /** Counts events other than messages through a revision, continuing an earlier count if few have come since. */
   const othersThrough = (id: SQLOutputValue, end: number): number => {
     const before = counted.get(String(id))
     const isNear = before !== undefined && before.end <= end && end - before.end <= mostRows
@@ -139,7 +139,7 @@ export const streamReads = (prepared: (sql: string) => () => StatementSync): Str
     return rows.map(({ name }) => String(name)).filter((name) => Buffer.compare(Buffer.from(name), start) > 0)
   }
 
-  /** Where a page ended, by its last name: a name that is not well-formed UTF-8 cannot be looked up by what it reads as. */
+  /** Row ids of the last names of pages: a name that is not well-formed UTF-8 cannot be looked up by its decoded form. */
   const ends = remembered<SQLOutputValue>(maxEnds)
   const newest: StreamReads['newest'] = (prefixes, before, limit) => {
     const end = before === undefined ? beyond : (ends.get(before) ?? idOf(before))

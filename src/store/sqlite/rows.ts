@@ -4,12 +4,12 @@ import type { DecodeFailed } from '../../events/errors.ts'
 import { checkpointAt } from '../checkpoints.ts'
 import type { Checkpoint, RecordedEvent } from '../port.ts'
 
-/** A row of `events`: `columns`, and after them the stream's name if the reader has not named it. */
+/** A row of `events`: `columns`, followed by the stream's name unless the reader already named the stream. */
 export type EventRow = readonly SQLOutputValue[]
 
 /**
- * Reads all rows of a statement that selects those, as arrays: objects take a third longer. An integer too large for a number must not
- * keep a reader from the other rows: if there is one, all integers are bigints.
+ * Reads all rows of a statement that selects these columns, as arrays: objects take a third longer. An integer too large for a number
+ * must not make the other rows unreadable: if there is one, all integers are bigints.
  */
 export const rowReader =
   (prepared: () => StatementSync) =>
@@ -33,10 +33,10 @@ export const columns = 'revision, position, e.id, type, data, metadata'
 const names = ['revision', 'position', 'id', 'type', 'data', 'metadata', 'stream'] as const
 
 /**
- * Rows as events. The tables are STRICT, so columns have their declared types; but a damaged file, or one made by another program, may
- * contain anything. Then that event cannot be read.
+ * Converts rows to events. The tables are STRICT, so columns have their declared types; but a damaged file, or one made by another
+ * program, may contain anything. Then that event cannot be read.
  *
- * @param named for rows that do not name their stream
+ * @param named the stream, for rows that do not name theirs
  */
 export const recorded = (
   rows: readonly EventRow[],
@@ -61,7 +61,7 @@ export const recorded = (
   return E.right(events)
 }
 
-/** Marked with the event's id, which copies and backups of the same events share, and no other store. */
+/** Returns a checkpoint marked with the event's id, which only copies and backups of the same events share. */
 export const checkpointOf = (position: unknown, id: unknown): Checkpoint =>
   checkpointAt(Number(position), markOf(id))
 export const markOf = (id: unknown): string => String(id).slice(0, 8)

@@ -2,15 +2,14 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { StoreError } from '../errors.ts'
 import { codeOf, sqlError } from './errors.ts'
 
-/** Marks a file as a Palimpsest store: "PALI". */
+/** Application id of a Palimpsest store file: "PALI". */
 export const applicationId = 0x50414c49
 
 /**
- * The steps from an empty file to the newest schema, one version each; a released step is never changed.
- *
- * `events.position` is the global order. Every write takes the lock first, so positions are committed in order: a reader that has seen
- * one has seen all before it. `findable` marks the events that `find` can look for: only they are in an index by id. `streams.last` and
- * `hash` are those of an event at or near the stream's end (see ends.ts).
+ * Migrations from an empty file to the newest schema, one per version; a released one is never changed. `events.position` is the global
+ * order. Every write takes the lock first, so positions are committed in order: a reader that has seen one has seen all before it.
+ * `findable` marks the events that `find` can look for: only they are in an index by id. `streams.last` and `hash` belong to an event
+ * at or near the stream's end (see ends.ts).
  *
  * `blobs` is the content stored outside events; `blob_chunks.n` counts from 0.
  */
@@ -54,7 +53,7 @@ const migrations: readonly string[] = [
 
 export const currentVersion = migrations.length
 
-/** What each version added, as a query that only a file with these tables and this index accepts. */
+/** Additions of each version, as queries that succeed only on a file with these tables and this index. */
 const shapes: readonly string[] = [
   `SELECT position, stream, revision, e.id, type, data, metadata, findable, s.id, name, last, hash
    FROM events e INDEXED BY sqlite_autoindex_events_1, streams s WHERE stream = s.id AND revision = 0`,
@@ -66,7 +65,7 @@ const pragma = (db: DatabaseSync, name: string): number => {
   return typeof value === 'number' ? value : 0
 }
 
-/** The schema's version, 0 for an empty file; or why the file cannot be a store. */
+/** The schema's version, 0 for an empty file; or the reason why the file cannot be a store. */
 export type Version = number | 'foreign' | 'misshapen'
 
 export const versionOf = (db: DatabaseSync): Version => {
@@ -88,7 +87,7 @@ const isTaken = (db: DatabaseSync, query: string): boolean => {
   }
 }
 
-/** Why a file of this version cannot be used; undefined if it can, once it is migrated. */
+/** Returns the reason why a file of this version cannot be used; undefined if it can be, after migration. */
 export const unusable = (store: string, version: Version): StoreError | undefined => {
   if (version === 'foreign') return corrupt(store, 'is an SQLite database of another program: check the path')
   if (version === 'misshapen')
@@ -107,7 +106,7 @@ const corrupt = (store: string, problem: string): StoreError => ({
   store,
 })
 
-/** Brings the schema to the newest version, in one transaction; several processes may do so at once. */
+/** Migrates the schema to the newest version in one transaction; several processes may do so at once. */
 export const migrate = (db: DatabaseSync, from: Version): void => {
   if (from === currentVersion) return
   db.exec('BEGIN IMMEDIATE')

@@ -4,23 +4,23 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 
 /** The settings in a `sqlite:` URL. */
 export interface SqliteSettings {
-  /** For messages: `sqlite:` and the path as given. */
+  /** URL for messages: `sqlite:` and the path as given. */
   readonly url: string
-  /** Absolute: the same file even after the process changes its directory. */
+  /** Absolute path: the same file even after the process changes its directory. */
   readonly path: string
-  /** Once an append has returned, it survives a power cut (`full`), or only the end of the process (`normal`, `off`). */
+  /** Durability of a returned append: it survives a power cut (`full`), or only the end of the process (`normal`, `off`). */
   readonly synchronous: 'full' | 'normal' | 'off'
-  /** How long to wait for another process's lock, in milliseconds. */
+  /** Time to wait for another process's lock, in milliseconds. */
   readonly timeout: number
 }
 
 const defaultTimeout = 5_000
-/** SQLite takes a C int. */
+/** Largest timeout in milliseconds: SQLite takes a C int. */
 const longestTimeout = 2 ** 31 - 1
 
 /**
- * Reads `sqlite:path/to/file.db?synchronous=full|normal|off&timeout=5000`. In the path, `%3F` is a question mark and `%25` a percent sign. The error does not repeat what a mistaken
- * URL contains: it may be a password.
+ * Reads `sqlite:path/to/file.db?synchronous=full|normal|off&timeout=5000`. In the path, `%3F` is a question mark and `%25` a percent
+ * sign. The error does not repeat the contents of an invalid URL: it may include a password.
  */
 export const sqliteSettings = (url: string): E.Either<InvalidInput, SqliteSettings> => {
   const [name = '', query = ''] = url.slice('sqlite:'.length).split('?', 2)
@@ -46,7 +46,7 @@ export const sqliteSettings = (url: string): E.Either<InvalidInput, SqliteSettin
   })
 }
 
-/** A question mark ends the path of a URL; all other characters stand for themselves. */
+/** Decodes a path: a question mark ends the path of a URL; all other characters stand for themselves. */
 const decoded = (name: string): string => name.replaceAll(/%3f/gi, '?').replaceAll('%25', '%')
 
 const problemOf = (name: string): string | undefined => {

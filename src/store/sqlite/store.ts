@@ -27,10 +27,10 @@ import { type SqliteSettings, sqliteSettings } from './settings.ts'
 import { watchOthers } from './watch.ts'
 import { type WrittenAppend, sqliteWriter } from './writer.ts'
 
-/** How often followers find out, in milliseconds, that the file has gone from its path. */
+/** Interval at which followers check whether the file is still at its path, in milliseconds. */
 const pollInterval = 1_000
 
-/** Opens an SQLite file as a store: `sqlite:path/to/file.db`. Several processes may have it open at once. */
+/** Opens an SQLite file as a store: `sqlite:path/to/file.db`. Several processes may open it at once. */
 export const openSqlite = (
   address: string,
   create = true,
@@ -58,8 +58,8 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
   let isClosed = false
 
   /**
-   * Reads wait for no writer: in WAL mode it does not hold them up. But the driver answers at once, so that whoever reads one thing after
-   * the other would never let the process do anything else.
+   * Wraps a read with a pause if one is due. In WAL mode, reads do not wait for writers; but the driver answers synchronously, so
+   * sequential reads would never let the process do anything else.
    */
   const reading =
     <A, Err = never>(read: () => E.Either<StoreError | Err, A>): TaskEither<StoreError | Err, A> =>
@@ -75,7 +75,7 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
       }
     }
 
-  /** For an answer that says that events are stored: they are not if the file has gone from its path. */
+  /** Returns a result that says that events are stored, unless the file has gone from its path: then they are not. */
   const unlessLost = <A>(answer: A): E.Either<StoreError, A> => {
     const lost = guard.fileProblem()
     return lost ? E.left(lost) : E.right(answer)
@@ -92,7 +92,7 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
   }
   const tail = tailOf(source)
 
-  /** Followers in this process need not read what it has written. */
+  /** Passes written events to followers in this process, so they need not read them. */
   const wrote = (kept: readonly WrittenAppend[]): void => {
     if (!tail.offer(() => kept.flatMap(recordedAs))) changes.beat()
   }

@@ -2,19 +2,19 @@ import { realpathSync, watch } from 'node:fs'
 import type { DatabaseSync } from 'node:sqlite'
 
 // How long to wait for the next look, in milliseconds.
-/** Once the system has said that the WAL is written to: it does so before the commit can be read. */
+/** Delay after the system reports a write to the WAL, which happens before the commit can be read. */
 const soonest = 1
-/** After a commit: more are likely to follow. */
+/** Delay after a commit: more are likely to follow. */
 const soon = 3
-/** Then ever longer, up to this: a slow disk may be busy with a commit of which the system has told. */
+/** Maximum delay, reached in steps: a slow disk may be busy with a commit that the system has reported. */
 const longest = 20
-/** Where the system has proved to say when there is something. */
+/** Delay if the system has proved to report writes. */
 const told = 50
 
 /**
- * Calls `changed` soon after another connection has committed, until the signal aborts. As soon as a look finds nothing, the system watches
- * the WAL; from its first word on until then, looking often costs less. Where it says nothing (too many watchers, some mounts), looking
- * is all there is.
+ * Calls `changed` soon after another connection has committed, until the signal aborts. Once a check finds nothing, the system watches
+ * the WAL; from its first report until the next such check, frequent polling costs less. If the system reports nothing (too many
+ * watchers, some mounts), polling is all there is.
  */
 export const watchOthers = (
   db: DatabaseSync,
@@ -30,7 +30,7 @@ export const watchOthers = (
   let timer: NodeJS.Timeout | undefined
   let unwatch: (() => void) | undefined
 
-  /** Whether others have committed since the last call; an error too is for the next read to report. */
+  /** Reports whether others have committed since the last call; also true after an error, which the next read will report. */
   const isNew = (): boolean => {
     const before = seen
     try {
@@ -71,7 +71,7 @@ export const watchOthers = (
   signal.addEventListener('abort', stop, { once: true })
 }
 
-/** Calls a function whenever the WAL of a file is written to, if the system can. @returns ends it */
+/** Calls a function whenever the WAL of a file is written to, if the system supports it. @returns a function that stops watching */
 const tellOf = (path: string, tell: () => void): (() => void) => {
   try {
     const watcher = watch(`${realpathSync(path)}-wal`, { persistent: false }, tell)

@@ -14,7 +14,7 @@ interface Waiting {
   readonly settle: (outcome: SqliteAppendResult) => void
 }
 
-/** An append that was written, and the global position of its last event. */
+/** A completed append, with the global position of its last event. */
 export interface WrittenAppend {
   readonly request: AppendRequest
   readonly position: number
@@ -27,21 +27,21 @@ interface Settings {
 
 export interface SqliteWriter {
   readonly append: (request: AppendRequest) => Promise<SqliteAppendResult>
-  /** Resolves when everything appended so far has its outcome, and the ends are written. */
+  /** Resolves when all appends so far have an outcome and the ends are written. */
   readonly finish: () => Promise<void>
 }
 
 const isBusy = (begun: E.Either<StoreError, void>): boolean =>
   E.isLeft(begun) && begun.left._tag === 'StoreBusy'
 
-/** After the work at hand: a microtask costs a third of what a tick does. */
+/** Schedules work after the current task: a microtask costs a third of a tick. */
 const soon = Promise.resolve()
 
 /**
- * Writes appends. Those that arrive in the same tick share one transaction, and so one wait for the disk, while each has its own
- * outcome: a conflict writes nothing and affects no other append.
+ * Writes appends. Those that arrive in the same tick share one transaction, and so one wait for the disk, but each has its own outcome:
+ * a conflict writes nothing and affects no other append.
  *
- * @param wrote called with what was written, in order, after the commit
+ * @param wrote called with the written appends, in order, after the commit
  */
 export const sqliteWriter = (
   db: DatabaseSync,
@@ -65,9 +65,9 @@ export const sqliteWriter = (
   let kept: WrittenAppend[] = []
   let whenIdle: (() => void)[] = []
   let isScheduled = false
-  /** Whether the last wait for another writer ended without the lock. */
+  /** True if the last wait for another writer ended without the lock. */
   let isLockedOut = false
-  /** Why nothing more is written: it would not be found again. */
+  /** Reason for writing nothing more: it could not be found again. */
   let lost: StoreError | undefined
 
   const tryBegin = (): E.Either<StoreError, void> => {
@@ -98,7 +98,7 @@ export const sqliteWriter = (
     }
   }
 
-  /** Remembers what a transaction wrote, now that it is committed. */
+  /** Remembers the writes of a committed transaction. */
   const note = (request: AppendRequest, id: number, position: number): void => {
     kept.push({ request, position })
     const { stream, events, expected } = request
@@ -146,7 +146,7 @@ export const sqliteWriter = (
     else finish(begun)
   }
 
-  /** Schedules a flush after the work at hand, so that whatever that still appends is included. */
+  /** Schedules a flush after the current task, so that anything it still appends is included. */
   const schedule = (): void => {
     if (isScheduled) return
     isScheduled = true

@@ -15,7 +15,7 @@ import {
   type RecordedEvent,
 } from '../port.ts'
 
-/** A place among the events of a write that one event completed: after the event at `revision` of `stream`. */
+/** A place among the events of a write: after the event at `revision` of `stream`. One event completed the write. */
 interface Within {
   /** Checkpoint, stream and revision of the event that completed the write. */
   readonly checkpoint: Checkpoint
@@ -28,7 +28,7 @@ interface Within {
 const checkpointOf = ({ checkpoint, by, at, stream, revision }: Within): Checkpoint =>
   JSON.stringify([checkpoint, by, at, stream, revision])
 
-/** The place of a checkpoint, if it is one of these; any other is the store's own. */
+/** Returns the place in a checkpoint, if it is one of these; any other belongs to the store itself. */
 const withinOf = (after: Checkpoint | undefined): Within | undefined => {
   if (typeof after !== 'string' || !after.startsWith('[')) return undefined
   try {
@@ -45,15 +45,15 @@ const withinOf = (after: Checkpoint | undefined): Within | undefined => {
   }
 }
 
-/** Whether the event, as stored, is certainly part of no such write. */
+/** True if the event, as stored, is certainly not part of such a write. */
 const isPlain = (event: RecordedEvent): boolean => !isMarked(event) && !isRecord(event.stream)
 
 /**
- * All events in an order in which those of a write of several appends come once it is complete, one after the other, in place of the
- * event that completed it. Within them, a checkpoint names that event and the one read last.
+ * Orders all events so that those of a write of several appends come when it is complete, in sequence, in place of the event that
+ * completed it. A checkpoint within them names that event and the one read last.
  */
 export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | 'follow'> => {
-  /** The events of a stretch, from a revision on, with their places. Iteration throws a `StoreError`. */
+  /** Yields the events of a stretch, from a revision on, with their places. Iteration throws a `StoreError`. */
   async function* eventsOf(
     { stream, from, to }: RevisionRange,
     placeOf: (revision: number) => Checkpoint,
@@ -66,7 +66,7 @@ export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | '
     }
   }
 
-  /** The events of the write that an event completed, of streams with these prefixes, after a place among them. */
+  /** Yields the events of the write completed by an event, in streams with these prefixes, after a place among them. */
   async function* madeWhole(
     by: RecordedEvent,
     prefixes: readonly string[],
@@ -88,7 +88,7 @@ export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | '
     }
   }
 
-  /** The rest of a write, after a place among its events. */
+  /** Yields the rest of a write, after a place among its events. */
   async function* restOf(place: Within, prefixes: readonly string[]): AsyncGenerator<RecordedEvent, void> {
     const { by, at, checkpoint } = place
     const [event] = await orThrow(store.read({ stream: by, from: at, direction: 'forwards', limit: 1 }))
@@ -149,7 +149,7 @@ export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | '
   return { readAll: (range) => task(() => readAll(range)), follow }
 }
 
-/** At most `limit` events. */
+/** Collects at most `limit` events. */
 const upTo = (
   limit: number,
   events: AsyncIterable<RecordedEvent>,
@@ -160,6 +160,6 @@ const upTo = (
     return taken
   })
 
-/** Records are in streams of their own, and are needed by readers of some streams too. */
+/** Adds the record prefix: records are in their own streams, but readers of some streams need them too. */
 const withRecords = (prefixes: readonly string[]): readonly string[] =>
   beginsWithOne(recordPrefix, prefixes) ? prefixes : [...prefixes, recordPrefix]

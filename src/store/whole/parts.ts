@@ -4,17 +4,17 @@ import type { WritePart, RecordedEvent } from '../port.ts'
 // How an event says in its stored metadata that it is part of a write of several appends. Readers get the event without the mark, byte
 // for byte, so hash chain, exports and copies do not see it.
 
-/** The beginning of such an event's metadata text; reserved. */
+/** Beginning of the metadata text of a marked event; reserved. */
 const mark = '{"$part":'
 
-/** Total: it is asked about any input. */
+/** True if an event is marked. Total: accepts any input. */
 export const isMarked = (event: Partial<StoredEvent> | null | undefined): boolean =>
   typeof event?.metadata === 'string' && event.metadata.startsWith(mark)
 
-/** Whether an event can be marked: its metadata is an object. */
+/** True if an event can be marked: its metadata is an object. */
 export const canBeMarked = ({ metadata }: StoredEvent): boolean => metadata.startsWith('{')
 
-/** The events of one append, each marked as part of the write. */
+/** Returns the events of one append, each marked as part of the write. */
 export const marked = (events: readonly StoredEvent[], part: WritePart): readonly StoredEvent[] =>
   events.map((event, index) => withMark(event, index < events.length - 1 ? { from: part.from } : part))
 
@@ -24,7 +24,7 @@ const withMark = (event: StoredEvent, part: WritePart): StoredEvent => {
   return { ...event, metadata: `${mark}${JSON.stringify(part)}${comma}${rest}` }
 }
 
-/** The event without its mark, and what the mark says as `part`. An event with an unreadable mark stays as it is. */
+/** Returns the event without its mark, whose content becomes `part`. An event with an unreadable mark is unchanged. */
 export const unmarked = (event: RecordedEvent): RecordedEvent => {
   if (!isMarked(event)) return event
   // A mark contains a number and a stream's name: the first brace closes it.
@@ -48,24 +48,24 @@ const partIn = (text: string): WritePart | undefined => {
   }
 }
 
-/** Streams of records. Each event of a record names the streams in which a write is complete with it. */
+/** Prefix of record streams. Each event of a record names the streams in which it completes a write. */
 export const recordPrefix = 'import-'
 
 export const isRecord = (stream: unknown): stream is string =>
   typeof stream === 'string' && stream.startsWith(recordPrefix)
 
-/** The events of one stream that belong to a write, including both ends. */
+/** The events of one stream that belong to a write, both ends inclusive. */
 export interface RevisionRange {
   readonly stream: string
   readonly from: number
   readonly to: number
 }
 
-/** The data of a record's event: one string, which can be stored outside if it is large. */
+/** Returns the data of a record's event: one string, which can be stored outside if it is large. */
 export const recordOf = (stretches: readonly RevisionRange[]): string =>
   JSON.stringify({ streams: stretches.map(({ stream, from, to }) => `${stream} ${from} ${to}`).join('\n') })
 
-/** The stretches that an event completes: its own write's, or those that it records. Undefined if it completes nothing. */
+/** Returns the stretches that an event completes: those of its own write, or those that it records. Undefined if it completes nothing. */
 export const completedBy = ({
   stream,
   revision,

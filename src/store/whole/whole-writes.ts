@@ -21,9 +21,9 @@ const reserved = invalidInput('metadata.$part', 'is reserved for writes that tak
 const unmarkable = invalidInput('metadata', 'must be a JSON object in an event of a write of several appends')
 
 /**
- * A store in which a write of several appends (`Append.part`) counts once it is complete: `readAll` and `follow` yield its events then,
- * not before. Reading one stream returns all its events; `readStreamEnd` says which of them count. A page that a store returns is checked
- * for gaps.
+ * Returns a store in which a write of several appends (`Append.part`) counts only once it is complete: `readAll` and `follow` do not
+ * yield its events before. Reading one stream returns all its events; `readStreamEnd` says which of them count. Pages from the
+ * underlying store are checked for gaps.
  */
 export const withWholeWrites = (store: LargeContentStore): LargeContentStore => ({
   ...store,
@@ -46,7 +46,7 @@ export const withWholeWrites = (store: LargeContentStore): LargeContentStore => 
   ...inWholeWrites(store),
 })
 
-/** The store keeps the hash of the event as it stores it. */
+/** Computes the hash of the unmarked event: the store keeps the hash of the stored form. */
 async function* keptEndOf(store: EventStore, stream: string): Steps<StoreError, KeptEnd | undefined> {
   const kept = yield* ok(store.keptEnd(stream))
   if (!kept) return undefined
@@ -57,7 +57,7 @@ async function* keptEndOf(store: EventStore, stream: string): Steps<StoreError, 
   return isIt ? { last, hash: hashOf(unmarked(event)) } : kept
 }
 
-/** Where a stream ends: its last event that counts, and its very last one if that belongs to an incomplete write. */
+/** The end of a stream: its last event that counts, and its actual last one if that belongs to an incomplete write. */
 export interface StreamEnd {
   readonly last: RecordedEvent | undefined
   readonly unfinished?: RecordedEvent
@@ -82,13 +82,13 @@ export async function* readStreamEnd(store: EventStore, stream: string): Steps<S
   return yield* streamEndFrom(store, newest)
 }
 
-/** How far a stream goes. */
+/** The extent of a stream. */
 export interface Extent {
-  /** The last revision that certainly counts; -1 if there is none, or if the last event cannot be read. */
+  /** Last revision that certainly counts; -1 if there is none, or if the last event cannot be read. */
   readonly least: number
-  /** The last revision that counts if later ones do not; otherwise Infinity. */
+  /** Last revision that counts if later ones do not; otherwise Infinity. */
   readonly most: number
-  /** No event is there. */
+  /** True if the stream has no events. */
   readonly isEmpty: boolean
 }
 
@@ -101,11 +101,14 @@ export async function* extentOf(store: EventStore, stream: string): Steps<StoreE
   return { least, most: unfinished ? least : Infinity, isEmpty: !last && !unfinished }
 }
 
-/** Through which revision a stream is to be read, to have all that was there: a read beyond the end would tell no more. */
+/**
+ * Returns the revision through which a stream must be read to cover everything that it once contained: reading further would add
+ * nothing.
+ */
 export const endOf = ({ least, most }: Extent, kept: KeptEnd | undefined): number =>
   least < 0 ? most : Math.max(least, Math.min(kept?.last ?? -1, most))
 
-/** Whether a write is complete, given its last event in this stream. */
+/** Reports whether a write is complete, given its last event in this stream. */
 async function* isWhole(
   store: EventStore,
   { stream, revision, part }: RecordedEvent,

@@ -21,7 +21,7 @@ interface Failed {
   readonly failure: ChatFailure
   readonly model?: ChatModel | undefined
 }
-/** How a request is answered. */
+/** Outcome of a request. */
 export type ChatAnswer =
   | Failed
   | {
@@ -73,7 +73,7 @@ const exceeded = ({ contextWindow, tooLong }: ChatModel, { tokens }: Prompt): Ch
     code: 'context_length_exceeded',
   }
 
-/** Answers the bodies of requests; remembers what it has cached. */
+/** Returns a function that answers the bodies of requests and remembers what it has cached. */
 export const answering = (options: ChatCompletionsOptions): ((body: unknown) => Promise<ChatAnswer>) => {
   const models = modelsOf(options)
   const cachedOf = promptCache()
@@ -98,7 +98,7 @@ export const answering = (options: ChatCompletionsOptions): ((body: unknown) => 
   }
 }
 
-/** An error as the body of an answer. */
+/** Returns an error as a response body. */
 export const errorBody = ({ message, type, param = null, code = null }: ChatFailure): JsonFields => ({
   error: { message, type, param, code },
 })

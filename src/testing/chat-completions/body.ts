@@ -1,4 +1,4 @@
-/** A JSON object of which nothing is known but that. */
+/** A JSON object with unknown fields. */
 export interface JsonFields {
   readonly [field: string]: unknown
 }
@@ -39,55 +39,55 @@ export interface ChatRequest extends JsonFields {
   readonly max_completion_tokens?: number | null
 }
 
-/** An error as an answer. */
+/** An error response. */
 export interface ChatFailure {
   readonly status: number
   readonly type: string
   readonly message: string
   readonly code?: string | null
   readonly param?: string | null
-  /** Seconds. */
+  /** Seconds to wait before a retry. */
   readonly retryAfter?: number
 }
 
-/** Where compatible endpoints were seen to differ from OpenAI's own. */
+/** Known differences of compatible endpoints from OpenAI's own. */
 export interface Manners {
-  /** Answers in one piece although a stream is asked for: servers that do not know `stream`. */
+  /** Answers in one piece even if a stream is requested, like servers that do not know `stream`. */
   readonly ignoresStream?: boolean
-  /** Refuses `stream_options`, as servers do that allow no field that they do not know. */
+  /** Refuses `stream_options`, like servers that allow no field that they do not know. */
   readonly refusesStreamOptions?: boolean
   /** Reports no usage. */
   readonly countsNothing?: boolean
-  /** Refuses a message of the user right after a tool's: Mistral, and templates in which the roles alternate. */
+  /** Refuses a user message right after a tool message: Mistral, and templates in which the roles alternate. */
   readonly refusesUserAfterTool?: boolean
-  /** Gives content as a list of parts, and its reasoning as one of them: Mistral. */
+  /** Returns content as a list of parts, with its reasoning as one of them: Mistral. */
   readonly hasParts?: boolean
   /** Streams each call whole: with the same index and no id (Gemini), with the same id (some gateways), or with neither. */
   readonly calls?: 'same-index' | 'same-id' | 'bare'
-  /** The body of its errors; OpenAI's is `{ error }`. */
+  /** Returns the body of an error; OpenAI's is `{ error }`. */
   readonly errorBody?: (error: JsonFields) => unknown
-  /** Its words for a request that is too long. */
+  /** Returns the error for a request that is too long. */
   readonly tooLong?: (tokens: number, contextWindow: number) => ChatFailure
 }
 
-/** A model, and what it takes. */
+/** A model and its limits. */
 export interface ChatModel extends Manners {
-  /** Tokens of a request and its reply. */
+  /** Tokens of a request and its reply together. */
   readonly contextWindow: number
   readonly maxOutput: number
-  /** The fewest tokens of a prompt that are cached. */
+  /** Length of the shortest prompt that is cached, in tokens. */
   readonly minCached: number
-  /** Whether it still takes `max_tokens`. */
+  /** True if it still accepts `max_tokens`. */
   readonly maxTokens: boolean
-  /** The field of its messages that its reasoning is in, as compatible endpoints have one: requests may have it, too. */
+  /** Field of its messages that holds its reasoning, as compatible endpoints have; requests may have it, too. */
   readonly reasoning?: 'reasoning_content' | 'reasoning'
-  /** Whether messages with calls since the user's last message must come back with their reasoning. */
+  /** True if messages with calls since the user's last message must be sent back with their reasoning. */
   readonly needsReasoning: boolean
 }
 
-/** Why a request is refused. */
+/** Reason for refusing a request. */
 export interface ChatRefusal {
-  /** Default 400. */
+  /** HTTP status. Default 400. */
   readonly status?: number
   readonly type?: string
   readonly message: string
@@ -117,7 +117,7 @@ export const tooLong = (param: string, most: number, length: number, what = 'arr
 export const tooShort = (param: string, what = 'array'): ChatRefusal =>
   problem(param, `empty_${what}`, `Invalid '${param}': empty ${what}.`)
 
-/** The first problem of several checks, each made only if those before it found none. */
+/** Returns the first problem of several checks, each made only if those before it found none. */
 export const first = (...checks: readonly (() => ChatRefusal | undefined)[]): ChatRefusal | undefined => {
   for (const check of checks) {
     const found = check()
@@ -126,7 +126,7 @@ export const first = (...checks: readonly (() => ChatRefusal | undefined)[]): Ch
   return undefined
 }
 
-/** The first problem of the items of a list. */
+/** Returns the first problem of the items of a list. */
 export const firstOf = <T>(
   items: readonly T[],
   check: (item: T, index: number) => ChatRefusal | undefined,

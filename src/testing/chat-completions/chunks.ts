@@ -2,7 +2,7 @@ import { pieces } from '../messages-api/events.ts'
 import type { JsonFields, ChatModel } from './body.ts'
 import type { Completion } from './replies.ts'
 
-/** An answer as a stream. */
+/** Returns an answer as a stream of chunks. */
 export const chunksOf = (
   { choices: [{ message, finish_reason }], usage, ...head }: Completion,
   { reasoning, calls: manner }: ChatModel,
@@ -52,7 +52,7 @@ export const chunksOf = (
   ]
 }
 
-/** The parts of a content, in pieces: each chunk has a list of one. */
+/** Splits the parts of a content: each chunk has a list of one part. */
 const partPieces = (parts: readonly JsonFields[]): readonly JsonFields[] =>
   parts.flatMap(({ type, text, thinking }): readonly JsonFields[] => {
     const inner = Array.isArray(thinking) ? (thinking as readonly JsonFields[]) : [{ text }]
@@ -63,6 +63,6 @@ const partPieces = (parts: readonly JsonFields[]): readonly JsonFields[] =>
       }))
   })
 
-/** A chunk as written to the stream. */
+/** Encodes a chunk as it is written to the stream. */
 export const encoded = (chunk: JsonFields): string => `data: ${JSON.stringify(chunk)}\n\n`
 export const done = 'data: [DONE]\n\n'

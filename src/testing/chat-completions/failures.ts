@@ -1,21 +1,21 @@
 import type { ChatFailure } from './body.ts'
 
 interface ChatFailures {
-  /** 503. */
+  /** Status 503. */
   readonly overloaded: ChatFailure
-  /** 429: after `retryAfter` seconds if given. */
+  /** Status 429, with `retryAfter` seconds if given. */
   readonly rateLimited: ChatFailure
-  /** 429 that no retry helps against. */
+  /** Status 429, which retrying does not help. */
   readonly noQuota: ChatFailure
-  /** 500. */
+  /** Status 500. */
   readonly broken: ChatFailure
-  /** 401. */
+  /** Status 401. */
   readonly unauthorized: ChatFailure
-  /** 404. */
+  /** Status 404. */
   readonly notFound: ChatFailure
 }
 
-/** The API's errors that do not depend on the request: return one from `reply`, or `{ ...failure, retryAfter }`. */
+/** Errors of the API that do not depend on the request: return one from `reply`, or `{ ...failure, retryAfter }`. */
 export const chatFailures: ChatFailures = {
   overloaded: {
     status: 503,

@@ -29,7 +29,7 @@ const mostMessages = 2_048
 const longestId = 40
 const validName = /^[a-zA-Z0-9_-]{1,64}$/
 
-/** What is wrong with the messages of a request, each by itself and then one after the other. */
+/** Returns the first problem of a request's messages, taken individually and then in sequence. */
 export const messagesProblem = (messages: unknown, model: ChatModel): ChatRefusal | undefined => {
   if (messages === undefined) return missing('messages')
   if (!Array.isArray(messages)) return invalidType('messages', 'an array')
@@ -97,7 +97,7 @@ const madeProblem = (made: JsonFields, path: string): ChatRefusal | undefined =>
   return strayIn(made, ['name', 'arguments'], path)
 }
 
-/** Calls are answered by the very next messages, each once; an id names one call of the request. */
+/** Checks that calls are answered by the very next messages, each once, and that an id names only one call of the request. */
 const orderProblem = (messages: readonly BodyMessage[]): ChatRefusal | undefined => {
   const ids = new Set<string>()
   let open = new Map<string, boolean>()

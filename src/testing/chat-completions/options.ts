@@ -2,15 +2,15 @@ import type { ChatRequest, ChatFailure, ChatModel } from './body.ts'
 import type { ChatReply } from './replies.ts'
 
 export interface ChatCompletionsOptions {
-  /** The answer to the `n`th valid request, from 0. By default, a reply that depends on the request and the seed. */
+  /** Answer to the `n`th valid request, from 0. By default, a reply that depends on the request and the seed. */
   readonly reply?:
     | ((body: ChatRequest, n: number) => ChatReply | ChatFailure | Promise<ChatReply | ChatFailure>)
     | undefined
-  /** The only key that is accepted. Default: any. */
+  /** The only key accepted. Default: any. */
   readonly apiKey?: string | undefined
-  /** Decides default replies and ids. Default 0. */
+  /** Seed of default replies and ids. Default 0. */
   readonly seed?: number | undefined
-  /** Models by name, in addition to the default ones or replacing them. Missing fields are those of `gpt-5.2`. */
+  /** Models by name, which extend or replace the default ones. Missing fields are those of `gpt-5.2`. */
   readonly models?: Readonly<Record<string, Partial<ChatModel>>> | undefined
 }
 
@@ -34,7 +34,7 @@ const defaultModels: Readonly<Record<string, Partial<ChatModel>>> = {
   },
 }
 
-/** The models that requests may name. */
+/** Returns the models that requests may name. */
 export const modelsOf = ({ models }: ChatCompletionsOptions): ReadonlyMap<string, ChatModel> =>
   new Map(
     Object.entries({ ...defaultModels, ...models }).map(([name, model]) => [name, { ...newest, ...model }]),

@@ -2,7 +2,7 @@ import { firstTokens, textTokens } from '../messages-api/tokens.ts'
 import type { ChatRequest, ChatToolCall, JsonFields, ChatModel } from './body.ts'
 import type { Prompt } from './tokens.ts'
 
-/** How an answer fails. */
+/** Failure of an answer. */
 export interface ChatFault {
   /**
    * - `drop`: the connection breaks;
@@ -11,29 +11,29 @@ export interface ChatFault {
    * - `error`: an error comes in the stream; before any chunk, and in a plain answer, it is a 503.
    */
   readonly kind: 'drop' | 'stall' | 'end' | 'error'
-  /** After so many chunks of the stream. Default: before the answer's head. */
+  /** Number of chunks of the stream before the failure. Default: before the answer's head. */
   readonly after?: number
 }
 
-/** What a model says. */
+/** A model's reply. */
 export interface ChatReply {
   readonly content?: string | null
   readonly refusal?: string
-  /** Sent in the field that the model's reasoning has. */
+  /** Reasoning, sent in the field that the model uses for it. */
   readonly reasoning?: string
-  /** `arguments` is JSON, valid or not; anything but a text is written as JSON. A call without an id gets one. */
+  /** Calls. `arguments` is JSON, valid or not; anything but a string is written as JSON. A call without an id gets one. */
   readonly tool_calls?: readonly {
     readonly id?: string
     readonly name: string
     readonly arguments?: unknown
   }[]
-  /** Default: `tool_calls` with calls, else `stop`; `length` if it is cut. */
+  /** Reason of the stop. Default: `tool_calls` with calls, otherwise `stop`; `length` if the reply is cut. */
   readonly finish_reason?: 'stop' | 'length' | 'tool_calls' | 'content_filter' | (string & {})
-  /** More fields of the message. */
+  /** Further fields of the message. */
   readonly message?: JsonFields
   readonly usage?: JsonFields
   readonly fault?: ChatFault
-  /** Milliseconds before each chunk, and before a plain answer. */
+  /** Delay in milliseconds before each chunk, and before a plain answer. */
   readonly delay?: number
 }
 
@@ -54,7 +54,7 @@ export interface Completion {
       readonly finish_reason: NonNullable<ChatReply['finish_reason']>
     },
   ]
-  /** None from an endpoint that counts nothing. */
+  /** Token usage; absent from an endpoint that counts nothing. */
   readonly usage?: JsonFields & {
     readonly prompt_tokens: number
     readonly completion_tokens: number
@@ -65,7 +65,7 @@ export interface Completion {
 
 const perCall = 7
 
-/** The texts of a reply that fit, in the order in which they are written; the last one may be cut. */
+/** Returns the texts of a reply that fit into the limit, in the order in which they are written; the last one may be cut. */
 const cut = (texts: readonly string[], limit: number) => {
   let tokens = 0
   let isCut = false
@@ -82,7 +82,7 @@ const cut = (texts: readonly string[], limit: number) => {
 }
 
 /**
- * A reply as it is sent: with ids, within its limit, and billed.
+ * Completes a reply for sending: with ids, cut to its limit, and billed.
  *
  * @param id the part of its ids that is unique to this reply
  */
@@ -164,7 +164,7 @@ const partsOf = (thought: string, said: string): readonly JsonFields[] => [
 
 const words = 'each event is kept and read again in order so nothing that was said is lost'.split(' ')
 
-/** The default reply: some words, and a call in every third reply if there are tools. */
+/** Returns the default reply: some words, and a call in every third reply if there are tools. */
 export const defaultReply = ({ tools = [], tool_choice: choice }: ChatRequest, digest: string): ChatReply => {
   const numbers = Buffer.from(digest, 'base64url')
   const numberAt = (index: number): number => numbers[index % numbers.length] ?? 0

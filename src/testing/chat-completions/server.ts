@@ -12,35 +12,36 @@ import type { ChatFault, Completion } from './replies.ts'
 
 export type { ChatCompletionsOptions } from './options.ts'
 
-/** A request that came, and its answer. */
+/** A request received, and its answer. */
 export interface ChatExchange {
   readonly path: string
   readonly headers: IncomingHttpHeaders
-  /** Undefined if it is not JSON. */
+  /** Parsed body; undefined if it is not JSON. */
   readonly body: ChatRequest | undefined
-  /** Of the answer, even if it failed. */
+  /** HTTP status of the answer, even if sending it failed. */
   readonly status: number
   /** The answer in one piece: a completion, or an error. */
   readonly answer: Completion | JsonFields
-  /** Whether the whole answer was sent. */
+  /** Reports whether the whole answer was sent. */
   readonly isComplete: () => boolean
 }
 
 export interface ChatCompletions {
-  /** `http://127.0.0.1:PORT/v1`: the SDK's `baseURL`. */
+  /** The SDK's `baseURL`: `http://127.0.0.1:PORT/v1`. */
   readonly url: string
-  /** In the order in which they were answered. */
+  /** Requests, in the order in which they were answered. */
   readonly requests: readonly ChatExchange[]
   readonly forgetRequests: () => void
-  /** Breaks open connections. */
+  /** Closes the server, breaking open connections. */
   readonly close: () => Promise<void>
 }
 
 const host = '127.0.0.1'
 
 /**
- * A Chat Completions API on the loopback interface that refuses what the real one refuses, with the same types, codes and parameters:
- * calls without results, results without calls, names and ids that it does not take, unknown parameters, prompts that are too long.
+ * Starts a Chat Completions API on the loopback interface that refuses what the real one refuses, with the same types, codes and
+ * parameters: calls without results, results without calls, names and ids that it does not accept, unknown parameters, prompts that are
+ * too long.
  *
  * @example
  * import OpenAI from 'openai'
@@ -140,7 +141,7 @@ const write = (response: ServerResponse, text: string): Promise<void> =>
     response.write(text, () => resolve())
   })
 
-/** Sends an answer in one piece, unless it is to fail. */
+/** Sends an answer in one piece, unless it has a fault. */
 const send = async (response: ServerResponse, { completion, reply }: Completed): Promise<void> => {
   const { fault, delay = 0 } = reply
   if (delay > 0) await sleep(delay)
@@ -149,7 +150,7 @@ const send = async (response: ServerResponse, { completion, reply }: Completed):
   else sendJson(response, 200, completion)
 }
 
-/** How many chunks are sent before a fault; without a place, the stream may be cut after it began. */
+/** Returns the number of chunks sent before a fault; an `end` without `after` cuts the stream after its first chunk. */
 const before = (fault: ChatFault | undefined): number | undefined =>
   fault && (fault.after ?? (fault.kind === 'end' ? 1 : 0))
 

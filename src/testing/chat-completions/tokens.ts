@@ -20,7 +20,7 @@ const messageTokens = (message: BodyMessage): number => {
   return [perMessage, said, ...called, textTokens(Object.values(others).join(' '))].reduce((a, b) => a + b)
 }
 
-/** A prompt, in the parts that are cached: tools first, then each message. */
+/** A prompt in the parts that are cached: tools first, then each message. */
 export interface Prompt {
   readonly tokens: number
   readonly parts: readonly { readonly text: string; readonly tokens: number }[]
@@ -34,10 +34,10 @@ export const promptOf = ({ messages, tools = [] }: ChatRequest): Prompt => {
   return { parts, tokens: parts.reduce((sum, { tokens }) => sum + tokens, 0) }
 }
 
-/** What is cached comes in steps of so many tokens. */
+/** Increment of cached prefixes, in tokens. */
 const step = 128
 
-/** The automatic cache: the longest beginning that an earlier prompt for the same model had. Remembers the prompt. */
+/** Returns an automatic cache: finds the longest prefix shared with an earlier prompt for the same model, and remembers the prompt. */
 export const promptCache = () => {
   const seen = new Map<string, Set<string>>()
   return (name: string, { parts }: Prompt, { minCached }: ChatModel): number => {

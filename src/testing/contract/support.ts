@@ -60,7 +60,7 @@ export const texts = ({ id, type, data, metadata }: StoredEvent): StoredEvent =>
   metadata,
 })
 
-/** Follows until `enough`, then stops. */
+/** Follows the store until `enough`, then stops. */
 export const followed = async (
   store: EventStore,
   options: { readonly prefixes?: readonly string[]; readonly after?: string },
@@ -74,7 +74,7 @@ export const followed = async (
   }
   return seen
 }
-/** The last checkpoint: a database that others use too may be long, and so would reading all of it be. */
+/** Returns the last checkpoint, to skip what a database shared with others already contains: reading all of it could take long. */
 export const fromHere = async (store: EventStore): Promise<{ readonly after?: string }> => {
   const { checkpoint } = await right(store.changed('', undefined))
   return checkpoint === undefined ? {} : { after: checkpoint }
@@ -82,7 +82,7 @@ export const fromHere = async (store: EventStore): Promise<{ readonly after?: st
 export const followedIds = (seen: readonly FollowItem[]): readonly string[] =>
   seen.flatMap((item) => (item.type === 'event' ? [item.event.id] : []))
 
-/** A blob of some chunks, the last one not full; the same number gives the same blob. */
+/** Returns a blob of some chunks, the last one not full; the same number gives the same blob. */
 export const blobOf = (
   n: number,
   chunks = 1,
@@ -104,7 +104,7 @@ export const infosOf = async (store: EventStore): Promise<readonly BlobInfo[]> =
   for await (const info of store.blobs.list()) infos.push(info)
   return infos.toSorted((a, b) => (a.sha256 < b.sha256 ? -1 : 1))
 }
-/** The time, after waiting until it is later than any earlier one. */
+/** Waits until the clock is past any earlier time, and returns the time. */
 export const later = async (): Promise<Date> => {
   const before = Date.now()
   while (Date.now() === before) await new Promise((resolve) => setTimeout(resolve, 1))

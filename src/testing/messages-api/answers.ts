@@ -8,13 +8,13 @@ import { isThinking, type ParsedRequest, textOf } from './request.ts'
 import { signatures } from './signatures.ts'
 import { type Valid, validate } from './validate.ts'
 
-/** How a request is answered. */
+/** Outcome of a request. */
 export type ApiAnswer =
   | { readonly failure: ApiFailure; readonly code?: string | undefined }
   | { readonly count: number }
   | { readonly message: ApiMessage; readonly reply: ApiReply; readonly isStream: boolean }
 
-/** Answers the bodies of requests; remembers its prompt cache and the replies it paused. */
+/** Returns a function that answers the bodies of requests and remembers its prompt cache and the replies that it paused. */
 export const answering = (
   options: MessagesApiOptions,
 ): ((body: unknown, isCount: boolean) => Promise<ApiAnswer>) => {
@@ -22,7 +22,7 @@ export const answering = (
   const models = modelsOf(options)
   const signer = signatures(`seed ${seed}`, foreignSignatures)
   const cache = promptCache(now)
-  /** Replies that said `pause_turn`: a request may end in one of them, whole. */
+  /** Replies that stopped with `pause_turn`: a request may end in one of them, complete. */
   const paused = new Set<string>()
   let replies = 0
 
@@ -73,8 +73,8 @@ const isWaiting = (blocks: readonly ApiBlock[]): boolean =>
   )
 
 /**
- * Blocks as they come back in a request: without thinking, which has its own rule, and without what no request may contain: blank texts, a
- * compaction in the middle. Trailing white space of a text may be missing.
+ * Returns blocks as they come back in a request: without thinking, which has its own rule, and without content that no request may
+ * contain: blank texts, a compaction in the middle. Trailing white space of a text may be missing.
  */
 const marksOf = (blocks: readonly ApiBlock[]): string =>
   blocks

@@ -1,23 +1,23 @@
 import type { ApiFailure } from './replies.ts'
 
 interface Failures {
-  /** 529: the SDK retries. */
+  /** Status 529: the SDK retries. */
   readonly overloaded: ApiFailure
-  /** 429: the SDK retries, after `retryAfter` seconds if given. */
+  /** Status 429: the SDK retries, after `retryAfter` seconds if given. */
   readonly rateLimited: ApiFailure
-  /** 500: the SDK retries. */
+  /** Status 500: the SDK retries. */
   readonly broken: ApiFailure
-  /** 401. */
+  /** Status 401. */
   readonly unauthorized: ApiFailure
-  /** 403. */
+  /** Status 403. */
   readonly forbidden: ApiFailure
-  /** 404. */
+  /** Status 404. */
   readonly notFound: ApiFailure
-  /** 413: more bytes than a request may have. */
+  /** Status 413: more bytes than a request may have. */
   readonly tooLarge: ApiFailure
 }
 
-/** The API's errors that do not depend on the request: return one from `reply`, or `{ ...failure, retryAfter }`. */
+/** Errors of the API that do not depend on the request: return one from `reply`, or `{ ...failure, retryAfter }`. */
 export const failures: Failures = {
   overloaded: { status: 529, type: 'overloaded_error', message: 'Overloaded' },
   rateLimited: {

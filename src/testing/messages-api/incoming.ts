@@ -3,20 +3,24 @@ import { failures } from './failures.ts'
 import type { ApiFailure } from './replies.ts'
 
 const messagesPath = '/v1/messages'
-/** 32 MB. */
+/** Maximum size of a request: 32 MB. */
 const maxBytes = 32_000_000
 const countPath = `${messagesPath}/count_tokens`
 
-/** A request as it came, before its body is interpreted. */
+/** A request as received, before its body is interpreted. */
 export interface IncomingRequest {
   readonly path: string
   readonly isCount: boolean
-  /** Undefined if the text is not JSON. */
+  /** Parsed body; undefined if the text is not JSON. */
   readonly body: unknown
   readonly failure: ApiFailure | undefined
 }
 
-/** @param apiKey the only one that is accepted; undefined for any */
+/**
+ * Reads a request.
+ *
+ * @param apiKey the only key accepted; undefined to accept any
+ */
 export const incomingOf = async (
   message: IncomingMessage,
   apiKey: string | undefined,
@@ -34,7 +38,7 @@ export const incomingOf = async (
   return { path, isCount: path === countPath, body, failure }
 }
 
-/** Undefined if it is not JSON. */
+/** Parses a JSON text; undefined if it is not JSON. */
 export const parsed = (text: string): unknown => {
   try {
     return JSON.parse(text)
@@ -64,7 +68,7 @@ const bodyFailure = (text: string, body: unknown): ApiFailure | undefined => {
 
 const invalid = (message: string): ApiFailure => ({ status: 400, type: 'invalid_request_error', message })
 
-/** Half a character, which JSON can escape but UTF-8 cannot encode. */
+/** Reports whether a body contains half a character, which JSON can escape but UTF-8 cannot encode. */
 export const hasLoneSurrogate = (text: string, body: unknown): boolean => {
   if (!/\\u[dD][89a-fA-F]/.test(text)) return false
   // Whole characters may be escaped too; `stringify` escapes halves only.

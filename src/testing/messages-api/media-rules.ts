@@ -17,7 +17,7 @@ const maxSide = 8_000
 const maxSideOfMany = 2_000
 const many = 20
 
-/** Models with a small window take fewer images and documents. */
+/** Maximum number of images and documents: models with a small context window accept fewer. */
 const maxMedia = ({ contextWindow }: ApiModel): number => (contextWindow > 200_000 ? 600 : 100)
 
 type Fields = Readonly<Record<string, unknown>>
@@ -29,7 +29,7 @@ interface Placed {
 const sourceOf = ({ source }: ApiBlock): Fields =>
   typeof source === 'object' && source !== null ? (source as Fields) : {}
 
-/** The images and documents of a block: itself, those in a result, and those in a document. */
+/** Returns the images and documents of a block: the block itself, those in a result, and those in a document. */
 const mediaOf = (block: ApiBlock, path: string): readonly Placed[] => {
   const { content } = sourceOf(block)
   const inner =
@@ -41,7 +41,7 @@ const mediaOf = (block: ApiBlock, path: string): readonly Placed[] => {
   ]
 }
 
-/** The first problem with the images and documents of a request. */
+/** Returns the first problem with the images and documents of a request. */
 export const mediaProblem = ({ parts }: ParsedRequest, model: ApiModel): ApiRefusal | undefined => {
   const media = parts.flatMap((part: PlacedBlock) => mediaOf(part.block, pathOf(part)))
   const images = media.filter(({ block }) => block.type === 'image')
@@ -82,7 +82,7 @@ interface File {
   readonly height: number
 }
 
-/** The type and the size of an image file; undefined if it is another one, or ends before it says so. */
+/** Returns the type and the size of an image file; undefined if it is of another type, or ends before it states them. */
 const fileOf = (file: Buffer): File | undefined => {
   try {
     const found = readers.map((reader) => reader(file)).find((read) => read !== undefined)

@@ -3,23 +3,23 @@ import type { ApiRequest, ApiModel } from './request.ts'
 
 export interface MessagesApiOptions {
   /**
-   * The answer to a valid request, the `n`th (from 0) of those that create a message. By default, a reply that depends on the request and
+   * Answer to a valid request, the `n`th (from 0) of those that create a message. By default, a reply that depends on the request and
    * the seed.
    */
   readonly reply?:
     | ((body: ApiRequest, n: number) => ApiReply | ApiFailure | Promise<ApiReply | ApiFailure>)
     | undefined
-  /** The only key that is accepted, as `x-api-key` or as a bearer token. Default: any. */
+  /** The only key accepted, as `x-api-key` or as a bearer token. Default: any. */
   readonly apiKey?: string | undefined
-  /** Decides default replies, ids and signatures: servers with the same seed accept each other's signatures. Default 0. */
+  /** Seed of default replies, ids and signatures: servers with the same seed accept each other's signatures. Default 0. */
   readonly seed?: number | undefined
-  /** Models by name, in addition to the default ones or replacing them. Missing fields are those of `claude-opus-5-5`. */
+  /** Models by name, which extend or replace the default ones. Missing fields are those of `claude-opus-5-5`. */
   readonly models?: Readonly<Record<string, Partial<ApiModel>>> | undefined
-  /** The time for the prompt cache, in milliseconds. Default: the clock. */
+  /** Clock of the prompt cache, in milliseconds. Default: the system clock. */
   readonly now?: (() => number) | undefined
-  /** Accept thinking and compactions that this server did not make, whatever comes before them. Default false. */
+  /** Accept thinking and compactions that this server did not make, regardless of what precedes them. Default false. */
   readonly foreignSignatures?: boolean | undefined
-  /** Accept a server tool use without a result in the last message, as left open by a pause of another server. Default false. */
+  /** Accept a server tool use without a result in the last message, as left open by another server's pause. Default false. */
   readonly foreignPauses?: boolean | undefined
 }
 
@@ -36,7 +36,7 @@ const defaultModels: Readonly<Record<string, Partial<ApiModel>>> = {
   'claude-haiku-4-5': { prefill: true, systemMessages: false },
 }
 
-/** The models that requests may name. */
+/** Returns the models that requests may name. */
 export const modelsOf = ({ models }: MessagesApiOptions): ReadonlyMap<string, ApiModel> =>
   new Map(
     Object.entries({ ...defaultModels, ...models }).map(([name, model]) => [name, { ...newest, ...model }]),

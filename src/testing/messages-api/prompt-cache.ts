@@ -4,7 +4,7 @@ import { inside, type ApiModel, type ParsedRequest } from './request.ts'
 import { ttlOf } from './rules.ts'
 import { blockTokens, perMessage, perRequest, toolTokens } from './tokens.ts'
 
-/** How the input tokens of a request are billed. */
+/** Billing of a request's input tokens. */
 export interface InputUsage {
   readonly input_tokens: number
   readonly cache_read_input_tokens: number
@@ -17,7 +17,7 @@ export interface InputUsage {
 
 type Ttl = '5m' | '1h'
 
-/** A tool or a block, in the order in which the cache sees them, with the tokens up to its end. */
+/** A tool or a block, in the order used by the cache, with the number of tokens up to its end. */
 interface Piece {
   readonly text: () => string
   readonly until: number
@@ -25,7 +25,7 @@ interface Piece {
 }
 
 const lifetimes: Readonly<Record<Ttl, number>> = { '5m': 5 * 60_000, '1h': 60 * 60_000 }
-/** How many pieces before a breakpoint the API checks for a cached one. */
+/** Number of pieces before a breakpoint that the API checks for a cached one. */
 const lookback = 20
 
 const piecesOf = ({ body, tools, system, parts }: ParsedRequest): readonly Piece[] => {
@@ -68,7 +68,7 @@ const piecesOf = ({ body, tools, system, parts }: ParsedRequest): readonly Piece
   return last ? [...pieces.slice(0, -1), { ...last, ttl }] : pieces
 }
 
-/** A request's input, in pieces and in total. */
+/** Input of a request, in pieces and in total. */
 export interface Input {
   readonly pieces: readonly Piece[]
   readonly tokens: number
@@ -83,7 +83,10 @@ export interface PromptCache {
   readonly bill: (name: string, input: Input, model: ApiModel) => InputUsage
 }
 
-/** Prefixes of requests, kept for five minutes or an hour after their last use. @param now in milliseconds */
+/**
+ * Returns a cache of request prefixes, kept for five minutes or an hour after their last use. @param now returns the time in
+ * milliseconds
+ */
 export const promptCache = (now: () => number): PromptCache => {
   const kept = new Map<string, { readonly until: number; readonly ttl: Ttl }>()
   const isKept = (key: string): boolean => (kept.get(key)?.until ?? 0) > now()

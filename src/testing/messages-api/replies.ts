@@ -4,7 +4,7 @@ import { type ApiModel, type ParsedRequest, textOf } from './request.ts'
 import type { Signatures } from './signatures.ts'
 import { blockTokens, firstTokens } from './tokens.ts'
 
-/** How an answer fails. */
+/** Failure of an answer. */
 export interface Fault {
   /**
    * - `drop`: the connection breaks;
@@ -14,35 +14,35 @@ export interface Fault {
    */
   readonly kind: 'drop' | 'stall' | 'end' | 'error'
   /**
-   * After how many events of a stream, pings included. Default: before the headers of the answer; for `end`, before `message_stop`. A
-   * plain answer fails before it is sent.
+   * Number of events of a stream, including pings, before the failure. Default: before the headers of the answer; for `end`, before
+   * `message_stop`. A plain answer fails before it is sent.
    */
   readonly after?: number
 }
 
 export type StopReason = 'end_turn' | 'tool_use' | 'pause_turn' | 'refusal' | 'max_tokens'
 
-/** What the model says. */
+/** A model's reply. */
 export interface ApiReply {
-  /** Any blocks. Thinking and compactions are signed by the server; a call without `id` gets one. */
+  /** Blocks of any type. Thinking and compactions are signed by the server; a call without `id` gets one. */
   readonly content: readonly ApiBlock[]
-  /** Default: `tool_use` if there is such a block, else `end_turn`. */
+  /** Reason of the stop. Default: `tool_use` if there is such a block, otherwise `end_turn`. */
   readonly stop_reason?: StopReason
-  /** Replaces the real numbers. */
+  /** Usage numbers that replace the real ones. */
   readonly usage?: Partial<ApiUsage>
   /** Other fields of the message: `container`, `stop_sequence`, … */
   readonly message?: Readonly<Record<string, unknown>>
   readonly fault?: Fault
-  /** Milliseconds before each event, and before a plain answer. */
+  /** Delay in milliseconds before each event, and before a plain answer. */
   readonly delay?: number
 }
 
-/** An error as an answer. */
+/** An error response. */
 export interface ApiFailure {
   readonly status: number
   readonly type: string
   readonly message: string
-  /** Seconds. */
+  /** Seconds to wait before a retry. */
   readonly retryAfter?: number
 }
 
@@ -71,7 +71,7 @@ interface Cut {
   readonly isCut: boolean
 }
 
-/** The blocks that fit, the last one in part if it is text or thinking. */
+/** Returns the blocks that fit into the limit, with the last one in part if it is text or thinking. */
 const cut = (content: readonly ApiBlock[], limit: number): Cut => {
   let tokens = 0
   const kept: ApiBlock[] = []
@@ -91,7 +91,7 @@ const cut = (content: readonly ApiBlock[], limit: number): Cut => {
   return { content: kept, tokens: Math.max(1, tokens), isCut: false }
 }
 
-/** The prefixes of call ids. */
+/** Prefixes of call ids. */
 const prefixes = new Map([
   ['tool_use', 'toolu'],
   ['server_tool_use', 'srvtoolu'],
@@ -99,7 +99,7 @@ const prefixes = new Map([
 ])
 
 /**
- * A reply as it is sent: with ids, within its limit, signed and billed.
+ * Completes a reply for sending: with ids, cut to its limit, signed and billed.
  *
  * @param id the part of its ids that is unique to this reply
  */
@@ -138,7 +138,7 @@ export const finish = (
 
 const words = 'the store keeps each event and reads them again in order so that nothing is lost'.split(' ')
 
-/** The default reply: thinking if it is on, some words, and a call in every third reply if there are tools. */
+/** Returns the default reply: thinking if it is on, some words, and a call in every third reply if there are tools. */
 export const defaultReply = (request: ParsedRequest, digest: string): ApiReply => {
   const numbers = Buffer.from(digest, 'base64url')
   const numberAt = (index: number): number => numbers[index % numbers.length] ?? 0

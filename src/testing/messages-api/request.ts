@@ -2,26 +2,26 @@ import type { ApiBlock } from './blocks.ts'
 import type { ApiRole } from './blocks.ts'
 import { lazily } from './canonical.ts'
 
-/** What a model accepts. */
+/** Limits and features of a model. */
 export interface ApiModel {
   /** Tokens of input and output together. */
   readonly contextWindow: number
-  /** The most that `max_tokens` may be. */
+  /** Maximum value of `max_tokens`. */
   readonly maxOutput: number
-  /** A request may end in an assistant message, which the model continues. */
+  /** True if a request may end in an assistant message, which the model continues. */
   readonly prefill: boolean
-  /** There may be messages with the role `system` among the others. */
+  /** True if messages with the role `system` are allowed among the others. */
   readonly systemMessages: boolean
-  /** The shortest prefix that the prompt cache keeps, in tokens. */
+  /** Length of the shortest prefix that the prompt cache keeps, in tokens. */
   readonly minCached: number
 }
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** The body of a request that has passed `shapeProblem`. */
+/** Body of a request that has passed `shapeProblem`. */
 export interface ApiRequest extends Fields {
   readonly model: string
-  /** Missing if tokens are only counted. */
+  /** Maximum number of output tokens; absent if tokens are only counted. */
   readonly max_tokens?: number
   readonly messages: readonly { readonly role: ApiRole; readonly content: string | readonly ApiBlock[] }[]
   readonly system?: string | readonly ApiBlock[]
@@ -34,7 +34,7 @@ export interface ApiRequest extends Fields {
 export interface PlacedBlock {
   readonly role: ApiRole
   readonly block: ApiBlock
-  /** The block's canonical JSON. */
+  /** Returns the block's canonical JSON. */
   readonly text: () => string
   readonly message: number
   readonly at: number
@@ -43,28 +43,28 @@ export interface PlacedBlock {
 /** A message, or several consecutive ones with the same role, which the API combines. */
 export interface Turn {
   readonly role: ApiRole
-  /** The index of its first message. */
+  /** Index of its first message. */
   readonly message: number
   readonly parts: readonly PlacedBlock[]
 }
 
-/** A parsed body: every string content is a text block. */
+/** A parsed body, with every string content converted to a text block. */
 export interface ParsedRequest {
   readonly body: ApiRequest
   readonly system: readonly ApiBlock[]
   readonly tools: readonly Fields[]
   readonly turns: readonly Turn[]
   readonly parts: readonly PlacedBlock[]
-  /** The canonical JSON of what comes before the messages. */
+  /** Returns the canonical JSON of everything before the messages. */
   readonly frame: () => string
 }
 
-/** Why a request is refused. */
+/** Reason for refusing a request. */
 export interface ApiRefusal {
   readonly message: string
-  /** 404 for an unknown model, else 400. */
+  /** HTTP status: 404 for an unknown model, otherwise 400. */
   readonly status?: 404
-  /** `error.details.error_code`. */
+  /** Value of `error.details.error_code`. */
   readonly code?: string
 }
 export const problem = (message: string, code?: string): ApiRefusal => ({
@@ -76,19 +76,19 @@ export const pathOf = ({ message, at }: PlacedBlock): string => `messages.${mess
 
 export const isThinking = ({ type }: ApiBlock): boolean => type === 'thinking' || type === 'redacted_thinking'
 
-/** A field of a block, or an empty string if it has none. */
+/** Returns a field of a block, or an empty string if it has none. */
 export const textOf = (block: ApiBlock | undefined, field: string): string => {
   const value = block?.[field]
   return typeof value === 'string' ? value : ''
 }
 
-/** The blocks inside a tool result. */
+/** Returns the blocks inside a tool result. */
 export const inside = (block: ApiBlock): readonly ApiBlock[] =>
   block.type === 'tool_result' && Array.isArray(block['content'])
     ? (block['content'] as readonly ApiBlock[])
     : []
 
-/** The results of server tools. */
+/** Types of the results of server tools. */
 export const serverResults: readonly string[] = [
   'web_search_tool_result',
   'web_fetch_tool_result',
@@ -99,7 +99,7 @@ export const serverResults: readonly string[] = [
   'mcp_tool_result',
 ]
 
-/** The string fields that blocks must have. */
+/** String fields that blocks must have. */
 const strings = new Map<string, readonly string[]>(
   Object.entries({
     text: ['text'],
@@ -147,7 +147,7 @@ const messageProblem = (message: unknown): string | undefined => {
   return found && `.content${found}`
 }
 
-/** The problem of the first one that has any. */
+/** Returns the problem of the first item that has one. */
 export const firstProblem = <T>(
   all: readonly T[],
   find: (one: T) => string | undefined,
@@ -161,7 +161,7 @@ export const firstProblem = <T>(
 
 const maxMessages = 100_000
 
-/** What keeps a body from being read at all: fields that are missing or of the wrong type. */
+/** Returns the problem that makes a body unreadable: fields that are missing or of the wrong type. */
 export const shapeProblem = (body: unknown): string | undefined => {
   if (!isObject(body)) return 'Input should be an object'
   const { model, messages, system, tools } = body

@@ -18,10 +18,14 @@ import { toolRules } from './tool-rules.ts'
 // The predicates 1–10, 13 and 14 of a valid request, which depend on the request alone (5–8 are in tool-rules.ts), each with the API's own
 // text where it is known. 11 and 12 need the server's signatures.
 
-/** @param paused how many of the request's last blocks are a reply that said `pause_turn` */
+/**
+ * A rule for requests: returns the problem, if there is one.
+ *
+ * @param paused number of the request's last blocks that are a reply that stopped with `pause_turn`
+ */
 export type Rule = (request: ParsedRequest, model: ApiModel, paused: number) => ApiRefusal | undefined
 
-/** The problem of the first part that has any; it begins with the rest of the path. */
+/** Returns the problem of the first part that has one; it begins with the rest of the path. */
 const firstOf = (
   parts: readonly PlacedBlock[],
   find: (part: PlacedBlock) => string | undefined,
@@ -33,13 +37,13 @@ const firstOf = (
   return undefined
 }
 
-/** The same, for the blocks inside a tool result. */
+/** Returns the first problem of the blocks inside a tool result, as `firstOf` does for parts. */
 const firstInside = (block: ApiBlock, find: (inner: ApiBlock) => string | undefined): string | undefined => {
   const found = firstProblem(inside(block), find)
   return found && `.tool_result.content${found}`
 }
 
-/** 1. */
+/** Predicate 1. */
 const begins: Rule = ({ turns }) => {
   const [first] = turns
   if (!first) return problem('messages: at least one message is required')
@@ -49,7 +53,7 @@ const begins: Rule = ({ turns }) => {
     : problem('messages: first message must use the "user" role')
 }
 
-/** 2. */
+/** Predicate 2. */
 const systemMessages: Rule = ({ turns }, { systemMessages: isKnown }) => {
   for (const [index, { role, message }] of turns.entries()) {
     if (role !== 'system') continue
@@ -77,7 +81,7 @@ const blank = (block: ApiBlock): string | undefined => {
     : ': text content blocks must contain non-whitespace text'
 }
 
-/** 3. */
+/** Predicate 3. */
 const nonEmpty: Rule = ({ turns, parts, system }) => {
   const empty = turns.find(
     (turn, index) =>
@@ -124,7 +128,7 @@ const misplaced = ({ type }: ApiBlock, place: string): string | undefined => {
   return places[place]?.has(type) ? undefined : `: \`${type}\` blocks are not allowed in ${place} content`
 }
 
-/** 4. */
+/** Predicate 4. */
 const roles: Rule = ({ parts, system }) => {
   const other = system.findIndex(({ type }) => type !== 'text')
   if (other >= 0) return problem(`system.${other}.type: Input should be 'text'`)
@@ -135,7 +139,7 @@ const roles: Rule = ({ parts, system }) => {
   })
 }
 
-/** 9. */
+/** Predicate 9. */
 const ends: Rule = ({ turns }, { prefill }, paused) => {
   const last = turns.at(-1)
   if (last?.role !== 'assistant' || paused > 0) return undefined
@@ -149,7 +153,7 @@ const ends: Rule = ({ turns }, { prefill }, paused) => {
     : undefined
 }
 
-/** 10. */
+/** Predicate 10. */
 const endsInThinking: Rule = ({ turns }) => {
   for (const { role, message, parts } of turns) {
     const last = parts.at(-1)
@@ -159,11 +163,11 @@ const endsInThinking: Rule = ({ turns }) => {
   return undefined
 }
 
-/** Whether a compaction block replaces messages; one with null content reports a failed compaction. */
+/** Reports whether a compaction block replaces messages; one with null content reports a failed compaction. */
 export const isFull = ({ type, content }: ApiBlock): boolean =>
   type === 'compaction' && (content ?? null) !== null
 
-/** 13. A failed compaction replaces nothing: it may be anywhere in an assistant message. */
+/** Predicate 13: a failed compaction replaces nothing and may be anywhere in an assistant message. */
 const compaction: Rule = ({ parts }) => {
   const all = parts.filter(({ block }) => block.type === 'compaction')
   const empty = all.find(({ block }) => block['content'] === '')
@@ -189,7 +193,7 @@ type Fields = Readonly<Record<string, unknown>>
 const markedAt = (block: Fields, path: () => string): readonly { block: Fields; path: string }[] =>
   block['cache_control'] ? [{ block, path: path() }] : []
 
-/** 14. */
+/** Predicate 14. */
 const breakpoints: Rule = ({ body, tools, system, parts }) => {
   const marked = [
     ...tools.flatMap((block, at) => markedAt(block, () => `tools.${at}`)),
@@ -222,7 +226,7 @@ const breakpoints: Rule = ({ body, tools, system, parts }) => {
     : undefined
 }
 
-/** How long the cache keeps the prefix that ends in this block; undefined if it is not a breakpoint. */
+/** Returns how long the cache keeps the prefix that ends in this block; undefined if it is not a breakpoint. */
 export const ttlOf = (block: Readonly<Record<string, unknown>>): '5m' | '1h' | undefined => {
   const control = block['cache_control']
   if (typeof control !== 'object' || control === null) return undefined
@@ -247,7 +251,7 @@ const rules: readonly Rule[] = [
   ends,
 ]
 
-/** The first problem of a request. */
+/** Returns the first problem of a request. */
 export const ruleProblem: Rule = (request, model, paused) => {
   for (const rule of rules) {
     const found = rule(request, model, paused)

@@ -4,7 +4,7 @@ import { encoded, eventsOf, type StreamEvent } from './events.ts'
 import { failures } from './failures.ts'
 import type { ApiFailure, Fault, ApiMessage } from './replies.ts'
 
-/** An error as the body of an answer. */
+/** Returns an error as a response body. */
 export const errorBody = (
   { type, message }: Pick<ApiFailure, 'type' | 'message'>,
   requestId: string,
@@ -33,7 +33,7 @@ const write = (response: ServerResponse, text: string): Promise<void> =>
     response.write(text, () => resolve())
   })
 
-/** Sends an answer in one piece, unless it is to fail. */
+/** Sends an answer in one piece, unless it has a fault. */
 export const sendMessage = async (
   response: ServerResponse,
   message: ApiMessage,

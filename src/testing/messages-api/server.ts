@@ -11,35 +11,35 @@ import { errorBody, sendJson, sendMessage, streamMessage } from './send.ts'
 
 export type { MessagesApiOptions } from './options.ts'
 
-/** A request that came, and its answer. */
+/** A request received, and its answer. */
 export interface ApiExchange {
   readonly path: string
   readonly headers: IncomingHttpHeaders
-  /** Undefined if it is not JSON. */
+  /** Parsed body; undefined if it is not JSON. */
   readonly body: ApiRequest | undefined
-  /** Of the answer, even if it failed. */
+  /** HTTP status of the answer, even if sending it failed. */
   readonly status: number
   /** The answer in one piece: a message, a count, or an error. */
   readonly answer: ApiMessage | { readonly input_tokens: number } | ReturnType<typeof errorBody>
-  /** Whether the whole answer was sent. */
+  /** Reports whether the whole answer was sent. */
   readonly isComplete: () => boolean
 }
 
 export interface MessagesApi {
-  /** `http://127.0.0.1:PORT`: the SDK's `baseURL`. */
+  /** The SDK's `baseURL`: `http://127.0.0.1:PORT`. */
   readonly url: string
-  /** In the order in which they were answered. */
+  /** Requests, in the order in which they were answered. */
   readonly requests: readonly ApiExchange[]
   readonly forgetRequests: () => void
-  /** Breaks open connections. */
+  /** Closes the server, breaking open connections. */
   readonly close: () => Promise<void>
 }
 
 const host = '127.0.0.1'
 
 /**
- * A Messages API on the loopback interface that refuses what the real one refuses, with the same messages: invalid histories, thinking
- * that was changed or moved, prompts that are too long. Its models answer with what `reply` returns.
+ * Starts a Messages API on the loopback interface that refuses what the real one refuses, with the same messages: invalid histories,
+ * thinking that was changed or moved, prompts that are too long. Its models answer with what `reply` returns.
  *
  * @example
  * import Anthropic from '@anthropic-ai/sdk'

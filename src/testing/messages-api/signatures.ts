@@ -28,15 +28,19 @@ interface Claim {
 }
 
 export interface Signatures {
-  /** Checks 11 and 12, and the signature of a compaction block. */
+  /** Checks predicates 11 and 12, and the signature of a compaction block. */
   readonly problem: (request: ParsedRequest) => ApiRefusal | undefined
-  /** A reply's content with signatures on its thinking and its compactions, which replace any that it has. */
+  /** Signs the thinking and the compactions of a reply's content, replacing any signatures that they have. */
   readonly sign: (request: ParsedRequest, reply: string, content: readonly ApiBlock[]) => readonly ApiBlock[]
 }
 
 const maxOpened = 10_000
 
-/** @param foreign whether signatures that were not made with this secret are accepted */
+/**
+ * Returns the signatures made with a secret.
+ *
+ * @param foreign true to accept signatures that were not made with this secret
+ */
 export const signatures = (secret: string, foreign: boolean): Signatures => {
   const macOf = (text: string): string => createHmac('sha256', secret).update(text).digest('base64url')
   const seal = (claim: unknown): string => {
@@ -149,7 +153,7 @@ const beginning = ({ frame }: ParsedRequest): Hash => createHash('sha256').updat
 
 type Spoken = Pick<PlacedBlock, 'role' | 'block' | 'text'>
 
-/** A compaction block comes first, in any role; its signature is checked separately. */
+/** Extends the hash by a block. A compaction block comes first, in any role; its signature is checked separately. */
 const extend = (hash: Hash, { role, block, text }: Spoken): Hash => {
   if (!isFull(block)) return hash.update(`\n${role}${text()}`)
   const { signature: _, ...rest } = block

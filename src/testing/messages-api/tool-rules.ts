@@ -10,7 +10,11 @@ import {
   type Turn,
 } from './request.ts'
 
-/** @param paused how many of the request's last blocks are a reply that said `pause_turn` */
+/**
+ * A rule for tool calls: returns the problem, if there is one.
+ *
+ * @param paused number of the request's last blocks that are a reply that stopped with `pause_turn`
+ */
 type ToolRule = (request: ParsedRequest, paused: number) => ApiRefusal | undefined
 
 const uses = ({ role, parts }: Turn): readonly PlacedBlock[] =>
@@ -22,13 +26,16 @@ const results = (turn: Turn | undefined): readonly PlacedBlock[] =>
 const idOf = ({ block }: PlacedBlock): string =>
   textOf(block, block.type.endsWith('_result') ? 'tool_use_id' : 'id')
 
-/** Ids of the results that come before anything else. */
+/** Returns the ids of the results that come before anything else. */
 const leading = ({ role, parts }: Turn): readonly string[] => {
   const end = parts.findIndex(({ block }) => block.type !== 'tool_result')
   return role === 'user' ? parts.slice(0, end < 0 ? parts.length : end).map(idOf) : []
 }
 
-/** 5 and 6. Each call has one result at the beginning of the next message, and each result its call in the one before. */
+/**
+ * Predicates 5 and 6: each call has one result at the beginning of the next message, and each result has its call in the message
+ * before.
+ */
 const answered: ToolRule = ({ turns }) => {
   for (const [index, turn] of turns.entries()) {
     const next = turns[index + 1]
@@ -63,7 +70,7 @@ const unexpectedResult = (result: PlacedBlock): ApiRefusal =>
 const isObject = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** 7. */
+/** Predicate 7. */
 const wellNamed: ToolRule = ({ parts }) => {
   const ids = new Set<string>()
   for (const part of parts) {
@@ -81,14 +88,14 @@ const wellNamed: ToolRule = ({ parts }) => {
 
 const isServerUse = ({ type }: ApiBlock): boolean => type === 'server_tool_use' || type === 'mcp_tool_use'
 
-/** Server tool uses that have no result yet, by id, each with the index of its message. */
+/** Server tool uses without a result so far, by id, each with the index of its turn. */
 type Waiting = Map<string, { readonly part: PlacedBlock; readonly turn: number }>
 
 const firstOf = (waiting: Waiting): PlacedBlock | undefined => waiting.values().next().value?.part
 
 /**
- * What is wrong with an assistant message: a result comes later than its use in the same message, or before anything else in the
- * next one. Only a use that a call of this message names as its caller is still running.
+ * Returns the problem of an assistant message's server tools: a result comes later than its use in the same message, or before anything
+ * else in the next one. Only a use that a call of this message names as its caller is still running.
  */
 const servedIn = (
   { parts }: Turn,
@@ -124,8 +131,8 @@ const callerOf = ({ type, caller }: ApiBlock): unknown =>
     : undefined
 
 /**
- * 8. A server tool use has one result later in its turn, which extends across messages of nothing but tool results. The last turn may
- * still be open: at such a message, or in the reply that was paused.
+ * Predicate 8: a server tool use has one result later in its turn, which extends across messages that contain only tool results. The
+ * last turn may still be open: at such a message, or in the reply that was paused.
  */
 const served: ToolRule = ({ turns }, paused) => {
   const waiting: Waiting = new Map()

@@ -19,10 +19,10 @@ export interface Valid {
 }
 
 export interface Validity {
-  /** By name. */
+  /** Models by name. */
   readonly models: ReadonlyMap<string, ApiModel>
   readonly signer: Signatures
-  /** How many of a request's last blocks are a reply that said `pause_turn`. */
+  /** Returns how many of a request's last blocks are a reply that stopped with `pause_turn`. */
   readonly pausedIn: (request: ParsedRequest) => number
 }
 
@@ -40,7 +40,11 @@ const limitProblem = (
     : undefined
 }
 
-/** @param isCount whether the request only counts tokens, without a limit and without `max_tokens` */
+/**
+ * Validates the body of a request.
+ *
+ * @param isCount true if the request only counts tokens, without a limit and without `max_tokens`
+ */
 export const validate = (
   body: unknown,
   isCount: boolean,

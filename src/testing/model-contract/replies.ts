@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { ReplyEvent } from '../../agent/models/model.ts'
 import { call, long, type ModelCase, replied, requestTo, textOf, toldBy } from './support.ts'
 
-/** What a reply is, and how it is told while it comes. */
+/** Contract cases about replies and the events of their streams. */
 export const replies: readonly ModelCase[] = [
   {
     title: 'a reply is blocks, with the model that answered, why it stopped, and its tokens',

@@ -12,29 +12,29 @@ import type {
 
 // What the cases of the contract share.
 
-/** What the endpoint of a model under test is to do with one request. */
+/** Scripted answer of a model's endpoint to one request. */
 export interface ModelAnswer {
-  /** What it says, as one text, then its calls. An input that is no object stands for arguments that are not. */
+  /** Text of the answer, followed by its calls. An input that is not an object stands for arguments that are not an object. */
   readonly text?: string
   readonly calls?: readonly { readonly name: string; readonly input: unknown }[]
-  /** It stops at its limit. */
+  /** True if the answer stops at its limit. */
   readonly isCut?: boolean
-  /** It answers with an error: overloaded; too many requests, with the wish to wait for two seconds; a wrong key; a prompt too long. */
+  /** Answer with an error: overloaded; too many requests, to be retried after two seconds; a wrong key; a prompt that is too long. */
   readonly refuses?: 'overloaded' | 'rate-limited' | 'unauthorized' | 'too-long'
-  /** After a part of the text the connection breaks, nothing more comes, or the stream ends without its end. */
+  /** Failure after a part of the text: the connection breaks, nothing more comes, or the stream ends without its final event. */
   readonly breaks?: 'drop' | 'stall' | 'end'
-  /** It never begins to answer. */
+  /** True if the answer never begins. */
   readonly isSilent?: boolean
 }
 
-/** A model, and an endpoint that does as it is told. */
+/** A model, and an endpoint that can be scripted. */
 export interface ModelScene {
   readonly model: Model
-  /** The name of a model that the endpoint has. */
+  /** Name of a model that the endpoint has. */
   readonly name: string
-  /** The endpoint answers its next requests with these, one each. */
+  /** Sets the endpoint's answers to its next requests, one each. */
   readonly answers: (...answers: readonly ModelAnswer[]) => void
-  /** How many requests the endpoint has received. */
+  /** Returns the number of requests that the endpoint has received. */
   readonly received: () => number
 }
 
@@ -44,7 +44,7 @@ export interface ModelCase {
   readonly run: (scene: ModelScene) => Promise<void>
 }
 
-/** Long enough to come in several parts. */
+/** Text long enough to come in several parts. */
 export const long = 'The parser reads the file line by line and stops at the first string that is not closed.'
 
 const hello: readonly Block[] = [{ type: 'text', text: 'Why does the parser fail?' }]
@@ -82,7 +82,7 @@ export const isRetryable = (error: ModelError): boolean => 'retryable' in error 
 export const textOf = (content: readonly Block[]): string =>
   content.flatMap((block) => (block.type === 'text' ? block.text : [])).join('')
 
-/** The content that events tell of, each block by its index. */
+/** Returns the content conveyed by events, one text per block index. */
 export const toldBy = (events: readonly ReplyEvent[]): readonly string[] => {
   const told: string[] = []
   for (const event of events) {

@@ -25,14 +25,14 @@ const owned = [
   'awaits',
 ]
 
-/** Requests of the Messages API: messages that no other format recognises. */
+/** Format for requests of the Messages API: messages that no other format recognises. */
 export const anthropic: DocumentFormat = {
   name: 'anthropic',
   recognises: () => true,
   parse: (draft, notes, shelf) => parseAnthropic(draft, notes, shelf),
 }
 
-/** A request of the Messages API, or only its list of messages. Blocks are kept as they are. */
+/** Parses a request of the Messages API, or only its list of messages. Blocks are kept unchanged. */
 const parseAnthropic = (
   draft: ConversationDraft,
   notes: Notes,

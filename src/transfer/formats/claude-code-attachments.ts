@@ -3,12 +3,12 @@ import { type AnyBlock, type Block, isBlock, unknownBlock } from '../../events/b
 import { type Fields, isFields } from '../../events/json.ts'
 import { stringOf } from './source.ts'
 
-/** What the model saw of an attachment, or why it is left out. */
+/** The message that the model saw for an attachment, or the reason for leaving it out. */
 type Attached =
   | { readonly message: NewMessage; readonly isInferred: boolean }
   | { readonly leftOut: string; readonly isUnknown: boolean }
 
-/** What the client keeps for itself. */
+/** Types of attachments that the client does not send. */
 const silent = new Set<unknown>([
   'already_read_file',
   'command_permissions',
@@ -27,8 +27,8 @@ const silent = new Set<unknown>([
 const heard = new Set<unknown>(['SessionStart', 'UserPromptSubmit'])
 
 /**
- * Claude Code turns an attachment into a message when it sends it. Newer versions record that message (`rendered`); of older ones only
- * what it is made from is in the file, and the client's own words around it are not.
+ * Returns the message for an attachment, which Claude Code makes when it sends it. Newer versions record that message (`rendered`);
+ * files of older ones contain only its source, not the client's own words around it.
  */
 export const attachedIn = (entry: Fields, attachment: Fields): Attached => {
   const holder = [attachment, entry].find((fields) => fields['rendered'] !== undefined)
@@ -49,7 +49,7 @@ const textBlock = (text: string): Block => ({ type: 'text', text })
 const asReminder = (block: Block): Block =>
   isBlock(block, 'text') ? textBlock(`<system-reminder>\n${block.text}\n</system-reminder>`) : block
 
-/** The blocks of a recorded text, message, or list of either. */
+/** Returns the blocks of a recorded text, message, or list of either. */
 const contentOf = (rendered: unknown): readonly Block[] =>
   [rendered]
     .flat()
@@ -59,7 +59,7 @@ const contentOf = (rendered: unknown): readonly Block[] =>
       return typeof each === 'string' && each.trim() !== '' ? [textBlock(each)] : []
     })
 
-/** What the model sees of what is recorded; empty if nothing, undefined if that is not known. */
+/** Returns the blocks that the model sees of an older attachment; empty if it sees nothing, undefined if that is unknown. */
 const seenOf = (attachment: Fields): readonly Block[] | undefined => {
   const { type, content, filename, hookName } = attachment
   const name = String(hookName)
@@ -116,7 +116,7 @@ const nameOf = ({ filename, path, uri }: Fields): string => String(filename ?? p
 
 const fieldIn = (value: unknown, name: string): unknown => (isFields(value) ? value[name] : undefined)
 
-/** The lines of a text or of a list of texts; undefined if there are none. */
+/** Returns the lines of a text or of a list of texts; undefined if there are none. */
 const linesIn = (value: unknown): string | undefined =>
   stringOf(
     [value]
@@ -125,7 +125,7 @@ const linesIn = (value: unknown): string | undefined =>
       .join('\n'),
   )
 
-/** One text, whose last part is what was recorded; nothing without it. */
+/** Returns one text block whose last part is the recorded text; no block without it. */
 const textOf = (parts: readonly (string | undefined)[]): readonly Block[] =>
   parts.at(-1) === undefined ? [] : [textBlock(parts.join('\n'))]
 
@@ -139,7 +139,7 @@ const changes = (what: string, added: unknown, removed: unknown): readonly Block
   ...textOf([`${what} removed:`, linesIn(removed)]),
 ]
 
-/** A file's text, image, document or cells, after its name. */
+/** Returns a file's text, image, document or cells, preceded by its name. */
 const fileBlocks = (name: string, content: unknown): readonly Block[] => {
   const file = fieldIn(content, 'file')
   const { base64, type: media, content: text, cells } = isFields(file) ? file : { content }

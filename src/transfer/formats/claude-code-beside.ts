@@ -2,15 +2,15 @@ import { type Fields, isFields } from '../../events/json.ts'
 import type { PlannedNote } from './plan.ts'
 import { digest, type Notes, stringOf, timeOf } from './source.ts'
 
-/** What a session records beside its messages: its titles, and which tool call started which subagent. */
+/** Annotations in a session beside its messages: its titles, and the tool call that started each subagent. */
 export interface SessionAnnotations {
   /** Records what an entry says about subagents. */
   readonly see: (fields: Fields) => void
-  /** Takes an entry that is a title; false for any other. */
+  /** Records an entry that is a title; returns false for any other entry. */
   readonly title: (fields: Fields) => boolean
-  /** @param has whether an entry with this uuid is in the file: a summary may belong to another session */
+  /** @param has reports whether an entry with this uuid is in the file: a summary may belong to another session */
   readonly titles: (has: (uuid: unknown) => boolean) => readonly PlannedNote[]
-  /** The call that started a subagent, by its agent id; in the order in which they are first named. */
+  /** The call that started each subagent, by agent id, in the order in which they are first named. */
   readonly calls: ReadonlyMap<string, string>
 }
 
@@ -48,7 +48,7 @@ const textIn = ({ type, summary, customTitle, aiTitle }: Fields): string | undef
   return type === 'ai-title' ? stringOf(aiTitle) : undefined
 }
 
-/** The titles in force, one after the other. One chosen by the user stays until the user chooses another. */
+/** Returns the titles in force, in sequence. A title chosen by the user stays until the user chooses another. */
 const planned = (
   found: readonly Title[],
   has: (uuid: unknown) => boolean,
@@ -75,7 +75,7 @@ const planned = (
   return titles
 }
 
-/** The subagent that an entry is about, and the call that started it. */
+/** Returns the subagent that an entry is about, and the call that started it. */
 const startIn = ({
   toolUseResult,
   message,
@@ -93,14 +93,14 @@ const startIn = ({
     : []
 }
 
-/** The link of a subagent to the session that started it. */
+/** Returns the link from a subagent to the session that started it. */
 export const subagentOf = (session: string, call: string | undefined): PlannedNote => ({
   ref: call === undefined ? 'subagent-of' : `subagent-of ${call}`,
   type: 'Linked',
   data: { relation: 'subagent-of', conversation: session, ...(call !== undefined && { call }) },
 })
 
-/** The link of a session to a subagent that it started, which is in a file of its own. */
+/** Returns the link from a session to a subagent that it started, which has its own file. */
 export const hasSubagent = (subagent: string, call: string): PlannedNote => ({
   ref: `has-subagent ${subagent} ${call}`,
   type: 'Linked',

@@ -16,11 +16,11 @@ const reasons = new Map<string, string>([
   ['system', 'a notice of the client to the user'],
 ])
 
-/** Why an entry of this type is not part of the conversation. */
+/** Returns the reason why an entry of this type is not part of the conversation. */
 export const reasonFor = (type: unknown): string =>
   reasons.get(String(type)) ?? 'not a message, and of an unknown kind'
 
-/** The message of a `user` or `assistant` entry as recorded; its content may not match the schema. */
+/** Returns the message of a `user` or `assistant` entry as recorded; its content may not match the schema. */
 export const messageOf = (role: 'user' | 'assistant', fields: Fields, message: Fields): NewMessage => {
   const id = stringOf(role === 'assistant' ? (message['id'] ?? fields['uuid']) : fields['uuid'])
   return {

@@ -23,7 +23,7 @@ export const boundary = (thread: SessionChain, fields: Fields): void => {
   thread.boundaries.set(fields['uuid'], fields)
 }
 
-/** The step after which a summary comes: all that it hides, and all that the client kept, is on the path to it. */
+/** Returns the step after which a summary comes: the path to it includes everything that it hides and everything that the client kept. */
 const endOfKept = ({ head, tail, isBefore }: Kept, named: Parent, last: Parent): Parent => {
   if (isBefore) return firstAfter(tail, last) ? last : named
   // The client may name the last message that the summary hides.
@@ -67,14 +67,17 @@ const noteCompaction = ({ head, compactions }: SessionChain, hidden: Node): void
   compactions.set(hidden, head)
 }
 
-/** Entries that the client kept continue after the summary, even if they name a parent that the summary hides. */
+/** Moves the entries that the client kept to after the summary, even if they name a parent that the summary hides. */
 const relink = ({ links, head }: SessionChain, uuids: readonly unknown[], from: Parent): void => {
   const kept = new Set<Parent>()
   for (let each = head?.parent; each && each !== from?.parent; each = each.parent) kept.add(each)
   for (const uuid of uuids) if (links.has(uuid) && !kept.has(links.get(uuid))) links.set(uuid, head)
 }
 
-/** The first and the last step that the client kept at a compaction, and whether they come before its summary; and all entries. */
+/**
+ * The first and the last step that the client kept at a compaction, whether they come before its summary, and the uuids of all kept
+ * entries.
+ */
 interface Kept {
   readonly head: Parent
   readonly tail: Parent
@@ -82,7 +85,7 @@ interface Kept {
   readonly uuids: readonly unknown[]
 }
 
-/** What a boundary says that the client kept: newer versions list the messages. The anchor is what comes right before them. */
+/** Returns the messages that the client kept according to a boundary: newer versions list them. The anchor comes right before them. */
 const keptIn = ({ links, head: last }: SessionChain, marked: Fields | undefined): Kept => {
   const { preservedMessages, preservedSegment } = fieldsOf(marked?.['compactMetadata'])
   const { uuids, allUuids } = fieldsOf(preservedMessages)
@@ -101,7 +104,7 @@ const keptIn = ({ links, head: last }: SessionChain, marked: Fields | undefined)
   }
 }
 
-/** Tool results that were cleared: an edit of each message that has some. */
+/** Adds an edit for each message with cleared tool results. */
 export const microcompact = (thread: SessionChain, entry: FileEntry): void => {
   const { notes, steps } = thread
   const { parentUuid, microcompactMetadata } = entry.fields

@@ -2,9 +2,9 @@ import type { NewMessage } from '../../commands/command.ts'
 import { isFields } from '../../events/json.ts'
 import { digest, type FileEntry, messageProblem, type Notes, stringOf, timeOf } from './source.ts'
 
-/** What was typed, or what a background task reported, while the agent worked. */
+/** A prompt typed while the agent worked, or a report from a background task. */
 export interface QueuedPrompt {
-  /** The same in every later, longer version of the file. */
+  /** Id that is the same in every later, longer version of the file. */
   readonly ref: string
   readonly kind: 'queued prompt' | 'queued notice' | 'task record'
   readonly message: NewMessage
@@ -14,33 +14,34 @@ export interface QueuedPrompt {
 
 /** A queued prompt that was sent in the middle of a turn. */
 export interface SentPrompt extends QueuedPrompt {
-  /** When it left the queue, ISO 8601; the next request after it holds it. */
+  /** Time when it left the queue, ISO 8601; the next request after that contains it. */
   readonly at: string | undefined
-  /** The file says that it was sent; otherwise that is inferred from when it left the queue. */
+  /** True if the file says that it was sent; otherwise that is inferred from the time when it left the queue. */
   readonly isCertain: boolean
 }
 
 /** The prompts waiting to be sent. */
 export interface Queue {
-  /** A `queue-operation` entry. */
+  /** Applies a `queue-operation` entry. */
   readonly operate: (entry: FileEntry) => void
-  /** Something was sent as its own entry, a message or an attachment: it leaves the queue and is not sent twice. */
+  /** Removes a prompt that was sent as a separate entry, a message or an attachment, so that it is not sent twice. */
   readonly said: (text: string, as: 'user' | 'attachment') => void
-  /** Takes what was sent in the middle of a turn before this time (undefined: by the end of the file). */
+  /** Takes the prompts sent in the middle of a turn before this time (undefined: by the end of the file). */
   readonly due: (time: string | undefined) => readonly SentPrompt[]
-  /** Counts what still waits as taken back. Returns the refs of everything that was ever queued. */
+  /** Treats prompts still in the queue as withdrawn. Returns the refs of everything ever queued. */
   readonly finish: () => readonly string[]
 }
 
 const ownEntry = 'what the user typed ahead; it has its own entry where it was sent'
 const takenBack = 'taken back before it was sent'
 const started = 'a record that a background task began; the model does not see it'
-/** The order in which entries leave the queue, if the file does not say which one does. */
+/** Order in which entries leave the queue if the file does not say which one does. */
 const kinds: readonly QueuedPrompt['kind'][] = ['queued prompt', 'queued notice', 'task record']
 
 /**
- * Claude Code's queue. `enqueue` has the text. `remove` sends the first prompt in the middle of a turn, or the first notice if no prompt
- * waits, or drops the record of a task; `dequeue` sends it after the turn, as an entry; `popAll` returns all of them to be edited.
+ * Returns Claude Code's queue. `enqueue` has the text. `remove` sends the first prompt in the middle of a turn, or the first notice if
+ * no prompt is waiting, or drops the record of a task; `dequeue` sends it after the turn, as an entry; `popAll` returns all of them for
+ * editing.
  */
 export const queueOf = (notes: Notes): Queue => {
   let waiting: readonly QueuedPrompt[] = []
@@ -126,7 +127,7 @@ export const queueOf = (notes: Notes): Queue => {
   return { operate, said, due, finish }
 }
 
-/** The queue of a subagent: nobody types there. */
+/** The queue of a subagent, which gets no typed prompts. */
 export const noQueue: Pick<Queue, 'due'> = { due: () => [] }
 
 const queuedIn = ({ fields }: FileEntry, refs: Map<string, number>): QueuedPrompt | string => {
@@ -148,7 +149,10 @@ const queuedIn = ({ fields }: FileEntry, refs: Map<string, number>): QueuedPromp
   }
 }
 
-/** Background tasks and agents report with a notification; some versions also queue a record, in JSON, when a task begins. */
+/**
+ * Returns the kind of a queued text. Background tasks and agents report with a notification; some versions also queue a JSON record
+ * when a task begins.
+ */
 export const kindOf = (text: string): QueuedPrompt['kind'] =>
   /^<[a-z-]+-notification>/.test(text)
     ? 'queued notice'
@@ -156,7 +160,7 @@ export const kindOf = (text: string): QueuedPrompt['kind'] =>
       ? 'task record'
       : 'queued prompt'
 
-/** The text of a content, trimmed. */
+/** Returns the text of a content, trimmed. */
 export const textOf = (content: unknown): string => {
   if (typeof content === 'string') return content.trim()
   const blocks: readonly unknown[] = Array.isArray(content) ? content : []

@@ -12,7 +12,7 @@ export const user = (thread: SessionChain, entry: FileEntry, message: NewMessage
   say(thread, entry, message, entry.fields['isMeta'] === true)
 }
 
-/** What the client or a hook adds to what the user or a tool said. */
+/** Adds a remark by the client or a hook to a message of the user or a tool result. */
 export const remark = (thread: SessionChain, entry: FileEntry, message: NewMessage): void =>
   say(thread, entry, message, true)
 
@@ -28,7 +28,10 @@ const say = (thread: SessionChain, entry: FileEntry, message: NewMessage, isRema
   thread.steps.add({ type: 'message', ...begin(thread, entry, from, more), message })
 }
 
-/** Where a message of results or a remark comes. Parallel calls give sibling results, and hooks add remarks to them: the round lists them one after the other. */
+/**
+ * Finds the place of a message of results or a remark. Parallel calls have sibling results, and hooks add remarks to them: the round
+ * puts them in sequence.
+ */
 const seatOf = (
   { callers, head }: SessionChain,
   parent: Parent,
@@ -42,13 +45,13 @@ const seatOf = (
   return round?.followed === true ? { from: head, round: undefined } : { from: parent, round }
 }
 
-/** What was typed meanwhile, recorded where it was sent. */
+/** Adds a prompt typed in the meantime, recorded at the place where it was sent. */
 export const queued = (thread: SessionChain, entry: FileEntry, message: NewMessage): void => {
   const parent = after(thread, entry.fields['parentUuid'])
   thread.steps.add({ type: 'message', ...begin(thread, entry, parent, { isAnswer: true }), message })
 }
 
-/** @param id of the message: the recorder writes a line for each of its blocks */
+/** @param id id of the message: the recorder writes one line for each of its blocks */
 export const assistant = (
   thread: SessionChain,
   entry: FileEntry,
@@ -80,8 +83,8 @@ export const assistant = (
 }
 
 /**
- * The reply that a line continues, as the client joins them: one with the same id, and only tool results in between. An id alone says
- * little: routers repeat it, and once the API did.
+ * Returns the reply that a line continues, joined as the client does: one with the same id, with only tool results in between. An id
+ * alone is not reliable: routers repeat it, and the API did once.
  */
 const continued = (
   { links, rounds, head }: SessionChain,
@@ -101,7 +104,7 @@ const continued = (
   return isOther ? undefined : found
 }
 
-/** Adds another line of the same message; the last one has the call's outcome. */
+/** Adds another line of the same message; the last line has the outcome of the call. */
 const extend = (
   thread: SessionChain,
   round: Round,

@@ -6,26 +6,26 @@ import type { LazyList, Shelf } from './shelf.ts'
 import { type FileEntry, lostParent, type Notes, placeIn, stringOf, timeOf } from './source.ts'
 import { type StepList, stepsOn } from './steps.ts'
 
-/** One chain of a session, as far as its entries were read: what is said adds to it, and what is hidden. */
+/** One chain of a session, from the entries read so far: messages are added to it, and steps are hidden. */
 export interface SessionChain {
   readonly notes: Notes
   readonly queue: Pick<Queue, 'due'>
   readonly steps: StepList
-  /** The step from which the children of an entry continue, by the entry's uuid. */
+  /** Step from which the children of an entry continue, by the entry's uuid. */
   readonly links: Map<unknown, Parent>
-  /** Compactions whose summary has not come yet, by uuid. */
+  /** Compactions without a summary so far, by uuid. */
   readonly boundaries: Map<unknown, Fields>
   /** Compactions, by the last step that each hides. */
   readonly compactions: Map<Parent, Node>
-  /** The uuids of entries that were recorded again right before the next one. */
+  /** Uuids of entries that were recorded again right before the next one. */
   readonly copies: Set<unknown>
-  /** By the id of the assistant's message. */
+  /** Rounds, by the id of the assistant message. */
   readonly rounds: Map<string, Round>
-  /** By the id of a call. */
+  /** Rounds, by the id of a call. */
   readonly callers: Map<string, Round>
-  /** The step that was added last. */
+  /** The step added last. */
   head: Parent
-  /** When the last tool result came, ISO 8601. */
+  /** Time of the last tool result, ISO 8601. */
   answered: string | undefined
 }
 
@@ -44,8 +44,8 @@ export const newThread = (notes: Notes, shelf: Shelf, queue: Pick<Queue, 'due'>)
 })
 
 /**
- * An entry with its true parent. A second compaction in one process records again what the first one hid, and the next entry names the
- * last copy as its parent, although the conversation continued from its end.
+ * Returns an entry with its true parent. A second compaction in the same process records again what the first one hid, and the next
+ * entry names the last copy as its parent, although the conversation continued from the end of the chain.
  */
 export const afterCopies = (thread: SessionChain, entry: FileEntry): FileEntry => {
   const { copies, links, compactions, notes, head } = thread
@@ -66,14 +66,14 @@ export const afterCopies = (thread: SessionChain, entry: FileEntry): FileEntry =
   return { ...entry, fields: { ...entry.fields, ...parent } }
 }
 
-/** What names a step, and when it was. */
+/** Id and time of a step. */
 export interface StepIdentity {
   readonly ref: string
   readonly time?: string
 }
 
 interface More extends Partial<Pick<Node, 'round' | 'isAnswer' | 'results' | 'marker'>> {
-  /** The step after which this one is shown, if it hides those in between. */
+  /** Step after which this one is shown, if it hides the steps in between. */
   readonly shownAfter?: Parent
 }
 
@@ -91,7 +91,10 @@ export const link = ({ links }: SessionChain, { uuid }: Fields, node: Parent): v
   if (typeof uuid === 'string') links.set(uuid, node)
 }
 
-/** The step after which an entry with this parent comes. One whose parent is not in the file (cut off, or skipped) comes after the entry before it. */
+/**
+ * Returns the step after which an entry with this parent comes. If the parent is not in the file (cut off, or skipped), the entry
+ * follows the one before it.
+ */
 export const after = ({ links, notes, head }: SessionChain, uuid: unknown): Parent => {
   if (links.has(uuid)) return endOf(links.get(uuid))
   if (uuid === null) return undefined
@@ -99,11 +102,11 @@ export const after = ({ links, notes, head }: SessionChain, uuid: unknown): Pare
   return head
 }
 
-/** An entry that is not a step: its children continue from its parent. */
+/** Passes an entry that is not a step: its children continue from its parent. */
 export const pass = (thread: SessionChain, fields: Fields): void =>
   link(thread, fields, after(thread, fields['parentUuid']))
 
-/** Makes the next step the head, after a rewind if it does not come after the last one. */
+/** Makes the next step the head, preceded by a rewind if it does not follow the last step. */
 export const place = (
   thread: SessionChain,
   placed: StepIdentity,
@@ -133,13 +136,13 @@ export const place = (
   return { ref, ...timed }
 }
 
-/** Notes a message that continues from before a compaction: only the file's tree says that the model no longer saw the summary. */
+/** Notes a message that continues from before a compaction: only the file's tree shows that the model no longer saw the summary. */
 export const noteReturn = ({ head, notes }: SessionChain, parent: Parent): void => {
   if (head?.compaction && (parent?.compaction?.index ?? -1) < head.compaction.index)
     notes.note('a message continues from before a compaction: taken for a rewind that ends the compaction')
 }
 
-/** As `place`, of an entry: its children continue from the step. */
+/** Like `place`, for an entry: its children continue from the step. */
 export const begin = (
   thread: SessionChain,
   entry: FileEntry,
@@ -151,13 +154,16 @@ export const begin = (
   return placed
 }
 
-/** The client empties the queue right after the results, which are recorded within seconds; what left it earlier was taken back. */
+/**
+ * Milliseconds before the last result within which a prompt that left the queue counts as sent: the client empties the queue right
+ * after the results, which are recorded within seconds. Prompts that left earlier were withdrawn.
+ */
 const longestWait = 10_000
 
 const isEarly = (left: string | undefined, answered: string | undefined): boolean =>
   left !== undefined && answered !== undefined && Date.parse(answered) - Date.parse(left) > longestWait
 
-/** Puts what was typed meanwhile where it was sent: after the tool results, before what was said at `time` or later. */
+/** Places prompts typed in the meantime where they were sent: after the tool results, before messages from `time` or later. */
 export const settle = (thread: SessionChain, parent: Parent, time: string | undefined): Parent => {
   const { notes, queue, steps } = thread
   let from = parent
@@ -174,11 +180,11 @@ export const settle = (thread: SessionChain, parent: Parent, time: string | unde
   return from
 }
 
-/** As `settle`, before an entry, where its parent says. */
+/** Like `settle`, for the place before an entry given by its parent. */
 export const settleBefore = (thread: SessionChain, { fields }: FileEntry): Parent =>
   settle(thread, after(thread, fields['parentUuid']), timeOf(fields['timestamp']))
 
-/** The steps, once all entries were read. */
+/** Returns the steps once all entries have been read. */
 export const finish = (thread: SessionChain): LazyList<ImportStep> => {
   settle(thread, thread.head, undefined)
   for (const _ of thread.boundaries)

@@ -3,85 +3,85 @@ import type { ImportStep } from './plan.ts'
 import { blocksOf } from './steps.ts'
 import { type Block, isBlock } from '../../events/blocks.ts'
 
-/** A step in the session's tree. `first` is the first step of its path. */
+/** A step in the session's tree. `first` is the first step on its path. */
 export interface Node {
   readonly ref: string
-  /** Its index among the steps. */
+  /** Index of the step. */
   readonly index: number
   readonly first: string
   readonly parent: Node | undefined
   readonly round: Round | undefined
-  /** Tool results, or what directly follows them: that is where the client sends what was typed meanwhile. */
+  /** True for tool results, or a step that directly follows them: the client sends prompts typed in the meantime there. */
   readonly isAnswer: boolean
   /** For a message of tool results: the call that it answers, or a list of several. */
   readonly results: string | readonly string[] | undefined
-  /** For a step that is not a message. */
+  /** Set for a step that is not a message. */
   readonly marker: Edit | Compaction | undefined
-  /** The step from which children of this one continue instead: the client relinks what a compaction keeps. */
+  /** Step from which children of this one continue instead: the client relinks what a compaction keeps. */
   next: Node | undefined
   /** The last compaction on its path. */
   compaction: Node | undefined
 }
 
-/** This step replaces what is shown of the message of tool results with this ref. */
+/** A step that replaces the shown content of the message of tool results with this ref. */
 interface Edit {
   readonly edits: string
 }
 
 interface Compaction {
-  /** The last step that it hides, and whether it keeps what comes after that one. */
+  /** Last step that it hides, and whether it keeps the steps after that one. */
   readonly hidden: Node
   readonly keeps: boolean
 }
 
 /** A message of tool results, some of them cleared. */
 interface Cleared {
-  /** The message that is shown in other words. */
+  /** Ref of the message whose shown content changes. */
   readonly ref: string
   readonly results: Node['results']
   readonly content: readonly Block[]
 }
 
-/** An assistant message and the results of its calls, in the order of the file. */
+/** An assistant message and the results of its calls, in file order. */
 export interface Round {
-  /** The id of the message. Some routers give it to every message. */
+  /** Id of the message. Some routers give every message the same one. */
   readonly id: string | undefined
-  /** The parent that its first line names. */
+  /** Parent named by its first line. */
   readonly parent: unknown
   readonly requestId: string | undefined
-  /** The index of the message among the steps. */
+  /** Index of the message among the steps. */
   index: number
-  /** The last step of the round, from which children of any of its entries continue. */
+  /** Last step of the round, from which children of any of its entries continue. */
   tip: Node | undefined
   followed: boolean
 }
 
 export type Parent = Node | undefined
 
-/** The step after which the children of this one are put. */
+/** Returns the step after which the children of this one are placed. */
 export const endOf = (node: Parent): Parent => {
   let end = node?.round?.tip ?? node
   while (end?.next) end = end.next
   return end
 }
 
-/** Whether a step is on the path to another. */
+/** True if a step is on the path to another. */
 export const leadsTo = (node: Parent, end: Parent): boolean =>
   node === end || firstAfter(node, end) !== undefined
 
-/** Whether a compaction is on the path to a step. */
+/** True if a compaction is on the path to a step. */
 export const isCompacted = (by: Node, end: Parent): boolean => {
   for (let each = end?.compaction; each; each = each.parent?.compaction) if (each === by) return true
   return false
 }
 
-/** The step right after `node` on the path to `end`. */
+/** Returns the step right after `node` on the path to `end`. */
 export const firstAfter = (node: Parent, end: Parent): Parent => {
   for (let each = node && end; each; each = each.parent) if (each.parent === node) return each
   return undefined
 }
 
-/** The reply with this id that a step belongs to or answers, if none of the calls was answered since. */
+/** Returns the reply with this id that a step belongs to or answers, unless one of the calls was answered since. */
 export const replyBefore = (node: Parent, id: string, calls: readonly string[]): Round | undefined => {
   for (let each = node; each; each = each.parent) {
     const { round } = each
@@ -92,21 +92,21 @@ export const replyBefore = (node: Parent, id: string, calls: readonly string[]):
   return undefined
 }
 
-/** The last step that a compaction after `parent` hides: the last of all, or the one before the part that the client kept. */
+/** Returns the last step that a compaction after `parent` hides: the last of all, or the one before the part that the client kept. */
 export const lastHidden = (parent: Parent, kept: Parent): Parent =>
   lastShown(kept && leadsTo(kept, parent) ? kept.parent : parent)
 
-/** The step that is shown last: an edit is at the place of its message, and a compaction before what it keeps. */
+/** Returns the step that is shown last: an edit takes the place of its message, and a compaction comes before what it keeps. */
 export const lastShown = (parent: Parent): Parent => {
   let node = parent
   while (node?.marker && ('edits' in node.marker || node.marker.keeps)) node = node.parent
   return node
 }
 
-/** The text that the client shows in place of a cleared result. */
+/** Text that the client shows in place of a cleared result. */
 const cleared = '[Old tool result content cleared]'
 
-/** The shown messages that have one of these results, with those results cleared; in the order of the path. */
+/** Returns the shown messages with any of these results, with those results cleared, in path order. */
 export const clear = (
   parent: Parent,
   ids: ReadonlySet<unknown>,
@@ -144,6 +144,6 @@ const shownBy = (step: ImportStep | undefined): readonly Block[] =>
 export const callIds = (content: readonly Block[]): readonly string[] =>
   content.flatMap((block) => (isBlock(block, 'tool_use') ? [block.id] : []))
 
-/** The calls that a message answers. */
+/** Returns the calls that a message answers. */
 export const resultIds = (message: NewMessage): readonly string[] =>
   blocksOf(message).flatMap((block) => (isBlock(block, 'tool_result') ? [block.tool_use_id] : []))

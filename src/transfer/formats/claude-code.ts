@@ -30,7 +30,7 @@ import {
   stringOf,
 } from './source.ts'
 
-/** Sessions of Claude Code. */
+/** Format for Claude Code sessions. */
 export const claudeCode: LineFormat = {
   name: 'claude-code',
   recognises: (fields) =>
@@ -40,8 +40,8 @@ export const claudeCode: LineFormat = {
 }
 
 /**
- * Claude Code's JSONL: an entry per line, a tree by `uuid` and `parentUuid`, ordered by time. The session is one conversation; every
- * subagent (`agentId`, or the root of a sidechain) is another.
+ * Reads Claude Code's JSONL: one entry per line, a tree by `uuid` and `parentUuid`, ordered by time. The session is one conversation;
+ * each subagent (`agentId`, or the root of a sidechain) is another.
  */
 const readClaudeCode = (notes: Notes, shelf: Shelf): LineReader<readonly ConversationPlan[]> => {
   const session = sessionOf(notes, shelf)
@@ -56,7 +56,7 @@ const readClaudeCode = (notes: Notes, shelf: Shelf): LineReader<readonly Convers
   return { read, finish }
 }
 
-/** Passes the entries on; one that the recorder wrote a line before its parent is passed on after it. */
+/** Passes the entries on, delaying an entry that the recorder wrote one line before its parent. */
 const inOrder = ({
   read: forward,
   has,
@@ -84,7 +84,7 @@ const inOrder = ({
 
 interface Session {
   readonly read: (entry: FileEntry) => void
-  /** Whether an entry of this uuid was read. */
+  /** Reports whether an entry with this uuid was read. */
   readonly has: (uuid: unknown) => boolean
   readonly finish: () => readonly ConversationPlan[]
 }
@@ -141,7 +141,7 @@ const sessionOf = (notes: Notes, shelf: Shelf): Session => {
   return { read, has: (uuid) => seen.has(uuid), finish }
 }
 
-/** Reports an entry that is repeated, and one that has other content under the same id. */
+/** Reports repeated entries, and entries that have other content under the same id. */
 const repeats =
   (seen: Map<unknown, number>, notes: Notes): ((fields: Fields) => boolean) =>
   ({ uuid, type, message }) => {
@@ -155,7 +155,7 @@ const repeats =
     return before !== undefined
   }
 
-/** The agent of a sidechain's entry; for older ones, which do not name it, the uuid of the chain's first entry. */
+/** Returns the agent of a sidechain's entry; for older entries, which do not name it, the uuid of the chain's first entry. */
 const sidechainRoots = (): ((fields: Fields) => string) => {
   const roots = new Map<string, string>()
   return ({ agentId, uuid, parentUuid }) => {

@@ -8,8 +8,8 @@ import { type Fields, isFields } from '../../events/json.ts'
 import { type FileLine, type LineReader, type Notes, parseJson, valuesOf, valuesOfLine } from './source.ts'
 
 /**
- * The conversations of a JSON document (a list of messages, one object, or a list of objects) or of JSONL, an object per line. JSONL is
- * read line by line; a document is held in memory.
+ * Reads the conversations in a JSON document (a list of messages, one object, or a list of objects) or in JSONL with one object per
+ * line. JSONL is read line by line; a document is held in memory.
  */
 export const documents =
   ({ parse }: DocumentFormat) =>
@@ -42,13 +42,13 @@ export const documents =
     return { read, finish }
   }
 
-/** The text of these lines. */
+/** Joins the text of these lines. */
 export const textOf = (lines: readonly FileLine[]): string => lines.map(({ text }) => text).join('\n')
 
 const messagesIn = (owner: Fields): unknown => owner['messages'] ?? owner['traj']
 const hasMessages = (value: unknown): value is Fields => isFields(value) && Array.isArray(messagesIn(value))
 
-/** Whether a line contains a whole conversation, which no line of a longer document does. */
+/** True if a line contains a whole conversation; no line of a longer document does. */
 const hasConversation = (text: string): boolean => valuesOf(text).values.some(hasMessages)
 
 const draftsOf = (document: unknown, line: number, notes: Notes): readonly ConversationDraft[] => {

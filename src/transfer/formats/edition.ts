@@ -1,5 +1,5 @@
 /**
- * The edition of what the library reads from files. It grows whenever a file becomes anything else than before, so that files whose
- * import was noted under an earlier one are read again. A test compares what the samples become.
+ * Edition of the library's output from files. It is raised whenever the output for any file changes, so that files whose import was
+ * noted under an earlier edition are read again. A test compares the output for the samples.
  */
 export const readingEdition = 1

@@ -1,7 +1,7 @@
 import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
 import { formats } from './plan.ts'
 
-/** Why a file was not imported. Nothing of it was written. */
+/** Errors of an import. Nothing from the file was written. */
 export type ImportError =
   | UnknownFormat
   | UnsupportedFormat
@@ -12,11 +12,11 @@ export type ImportError =
   | InvalidInput
   | EventTooLarge
 
-/** Nothing in the file shows which program wrote it. */
+/** Nothing in the file indicates which program wrote it. */
 export interface UnknownFormat {
   readonly _tag: 'UnknownFormat'
   readonly message: string
-  /** It is empty, or a session in which nothing has been said yet. */
+  /** Set if the file is empty, or a session without messages. */
   readonly isWithoutMessages?: true
 }
 
@@ -24,7 +24,7 @@ export interface UnknownFormat {
 export interface UnsupportedFormat {
   readonly _tag: 'UnsupportedFormat'
   readonly message: string
-  /** What it is: "a Codex rollout". */
+  /** Description of the file: "a Codex rollout". */
   readonly found: string
 }
 
@@ -33,7 +33,7 @@ export interface BadLine {
   readonly _tag: 'BadLine'
   readonly message: string
   readonly file: string
-  /** 1-based. */
+  /** Line number, 1-based. */
   readonly line: number
   readonly problem: string
 }
@@ -46,7 +46,7 @@ export interface FileUnreadable {
   readonly cause: unknown
 }
 
-/** The temporary file for what does not fit in memory cannot be written or read. */
+/** The temporary file for content that does not fit in memory cannot be written or read. */
 export interface TemporaryFileFailed {
   readonly _tag: 'TemporaryFileFailed'
   readonly message: string
@@ -59,7 +59,7 @@ export interface ImportDiverged {
   readonly _tag: 'ImportDiverged'
   readonly message: string
   readonly conversation: string
-  /** The entry of the file that does not fit. */
+  /** The first entry of the file that does not fit. */
   readonly ref: string
 }
 

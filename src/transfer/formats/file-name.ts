@@ -1,9 +1,9 @@
-/** Names that Windows keeps for devices, whatever comes after a dot. */
+/** Names that Windows reserves for devices, with or without an extension. */
 const device = /^(?:con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)(?:\.|$)/i
 
 /**
- * The name of a file with a conversation that every system takes: without a colon, which ids may have; of no device of Windows; neither hidden
- * nor an option of a command, as names that begin with a dot or a dash are.
+ * Returns a file name for a conversation that is valid on every system: without a colon, which ids may contain; not a Windows device;
+ * neither hidden nor a command-line option, as names that begin with a dot or a dash are.
  */
 export const fileNameOf = (id: string, extension: string): string => {
   const name = `${id.replaceAll(':', '-')}.${extension}`

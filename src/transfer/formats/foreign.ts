@@ -2,13 +2,13 @@ import { aStore } from './errors.ts'
 import { type Fields, isFields } from '../../events/json.ts'
 import { hasAll } from './format.ts'
 
-/** A program's format that is known by name only. */
+/** A program's format that is recognised but not supported. */
 interface Foreign {
-  /** What a file of it is: "a Codex rollout". */
+  /** Description of its files: "a Codex rollout". */
   readonly name: string
-  /** Whether an object shows it: a line, a document, an element of a list, or a message of any of these. */
+  /** Reports whether an object has this format: a line, a document, an element of a list, or a message of any of these. */
   readonly shows: (fields: Fields) => boolean
-  /** Whether a supported format of lines would take it for its own: it is tried before those. */
+  /** Set if a supported line format would accept it: it is tried before those. */
   readonly isAlike?: true
 }
 
@@ -29,7 +29,7 @@ const areLists = (...values: readonly unknown[]): boolean => values.every(Array.
 const hasTyped = (list: unknown, ...types: readonly unknown[]): boolean =>
   objectsIn(list).some(({ type }) => types.includes(type))
 
-/** The messages of pi, which look the same, have a time of their own inside. */
+/** Excludes pi's messages, which look the same but contain a time. */
 const isDroidMessage = ({ type, id, message }: Fields): boolean =>
   type === 'message' &&
   isText(id) &&
@@ -37,7 +37,7 @@ const isDroidMessage = ({ type, id, message }: Fields): boolean =>
   isText(message['role']) &&
   !hasAll(message, 'timestamp')
 
-/** In the order in which they are tried: what is more special comes first. */
+/** Formats in the order in which they are tried: more specific ones first. */
 const foreign: readonly Foreign[] = [
   {
     name: 'a Codex rollout',
@@ -165,10 +165,10 @@ const foreign: readonly Foreign[] = [
 
 const alike = foreign.filter(({ isAlike }) => isAlike)
 
-/** The known but unsupported format of a line that a supported format of lines would take for its own. */
+/** Returns the known but unsupported format of a line that a supported line format would accept. */
 export const alikeIn = (fields: Fields): string | undefined => alike.find(({ shows }) => shows(fields))?.name
 
-/** The known but unsupported format of a line or a document. */
+/** Returns the known but unsupported format of a line or a document. */
 export const foreignIn = (value: unknown): string | undefined => {
   const owners = objectsIn(Array.isArray(value) ? value : [value])
   const all = [...owners, ...owners.flatMap(({ messages }) => objectsIn(messages))]
@@ -178,7 +178,7 @@ export const foreignIn = (value: unknown): string | undefined => {
 // The application id in the header of an SQLite file.
 const storeMark = 'PALI'
 
-/** The known but unsupported format of a text that is not JSON. */
+/** Returns the known but unsupported format of a text that is not JSON. */
 export const foreignText = (text: string): string | undefined =>
   /^\s*# aider chat started at/.test(text)
     ? 'an aider chat'

@@ -7,7 +7,7 @@ import type { LineReader, Notes } from './source.ts'
 /** A format of JSON Lines. */
 export interface LineFormat<A = readonly ConversationPlan[]> {
   readonly name: BuiltInFormat
-  /** Whether a line with these fields shows that the file has this format. */
+  /** Reports whether a line with these fields shows that the file has this format. */
   readonly recognises: (fields: Fields) => boolean
   readonly read: (notes: Notes, shelf: Shelf) => LineReader<A>
 }
@@ -15,7 +15,7 @@ export interface LineFormat<A = readonly ConversationPlan[]> {
 /** A format of lists of messages, in a JSON document or one per line. */
 export interface DocumentFormat {
   readonly name: BuiltInFormat
-  /** @param owner the object that has the messages; empty if there is none */
+  /** @param owner the object that contains the messages; empty if there is none */
   readonly recognises: (messages: readonly Fields[], owner: Fields) => boolean
   readonly parse: (draft: ConversationDraft, notes: Notes, shelf: Shelf) => readonly ConversationPlan[]
 }

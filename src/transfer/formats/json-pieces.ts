@@ -1,11 +1,11 @@
-/** Pieces are put together up to about this many characters. */
+/** Approximate maximum length of a combined piece, in characters. */
 const pieceSize = 64 * 1024
 
 /**
- * Writes what `JSON.stringify` writes, in pieces: a long document need not be in memory a second time, as one string.
+ * Yields the output of `JSON.stringify` in pieces, so that a long document need not be in memory a second time as one string.
  *
- * @param value JSON: of plain objects and arrays
- * @param depth how many levels of objects and arrays are taken apart; what is in the innermost of them is written whole
+ * @param value JSON: plain objects and arrays
+ * @param depth number of levels of objects and arrays to split; deeper values are written whole
  */
 export function* jsonPieces(value: unknown, isPretty: boolean, depth = 2): Generator<string> {
   let piece = ''
@@ -18,7 +18,7 @@ export function* jsonPieces(value: unknown, isPretty: boolean, depth = 2): Gener
   yield piece
 }
 
-/** @param margin what a line begins with */
+/** @param margin beginning of each line */
 function* partsOf(value: unknown, isPretty: boolean, depth: number, margin: string): Generator<string> {
   if (depth === 0 || !isPlain(value)) {
     const json = JSON.stringify(value, undefined, isPretty ? 2 : undefined)
@@ -42,5 +42,5 @@ function* partsOf(value: unknown, isPretty: boolean, depth: number, margin: stri
 const isPlain = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !('toJSON' in value)
 
-/** JSON has no word for it: objects leave it out, arrays write null. */
+/** True if JSON cannot represent a value: objects omit it, arrays write null. */
 const isLeftOut = (value: unknown): boolean => value === undefined || typeof value === 'function'

@@ -8,24 +8,24 @@ import { stepsOn } from './steps.ts'
 import { type Fields, isFields } from '../../events/json.ts'
 import { digest, type FileEntry, idOf, messageProblem, type Notes, stringOf } from './source.ts'
 
-/** The blocks of a content: a string is one text block. Anything but a list is passed on, and will be reported as a bad line. */
+/** Returns the blocks of a content: a string is one text block. Anything but a list is passed on, to be reported as a bad line. */
 export const blocksOf = (content: unknown): readonly Block[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : (content as readonly Block[])
 
-/** Reports the fields that a message cannot have. */
+/** Reports fields that a message cannot have. */
 export const leaveOutFields = (fields: Fields, known: ReadonlySet<string>, notes: Notes): void => {
   for (const field of Object.keys(fields))
     if (!known.has(field)) notes.leftOut(`field ${field}`, 'messages have no such field')
 }
 
-/** A conversation of a JSON file, before it has an id. */
+/** A conversation in a JSON file, before it has an id. */
 export interface ConversationDraft {
-  /** The object that holds the conversation, empty if the file is just a list of messages. */
+  /** The object that contains the conversation; empty if the file is just a list of messages. */
   readonly owner: Fields
   readonly messages: readonly FileEntry[]
 }
 
-/** The other fields of the object that has the messages, without the `known` ones. */
+/** Returns the other fields of the object that contains the messages, except the `known` ones. */
 export const parametersOf = (owner: Fields, known: readonly string[]): Configuration['parameters'] => {
   const rest = Object.entries(owner).filter(([field]) => !known.includes(field))
   return rest.length > 0 ? Object.fromEntries(rest) : undefined
@@ -37,14 +37,14 @@ export interface RoleContent {
   readonly content: readonly Block[]
 }
 
-/** A message with its place in the file; `kind` is the file's word for it. */
+/** A message with its place in the file; `kind` is the file's own term for it. */
 export interface ListedMessage {
   readonly line: number
   readonly kind: string
   readonly said: RoleContent
 }
 
-/** The steps of a list of messages: the configuration first, if there is one, then the messages. */
+/** Yields the steps of a list of messages: the configuration first, if there is one, then the messages. */
 export const listSteps = (
   configuration: Configuration,
   messages: readonly ListedMessage[],
@@ -69,7 +69,7 @@ export const listSteps = (
   return steps.list()
 }
 
-/** A plan with the id in the file, or one made of its content. Conversations with the same content are numbered. */
+/** Returns a plan with the id from the file, or one derived from its content. Conversations with the same content are numbered. */
 export const planOf = (
   format: string,
   { owner }: ConversationDraft,
@@ -82,7 +82,7 @@ export const planOf = (
   return [{ id: idOf(id), steps }]
 }
 
-/** The objects of a list, each with its line. */
+/** Returns the objects of a list, each with its line. */
 export const entriesOfList = (list: unknown, line: number, notes: Notes): readonly FileEntry[] => {
   if (!Array.isArray(list)) return []
   return list.flatMap((fields: unknown, index) => {

@@ -3,7 +3,7 @@ import { type AnyBlock, type Block, unknownBlock } from '../../events/blocks.ts'
 import { type Fields, isFields } from '../../events/json.ts'
 import { parseJson, stringOf } from './source.ts'
 
-/** The blocks of a message's content: a string, a list of parts, or nothing. An unknown part is kept as it is. */
+/** Returns the blocks of a message's content: a string, a list of parts, or nothing. Unknown parts are kept unchanged. */
 export const blocksOfParts = (content: unknown): readonly Block[] => {
   if (content === null || content === undefined || content === '') return []
   if (typeof content === 'string') return [{ type: 'text', text: content }]
@@ -22,7 +22,7 @@ const blockOf = (part: AnyBlock): Block => {
     : { type: 'image', source: { type: 'url', url } }
 }
 
-/** The tool calls of an assistant message; one without an id gets one from its place. */
+/** Returns the tool calls of an assistant message; a call without an id gets one from its place. */
 export const callsOf = (
   { tool_calls: calls, function_call: legacy }: Fields,
   index: number,
@@ -44,7 +44,7 @@ export const callsOf = (
   })
 }
 
-/** The arguments as JSON; if the model wrote invalid JSON, as text. */
+/** Returns the arguments as JSON; as text if the model wrote invalid JSON. */
 const inputOf = (text: unknown): unknown => {
   if (typeof text !== 'string') return text ?? {}
   if (text.trim() === '') return {}
@@ -52,7 +52,7 @@ const inputOf = (text: unknown): unknown => {
   return E.isRight(parsed) ? parsed.right : text
 }
 
-/** A tool or legacy function in the Messages API's terms. */
+/** Converts a tool or legacy function to the Messages API's form. */
 export const toolOf = (tool: Fields): Fields => {
   const { function: definition } = tool
   const made = isFields(definition) ? definition : tool

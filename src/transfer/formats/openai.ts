@@ -24,7 +24,10 @@ const outcome = ['task_id', 'trial', 'reward', 'info']
 const ids = ['id', 'session_id', 'conversation_id']
 const owned = [...ids, ...outcome, 'messages', 'traj', 'tools', 'functions', 'model']
 
-/** Requests of OpenAI Chat, and experiments with it: recognised by calls, roles, a leading system message, or function tools. */
+/**
+ * Format for requests of OpenAI Chat, and for experiments with it: recognised by calls, roles, a leading system message, or function
+ * tools.
+ */
 export const openAi: DocumentFormat = {
   name: 'openai',
   recognises: (messages, { tools }) =>
@@ -35,7 +38,7 @@ export const openAi: DocumentFormat = {
   parse: (draft, notes, shelf) => parseOpenAi(draft, notes, shelf),
 }
 
-/** OpenAI's Chat format. Leading system or developer messages are the system prompt. */
+/** Parses OpenAI's Chat format. Leading system or developer messages are the system prompt. */
 const parseOpenAi = (draft: ConversationDraft, notes: Notes, shelf: Shelf): readonly ConversationPlan[] => {
   const { owner, messages } = draft
   const start = messages.findIndex(({ fields }) => !isSystem(fields))
@@ -70,7 +73,7 @@ const configurationOf = (owner: Fields, leading: readonly FileEntry[], notes: No
   }
 }
 
-/** The legacy format has no call ids: a result belongs to the last call. */
+/** Tracks calls in the legacy format, which has no call ids: a result belongs to the last call. */
 const functionCalls = (): { last: string } => ({ last: 'call_0' })
 
 const sayOf = (fields: Fields, index: number, calls: { last: string }): RoleContent => {

@@ -10,10 +10,10 @@ import { entriesIn, type FileEntry, type FileLine, type LineReader, type Notes, 
 
 interface Chain {
   readonly id: string
-  /** Where its events are. */
+  /** Places of its events on the shelf. */
   readonly places: number[]
   hash: string
-  /** Position of the first event; a fork's comes after its parent's. */
+  /** Position of the first event; in a fork, right after the parent's event. */
   readonly start: number
   readonly parent: { readonly conversation: string; readonly position: number } | undefined
 }
@@ -24,7 +24,7 @@ interface NoteChain {
   hash: string | null
 }
 
-/** What `palimpsest export` writes (write-palimpsest.ts). */
+/** The output of `palimpsest export` (write-palimpsest.ts). */
 export const palimpsest: LineFormat<readonly StoredConversation[]> = {
   name: 'palimpsest',
   recognises: (fields) => hasAll(fields, 'conversation', 'revision', 'id', 'type', 'data', 'metadata'),
@@ -32,8 +32,9 @@ export const palimpsest: LineFormat<readonly StoredConversation[]> = {
 }
 
 /**
- * Palimpsest's own JSONL: an event per line, `{conversation, revision, id, type, data, metadata}`, by revision within each conversation.
- * Every event is decoded and every link of the hash chain is checked. An event that does not follow the one before it is a bad line.
+ * Reads Palimpsest's own JSONL: one event per line, `{conversation, revision, id, type, data, metadata}`, by revision within each
+ * conversation. Every event is decoded, and every link of the hash chain is checked. An event that does not follow the one before it is
+ * a bad line.
  */
 const readPalimpsest = (notes: Notes, shelf: Shelf): LineReader<readonly StoredConversation[]> => {
   const chains = new Map<string, Chain>()
@@ -89,7 +90,7 @@ const follow = (
   return decoded
 }
 
-/** The event of a line, before it is known to follow another. */
+/** The event of a line, before it is known to follow another one. */
 interface Placed {
   readonly conversation: string
   readonly revision: unknown
@@ -111,7 +112,7 @@ const placedIn = (fields: FileEntry['fields']): E.Either<string, Placed> => {
   return E.right({ conversation, revision, stored })
 }
 
-/** Notes of a conversation follow its events. */
+/** Checks a note against the earlier lines: notes of a conversation come after its events. */
 const followNote = (
   { fields }: FileEntry,
   chains: ReadonlyMap<string, Chain>,
@@ -146,7 +147,7 @@ const startOf = (data: unknown, type: unknown): number => {
 const parentOf = (event: ConversationEvent): Chain['parent'] =>
   event.type === 'Forked' ? event.data.from : undefined
 
-/** The hash that a fork must name: that of its parent's event if it is already in the file, else the one it names. */
+/** Returns the hash that a fork must name: of its parent's event if that is already in the file, otherwise the one it names. */
 const forkPrev = (
   { data: { from } }: ConversationEvent<'Forked'>,
   chains: ReadonlyMap<string, Chain>,
@@ -162,7 +163,7 @@ const forkPrev = (
   return place === undefined ? from.hash : hashOf(readerOf(shelf)(place))
 }
 
-/** Parents before their forks. */
+/** Sorts the chains: parents before their forks. */
 const inOrder = (chains: ReadonlyMap<string, Chain>): readonly Chain[] => {
   const depth = (chain: Chain): number => {
     let steps = 0

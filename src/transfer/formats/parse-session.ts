@@ -20,15 +20,18 @@ import { formatNames, ownFormats, type SessionFormat } from './registry.ts'
 import { memoryShelf, type Shelf } from './shelf.ts'
 import { idOf, type FileLine, type LineReader, linesOf, type Notes, takeNotes } from './source.ts'
 
-/** How a session file is read. */
+/** Options for reading a session file. */
 export interface SessionOptions {
-  /** Its name, for messages. */
+  /** Name of the file, for messages. */
   readonly file: string
-  /** Default: by content. */
+  /** Format of the file. Default: detected from its content. */
   readonly format?: Format | undefined
-  /** The conversation's id; the second and later ones of a file get `-2`, `-3` appended. Default: the id in the file, or one made of the content. */
+  /**
+   * Id of the conversation; the second and later ones in a file get `-2`, `-3` appended. Default: the id in the file, or one derived
+   * from the content.
+   */
   readonly id?: string | undefined
-  /** Skip lines that cannot be read, and list them in the report. Default false: the first one is an error. */
+  /** Skip unreadable lines, and list them in the report. Default false: the first one is an error. */
   readonly skipBadLines?: boolean | undefined
 }
 
@@ -39,8 +42,7 @@ export interface SessionFile extends SessionOptions {
 type Result = E.Either<ImportError, ImportPlan | StoredImport>
 
 /**
- * Reads a session of another program, or of this one: the steps that import it, and a report on every entry. Writes nothing.
- *
+ * Reads a session from another program, or from this one: the steps that import it, and a report on every entry. Writes nothing.
  * Errors: `UnknownFormat`, `UnsupportedFormat`; `BadLine` for a torn or malformed line; `InvalidInput` for an invalid `id`, or one that
  * would rename one of several stored conversations.
  */
@@ -50,7 +52,7 @@ export const parseSession = ({ text, ...options }: SessionFile): Result => {
   return reader.finish()
 }
 
-/** As `parseSession`, line by line. Lines are kept in memory until the format is known, and those of a JSON document to the end. */
+/** Like `parseSession`, line by line. Lines are kept in memory until the format is known, and those of a JSON document until the end. */
 export const sessionReader = (
   { file, format, id, skipBadLines = false }: SessionOptions,
   notes: Notes,
@@ -102,7 +104,7 @@ export const sessionReader = (
   return { read, finish }
 }
 
-/** How many lines are examined: not every line of a format shows which it is. */
+/** Maximum number of lines to examine: not every line reveals its format. */
 const mostLooked = 50
 
 type Unreported = Omit<ImportPlan, 'report'> | Omit<StoredImport, 'report'>
@@ -126,7 +128,7 @@ const readerOf = (format: Format, notes: Notes, shelf: Shelf): FormatReader => {
   return { plan, finish: (id) => E.right({ format, conversations: plansUnder(id, plan.finish()) }) }
 }
 
-/** Reads a file of a registered format, all of it in memory. */
+/** Reads a file of a registered format, entirely in memory. */
 const ownReader = ({ parse }: SessionFormat, notes: Notes): LineReader<readonly ConversationPlan[]> => {
   const held: FileLine[] = []
   return {
@@ -173,7 +175,7 @@ const plansUnder = (
     }))
 }
 
-/** A note whose link, if it is one, names the other conversation of the file by its new id. */
+/** Renames the target of a note that links to another conversation of the file. */
 const linkedUnder =
   (renamed: ReadonlyMap<string, string>) =>
   (note: PlannedNote): PlannedNote => {

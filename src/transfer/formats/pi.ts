@@ -28,16 +28,16 @@ interface Node {
   readonly id: string
   readonly index: number
   readonly parent: Node | undefined
-  /** The last step on the path through this entry; undefined before the first. */
+  /** Last step on the path through this entry; undefined before the first. */
   readonly step: string | undefined
   readonly isMessage: boolean
   readonly configuration: Configuration
 }
 
-/** What an entry becomes. */
+/** The step made from an entry. */
 type Mapped = Extract<StepBody, { readonly type: 'message' | 'condense' | 'configure' }>
 
-/** Sessions of pi, recognised by the header; if that is torn, by a message without Claude Code's fields. */
+/** Format for pi sessions, recognised by the header; if that is torn, by a message without Claude Code's fields. */
 export const pi: LineFormat = {
   name: 'pi',
   recognises: (fields) =>
@@ -49,8 +49,8 @@ export const pi: LineFormat = {
 }
 
 /**
- * pi's JSONL, both the early linear version and the later tree (`id`, `parentId`): a header, then messages, compactions and changes
- * of model and thinking level.
+ * Reads pi's JSONL, both the early linear version and the later tree (`id`, `parentId`): a header, then messages, compactions, and
+ * changes of model and thinking level.
  */
 const readPi = (notes: Notes, shelf: Shelf): LineReader<readonly ConversationPlan[]> => {
   const steps = stepsOn(shelf)
@@ -193,7 +193,7 @@ const configure = (type: string, fields: Fields, now: Configuration, notes: Note
   return type === 'session' && isSame ? undefined : { type: 'configure', configuration }
 }
 
-/** Hides what is shown before the first entry that pi kept; without such an entry, everything. */
+/** Hides everything shown before the first entry that pi kept; without such an entry, hides everything. */
 const compact = (fields: Fields, node: Node, { nodes, order, notes }: Context): Mapped | undefined => {
   const { summary, tokensBefore, firstKeptEntryId, firstKeptEntryIndex } = fields
   const path = pathTo(node.parent)

@@ -14,23 +14,23 @@ import { blocksOf } from './steps.ts'
 export interface PlannedEvent {
   readonly event: Event
   readonly commandId: string
-  /** ISO 8601, UTC: when the file says it happened. */
+  /** Time of the event according to the file, ISO 8601, UTC. */
   readonly time?: string
 }
 
 /**
- * The events that a plan's steps add to a conversation, in order.
+ * Plans the events that the steps of a plan add to a conversation, in order.
  *
- * A step that is already in the log (by its command id, `import:<format>:<ref>`) adds nothing: the same file adds no event a second
- * time, a file that has grown adds what is new. If the last message of an earlier import was recorded only in part, the conversation is
- * rewound to before it and continues with the whole message. If the file now has an entry before those it had (written late, or left out
- * by an earlier version of the importer), the conversation is rewound to there, and the entries after it are imported again.
- * The import records what happened: a slice that separates a call from its result is not refused.
+ * A step that is already in the log (by its command id, `import:<format>:<ref>`) adds nothing: importing the same file again adds no
+ * event, and a file that has grown adds only what is new. If the last message of an earlier import was recorded only in part, the
+ * conversation is rewound to before it and continues with the whole message. If the file now has an entry before those it had (written
+ * late, or left out by an earlier version of the importer), the conversation is rewound to there, and the entries after it are imported
+ * again. The import records what happened: a slice that separates a call from its result is not refused.
  *
  * @param log the whole lineage of the conversation, from its first event; empty if it is not in the store
  * @returns events for the positions from `log.length`
- * Errors: `ImportDiverged` if something else was said or rewound after what the log has of the file, or a marker's slice is no
- * longer shown.
+ * Errors: `ImportDiverged` if the log has other messages or rewinds after the part that it shares with the file, or a marker's slice is
+ * no longer shown.
  */
 export const planEvents = (
   plan: ConversationPlan,
@@ -46,10 +46,10 @@ export const planEvents = (
   }
 }
 
-/** The planned events, one by one; yields nothing where others can run in between. */
+/** The planned events, one by one; yields undefined where other work can run in between. */
 export type PlanGenerator = Generator<PlannedEvent | void, E.Either<ImportError, void>>
 
-/** `planEvents`, one by one: they need not all be in memory. */
+/** `planEvents`, one event at a time, so that they need not all be in memory. */
 export function* planning(
   { id, steps, withdrawn = [] }: ConversationPlan,
   format: Format,
@@ -62,7 +62,7 @@ export function* planning(
   }
   const positions = new Map<string, number>()
   const current = stage(log)
-  /** The step of each event that is planned. */
+  /** Index of the step of each planned event. */
   const stepOf: number[] = []
   /** Position of the last step that is in the log. */
   let lastKnown: number = START
@@ -112,8 +112,8 @@ export function* planning(
 }
 
 /**
- * Whether the rest of a file follows on what the conversation has of it: nothing was said or rewound since. Markers and configurations in
- * between do not matter.
+ * Reports whether the rest of a file follows on the part that the conversation has: no message or rewind has come since. Markers and
+ * configurations in between do not matter.
  */
 function* follows(log: Log, lastKnown: number): SliceGenerator<boolean> {
   const from = resolve(log, lastKnown)
@@ -138,7 +138,7 @@ function* refsOf(
   return refs
 }
 
-/** Whether an import wrote all events from a position, from entries that the file still has. */
+/** Reports whether an import wrote all events from a position on, from entries that the file still has. */
 function* areOf(
   log: Log,
   from: number,
@@ -156,7 +156,7 @@ function* areOf(
   return true
 }
 
-/** Whether the event is this message, recorded before the file had all of its blocks. */
+/** True if the event is this message, recorded before the file had all of its blocks. */
 const isPartOf = (event: Event | undefined, step: ImportStep): step is StepOf<'message'> =>
   event?.type === 'MessageAppended' &&
   step.type === 'message' &&

@@ -10,16 +10,16 @@ import type { Stage } from './stage.ts'
 
 export type StepOf<T extends StepType> = Extract<ImportStep, { readonly type: T }>
 export type EventPlanResult = E.Either<ImportError, Event>
-/** What an event is made from, besides its step. */
+/** Context in which a step becomes an event. */
 export interface StepContext {
   readonly id: string
   readonly current: Stage
   readonly positions: ReadonlyMap<string, number>
-  /** The event at a position with all of its content. */
+  /** Returns the event at a position with all of its content. */
   readonly eventAt: (position: number) => ConversationEvent | undefined
 }
 
-/** The marker that a step says, over what is shown where it comes. */
+/** Builds the marker of a step, for what is shown at that point. */
 export function* markerOf(
   step: StepOf<'condense' | 'truncate'>,
   place: StepContext,
@@ -59,7 +59,7 @@ function* factsOfAll(
   return { ...facts, tokens: { ...facts.tokens, before } }
 }
 
-/** Of a message, a marker needs only its length and its code execution container. */
+/** Removes the content of a message: a marker needs only its length and its code-execution container. */
 const withoutContent = ({ origin, ...item }: MessageItem): MessageItem => ({
   ...item,
   content: [],

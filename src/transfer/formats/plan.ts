@@ -4,10 +4,10 @@ import type { Configuration, EventData, Message, Origin } from '../../events/eve
 import type { NoteFact } from '../../events/notes.ts'
 import type { LazyList } from './shelf.ts'
 
-/** The library's own formats that can be imported. */
+/** The library's own import formats. */
 export const formats = ['claude-code', 'pi', 'roo', 'openai', 'anthropic', 'palimpsest'] as const
 export type BuiltInFormat = (typeof formats)[number]
-/** The name of a format: one of the library's, or of one that was registered. */
+/** Name of a format: one of the library's own, or a registered one. */
 export type Format = BuiltInFormat | (string & Record<never, never>)
 
 /** A session of another program, as steps. */
@@ -17,23 +17,23 @@ export interface ImportPlan {
   readonly report: ImportReport
 }
 
-/** Conversations of a store, to be written as they are: ids, metadata and hash chain included. */
+/** Conversations of a store, to be written unchanged: ids, metadata and hash chain included. */
 export interface StoredImport {
   readonly format: 'palimpsest'
-  /** A fork comes after its parent, if the file has both. */
+  /** Conversations; a fork comes after its parent if the file has both. */
   readonly conversations: readonly StoredConversation[]
   readonly report: ImportReport
 }
 
-/** Whether a file has stored events, to be written as they are. */
+/** True if a file has stored events, to be written unchanged. */
 export const isStored = (plan: ImportPlan | StoredImport): plan is StoredImport =>
   plan.format === 'palimpsest'
 
 export interface StoredConversation {
   readonly id: string
-  /** By revision, from 0, without gaps. */
+  /** Events by revision, from 0, without gaps. */
   readonly events: LazyList<StoredEvent>
-  /** The events of its notes, likewise. */
+  /** Events of its notes, in the same form. */
   readonly notes?: LazyList<StoredEvent>
 }
 
@@ -41,37 +41,37 @@ export interface StoredConversation {
 export interface ConversationPlan {
   readonly id: string
   readonly steps: LazyList<ImportStep>
-  /** Refs of steps that a shorter version of the file may have had, and which this one withdraws. */
+  /** Refs of steps that a shorter version of the file may have had and that this version withdraws. */
   readonly withdrawn?: readonly string[]
   /** Notes and links to record beside it. */
   readonly notes?: LazyList<PlannedNote>
 }
 
-/** A note or link of a file. `ref` is unique among those of the conversation, and the same in every later version of the file. */
+/** A note or link in a file. `ref` is unique within the conversation, and the same in every later version of the file. */
 export type PlannedNote = { readonly ref: string; readonly time?: string } & (
   | { readonly type: 'Noted'; readonly data: Omit<NoteFact<'Noted'>['data'], 'at'> }
   | { readonly type: 'Linked'; readonly data: Omit<NoteFact<'Linked'>['data'], 'at'> }
 )
 
 /**
- * One thing that happened, in the order of the file.
+ * One step of a session, in file order.
  *
  * 1. `ref` is unique in the conversation, and the same in every later, longer version of the file.
- * 2. Whatever a step refers to comes before it.
+ * 2. Everything that a step refers to comes before it.
  * 3. `time` is ISO 8601, UTC.
  */
 export type ImportStep = { readonly ref: string; readonly time?: string } & StepBody
-/** What happened, without the entry of the file that it comes from. */
+/** The content of a step, without the file's entry that it comes from. */
 export type StepBody =
   | { readonly type: 'message'; readonly message: NewMessage }
   | ({ readonly type: 'condense'; readonly covers: RefCovers } & Condensation)
   | { readonly type: 'truncate'; readonly covers: RefCovers; readonly reason?: string }
-  /** The next step continues after that step; null: from the empty conversation. */
+  /** The next step continues after this step; null: from the empty conversation. */
   | { readonly type: 'rewind'; readonly to: string | null }
   | { readonly type: 'configure'; readonly configuration: Configuration }
 export type StepType = ImportStep['type']
 
-/** A slice of what is shown, by the refs of its first and last step. A hidden step means the marker that hides it. */
+/** A slice of what is shown, by the refs of its first and last step. A hidden step stands for the marker that hides it. */
 export interface RefCovers {
   readonly first: string
   readonly last: string
@@ -83,13 +83,13 @@ interface Condensation {
   readonly origin?: Origin
 }
 
-/** What became of the entries of a file. */
+/** A report on the entries of a file. */
 export interface ImportReport {
-  /** Imported entries, per kind. */
+  /** Number of imported entries, per kind. */
   readonly mapped: readonly Tally[]
-  /** Entries and fields that were left out, per kind, and why. */
+  /** Number of entries and fields left out, per kind, and the reason. */
   readonly leftOut: readonly (Tally & { readonly reason: string })[]
-  /** In the order of the file; empty unless bad lines were skipped. */
+  /** Bad lines in file order; empty unless bad lines were skipped. */
   readonly badLines: readonly BadLineNote[]
   readonly notes: readonly string[]
 }
@@ -99,7 +99,7 @@ export interface Tally {
   readonly count: number
 }
 
-/** A line that could not be read, and was skipped. `line` is 1-based. */
+/** A line that could not be read and was skipped. `line` is 1-based. */
 export interface BadLineNote {
   readonly line: number
   readonly problem: string

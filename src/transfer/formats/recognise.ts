@@ -15,7 +15,7 @@ import { linesOf, parseJson, valuesOf } from './source.ts'
 
 type Recognised = E.Either<UnknownFormat | UnsupportedFormat, Format>
 
-/** The format of a session file, by one of its lines; undefined if that does not show it. Errors: `UnsupportedFormat`. */
+/** Recognises the format of a session file by one of its lines; undefined if the line does not reveal it. Errors: `UnsupportedFormat`. */
 export const recogniseLine = (line: string): Recognised | undefined => {
   for (const fields of valuesOf(line.replace(/^[\s\0]+/, '')).values.filter(isFields)) {
     const alike = alikeIn(fields)
@@ -29,7 +29,7 @@ export const recogniseLine = (line: string): Recognised | undefined => {
   return undefined
 }
 
-/** The format of a session file, by its whole text. Errors: `UnknownFormat`, `UnsupportedFormat`. */
+/** Recognises the format of a session file by its whole text. Errors: `UnknownFormat`, `UnsupportedFormat`. */
 export const recogniseText = (text: string): Recognised => {
   if (text.trim() === '') return E.left(emptyFile)
   const whole = parseJson(text)
@@ -40,7 +40,7 @@ export const recogniseText = (text: string): Recognised => {
   return format ? E.right(format) : E.left(unknownFormat('not a session in any known format'))
 }
 
-/** Whether the first line is complete JSON, and so not part of a document that is cut off. */
+/** True if the first line is complete JSON, and so not part of a truncated document. */
 const isLines = (text: string): boolean => {
   for (const line of linesOf(text)) if (line.text.trim() !== '') return valuesOf(line.text).values.length > 0
   return false
@@ -65,7 +65,7 @@ const formatOfRequest = (owner: Fields, list: readonly unknown[]): Format | unde
   return documentFormats.find(({ recognises }) => recognises(messages, owner))?.name
 }
 
-/** The format of a document that is cut off, so that the reader can name the line. */
+/** Returns the format of a truncated document, so that the reader can name the line. */
 const formatOfTorn = (text: string): Format | undefined => {
   if (!/^\s*[[{]/.test(text)) return undefined
   if (/"traj"|"tool_calls"|"role"\s*:\s*"(?:tool|developer)"/.test(text)) return 'openai'

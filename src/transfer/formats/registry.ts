@@ -7,24 +7,24 @@ import type { Notes } from './source.ts'
 
 /** One conversation of a session file. */
 export interface SessionConversation {
-  /** Characters that an id cannot contain are replaced. The second conversation with the same id gets `-2`, and so on. */
+  /** Id of the conversation. Invalid characters are replaced. The second conversation with the same id gets `-2`, and so on. */
   readonly id: string
-  /** What happened, in order. Importing a longer version of the file continues after the refs it knows. */
+  /** Steps in order. Importing a longer version of the file continues after the known refs. */
   readonly steps: readonly ImportStep[]
 }
 
 /** A format of session files. */
 export interface SessionFormat {
-  /** What `format` and `--format` name: a–z 0–9 -, a letter first. Imported events have it in their actor's id. */
+  /** Name for `format` and `--format`: a–z 0–9 -, beginning with a letter. Imported events have it in their actor's id. */
   readonly name: string
   /**
-   * Whether a file with this line is of this format. Called with the first 50 lines that are not blank, before the library's own formats
+   * Reports whether a file with this line has this format. Called with the first 50 non-blank lines, before the library's own formats
    * are tried.
    */
   readonly recognises: (line: string) => boolean
-  /** Reads a whole file. Reports to `notes` what becomes of its entries; a `bad` line ends the import unless bad lines are skipped. */
+  /** Reads a whole file. Reports each entry's outcome to `notes`; a `bad` line ends the import unless bad lines are skipped. */
   readonly parse: (text: string, notes: Omit<Notes, 'report'>) => readonly SessionConversation[]
-  /** Writes a conversation, in pieces: `palimpsest export --format NAME`. */
+  /** Writes a conversation in pieces, for `palimpsest export --format NAME`. */
   readonly write?: (log: Log, conversation: string) => Iterable<string>
 }
 
@@ -44,13 +44,13 @@ const formatTaken = (format: string): FormatTaken => ({
 const key: unique symbol = Symbol.for('palimpsest.formats')
 const process: typeof globalThis & { [key]?: Map<string, SessionFormat> } = globalThis
 
-/** The formats that users have registered, by name, shared by every copy of the library in the process. */
+/** Returns the formats that users have registered, by name, shared by all copies of the library in the process. */
 export const ownFormats = (): Map<string, SessionFormat> => (process[key] ??= new Map())
 
-/** The names of all formats that can be imported. */
+/** Returns the names of all import formats. */
 export const formatNames = (): readonly string[] => [...formats, ...ownFormats().keys()]
 
-/** Writes a whole log, in pieces, apart from the events whose hashes are given by position. */
+/** Writes a whole log in pieces, except the events whose hashes are given by position. */
 export type WriteLog = (
   log: Log,
   conversation: string,
@@ -64,7 +64,7 @@ const documents = {
 /** The library's formats that are a function of the log, for other programs. */
 export type DocumentFormatName = keyof typeof documents
 
-/** What writes a log for other programs; undefined if the library has no such format. */
+/** Returns the library's writer of logs for other programs; undefined if the library has no such format. */
 export const documentWriter = async (format: string): Promise<WriteLog | undefined> =>
   Object.hasOwn(documents, format) ? documents[format as DocumentFormatName]() : undefined
 
@@ -83,7 +83,7 @@ export const exporterOf = async (format: string): Promise<FormatExporter | undef
   return write ? exporterOfLog('txt', write) : exporters.get(format)?.()
 }
 
-/** The names of all formats that can be exported. */
+/** Returns the names of all export formats. */
 export const writableFormats = (): readonly string[] => [
   ...exporters.keys(),
   ...ownFormats()
@@ -95,10 +95,8 @@ export const writableFormats = (): readonly string[] => [
 const taken: ReadonlySet<string> = new Set<string>([...formats, ...exporters.keys(), 'html'])
 
 /**
- * Lets imports and exports, in the whole process, read and write a format of your own. Registering the same object again changes
- * nothing.
- *
- * Errors: `FormatTaken`; `InvalidInput`, whose path names what is missing.
+ * Registers a custom format for imports and exports in the whole process. Registering the same object again changes nothing. Errors:
+ * `FormatTaken`; `InvalidInput`, whose path names what is missing.
  */
 export const registerFormat = (format: SessionFormat): E.Either<FormatTaken | InvalidInput, void> => {
   if (typeof format !== 'object' || format === null)

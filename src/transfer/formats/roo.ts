@@ -25,7 +25,7 @@ const tags = [
 ]
 const known = new Set(['role', 'content', 'ts', ...tags])
 
-/** Sessions of Roo Code: only its messages have times and tags. */
+/** Format for Roo Code sessions: only its messages have times and tags. */
 export const roo: DocumentFormat = {
   name: 'roo',
   recognises: (messages) =>
@@ -34,8 +34,8 @@ export const roo: DocumentFormat = {
 }
 
 /**
- * Roo Code's `api_conversation_history.json`: messages, some of which are tagged as hidden by a summary or by a truncation marker.
- * A tag only counts if the file has the summary or marker that it names.
+ * Parses Roo Code's `api_conversation_history.json`: messages, some of which are tagged as hidden by a summary or a truncation marker.
+ * A tag counts only if the file has the summary or marker that it names.
  */
 const parseRoo = (entries: readonly FileEntry[], notes: Notes): readonly ConversationPlan[] => {
   const messages = readMessages(entries, notes)
@@ -85,7 +85,7 @@ const readMessages = (entries: readonly FileEntry[], notes: Notes): readonly Roo
   })
 }
 
-/** Refs by time: summaries are inserted between older messages, so that indexes change. */
+/** Returns a function that makes refs from times: summaries are inserted between older messages, so indexes change. */
 const refMaker = (): ((fields: Fields) => string) => {
   const seen = new Map<string, number>()
   return ({ ts, role, content }) => {
@@ -96,7 +96,10 @@ const refMaker = (): ((fields: Fields) => string) => {
   }
 }
 
-/** Every message in its place. A summary or marker hides what comes before it; a message that names an earlier one is hidden at once. */
+/**
+ * Returns every message in its place. A summary or marker hides what comes before it; a message that names an earlier one is hidden at
+ * once.
+ */
 const stepsOf = (messages: readonly RooMessage[], notes: Notes): readonly ImportStep[] => {
   const members = new Map<string, Set<string>>()
   for (const { ref, hiddenBy } of messages)
@@ -122,7 +125,7 @@ const stepsOf = (messages: readonly RooMessage[], notes: Notes): readonly Import
   return steps
 }
 
-/** A slice of the shown items, by index, both ends included. */
+/** A slice of the shown items, by index, both ends inclusive. */
 type Run = readonly [first: number, last: number]
 
 const runsOf = (shown: readonly string[], hidden: ReadonlySet<string> = new Set()): readonly Run[] => {
@@ -137,8 +140,8 @@ const runsOf = (shown: readonly string[], hidden: ReadonlySet<string> = new Set(
 }
 
 /**
- * A marker hides one slice. If a summary hides several, or its slice does not reach up to it, the slices are truncated and the summary is
- * a message: what is shown is the same.
+ * Hides the slices of a summary or marker. A marker hides one slice. If a summary hides several, or its slice does not reach up to it,
+ * the slices are truncated and the summary is a message: the result shown is the same.
  */
 const hide = (each: RooMessage, runs: readonly Run[], shown: string[]): readonly ImportStep[] => {
   const { ref, message, marker } = each

@@ -2,13 +2,13 @@ import type { ConversationEvent, EventData } from '../../events/events.ts'
 import type { Shelf } from './shelf.ts'
 import { unimportant } from './stage.ts'
 
-/** The events of a conversation for a plan: the content of messages stays on the shelf until it is read. */
+/** Builds the events of a conversation for a plan: the content of messages stays on the shelf until it is read. */
 export const lightEvents =
   (shelf: Shelf) =>
   (event: ConversationEvent): ConversationEvent =>
     event.type === 'MessageAppended' ? new Said(event, shelf) : event
 
-/** A class, so that there is one getter, not one per message. */
+/** A class, so that there is one getter in total instead of one per message. */
 class Said implements ConversationEvent<'MessageAppended'> {
   readonly type = 'MessageAppended'
   readonly id = ''

@@ -7,14 +7,14 @@ import { dataSchemas } from '../../events/events.ts'
 import { copyJson, type Fields, isFields, parsedJson, tooDeep } from '../../events/json.ts'
 import type { BadLineNote, ImportReport, Tally } from './plan.ts'
 
-/** The value, if it is a non-empty string. */
+/** Returns the value if it is a non-empty string. */
 export const stringOf = (value: unknown): string | undefined =>
   typeof value === 'string' && value !== '' ? value : undefined
 
-/** Times that are already as they are kept, on days that every month has. */
+/** Times that are already in the stored form, on days that every month has. */
 const isoTime = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}Z$/
 
-/** A date, given as text or in milliseconds, as ISO 8601 in UTC; undefined for anything else. */
+/** Converts a date, given as text or in milliseconds, to ISO 8601 in UTC; undefined for anything else. */
 export const timeOf = (value: unknown): string | undefined => {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined
   if (typeof value === 'string' && isoTime.test(value)) return value
@@ -22,12 +22,13 @@ export const timeOf = (value: unknown): string | undefined => {
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
 }
 
-/** 16 hex digits, the same for equal JSON. */
+/** Returns 16 hex digits that are the same for equal JSON. */
 export const digest = (value: unknown): string => hash('sha256', JSON.stringify(value) ?? '').slice(0, 16)
 
 /**
- * A conversation id made of a text: characters that an id cannot have become `-`, and it begins with a letter or a digit, as no option
- * does. If two texts may become equal (other alphabets, another beginning, very long ones), a digest of the text tells them apart.
+ * Makes a conversation id from a text: invalid characters become `-`, and it begins with a letter or a digit, unlike command-line
+ * options. If two texts might become equal (other alphabets, another beginning, very long ones), a digest of the text distinguishes
+ * them.
  */
 export const idOf = (text: string): string => {
   const fitting = text.replaceAll(/[^A-Za-z0-9._:-]/g, '-')
@@ -44,7 +45,7 @@ export interface FileEntry {
   readonly fields: Fields
 }
 
-/** The ref of an entry without an id. */
+/** Returns the ref of an entry without an id. */
 export const placeIn = ({ line, part = 1 }: FileEntry): string =>
   part === 1 ? `line-${line}` : `line-${line}.${part}`
 
@@ -54,7 +55,7 @@ export const lostParent =
 export const sameEntry = 'the same entry again'
 export const otherEntry = 'another entry has the same id and other content: the first one is imported'
 
-/** Collects, while a file is read, what becomes of its entries. */
+/** Collects the outcome of each entry while a file is read. */
 export interface Notes {
   readonly mapped: (kind: string) => void
   readonly leftOut: (kind: string, reason: string) => void
@@ -85,21 +86,21 @@ export const takeNotes = (): Notes => {
   }
 }
 
-/** A line of a file, without its end. `line` is 1-based. */
+/** A line of a file, without its line ending. `line` is 1-based. */
 export interface FileLine {
   readonly line: number
   readonly text: string
-  /** It ends with the file, without a newline. */
+  /** Set if it ends with the file, without a newline. */
   readonly isOpen?: boolean
 }
 
-/** Reads a file of one format, line by line, blank lines included. */
+/** Reads a file of one format line by line, including blank lines. */
 export interface LineReader<A> {
   readonly read: (line: FileLine) => void
   readonly finish: () => A
 }
 
-/** The lines of a text. */
+/** Yields the lines of a text. */
 export function* linesOf(text: string): Generator<FileLine> {
   let line = 1
   for (let start = 0; start < text.length; line++) {
@@ -111,8 +112,8 @@ export function* linesOf(text: string): Generator<FileLine> {
 }
 
 /**
- * The JSON objects of a line: one, several if a writer left out the newline, none in a blank line. What is not JSON is reported as bad
- * and skipped; a whole object after it is read.
+ * Yields the JSON objects of a line: one, several if a writer left out the newline, none for a blank line. Text that is not JSON is
+ * reported as bad and skipped; a whole object after it is read.
  */
 export function* entriesIn(given: FileLine, notes: Notes): Generator<FileEntry> {
   const { line } = given
@@ -121,7 +122,7 @@ export function* entriesIn(given: FileLine, notes: Notes): Generator<FileEntry> 
     else notes.bad(line, 'not a JSON object')
 }
 
-/** The JSON values of a line. What is not JSON is reported as bad; a whole object after it is one of the values. */
+/** Returns the JSON values of a line. Text that is not JSON is reported as bad; a whole object after it is one of the values. */
 export const valuesOfLine = ({ line, text, isOpen }: FileLine, notes: Notes): readonly unknown[] => {
   const values: unknown[] = []
   const wholeIn = searcher(mostEffort * text.length)
@@ -147,10 +148,13 @@ export const valuesOfLine = ({ line, text, isOpen }: FileLine, notes: Notes): re
   return values
 }
 
-/** How much of a damaged line is parsed in search of a whole object, as a multiple of its length. */
+/** Maximum number of characters to parse in search of a whole object in a damaged line, as a multiple of its length. */
 const mostEffort = 32
 
-/** Finds what follows a damaged beginning, if whole objects end the text. Parses so many characters in all its searches. */
+/**
+ * Returns a function that finds the rest after a damaged beginning, if whole objects end the text. All its searches together parse
+ * about `effort` characters.
+ */
 const searcher = (effort: number) => {
   let most = effort
   return (text: string): string | undefined => {
@@ -166,7 +170,7 @@ const searcher = (effort: number) => {
   }
 }
 
-/** The consecutive JSON values in a text, and the parser's complaint about the rest. */
+/** Returns the consecutive JSON values in a text, and the parser's message about the rest. */
 export const valuesOf = (
   text: string,
 ): { readonly values: readonly unknown[]; readonly problem?: string; readonly rest: string } => {
@@ -194,16 +198,16 @@ export const valuesOf = (
 
 const whitespace = /[ \t\n\r]*/y
 const simple = /(?:-?(?:0|[1-9]\d*)|true|false|null)(?=[\s"[\]{},:]|$)/y
-/** What matters inside of an object or a list. */
+/** Characters that determine the end of an object or a list. */
 const marks = /["[\]{}]/g
 
-/** Where a match ends that begins at a place; undefined if there is none. */
+/** Returns the end of a match that begins at this index; undefined if there is no match. */
 const matchedAt = (pattern: RegExp, text: string, at: number): number | undefined => {
   pattern.lastIndex = at
   return pattern.test(text) ? pattern.lastIndex : undefined
 }
 
-/** Where the value seems to end that begins at a place, after whitespace; undefined where that takes the parser to tell. */
+/** Returns the apparent end of the value that begins at this index, after whitespace; undefined if only the parser can tell. */
 const endOfValue = (text: string, from: number): number | undefined => {
   const at = matchedAt(whitespace, text, from) ?? from
   if (!/["[{]/.test(text.charAt(at))) return matchedAt(simple, text, at)
@@ -220,7 +224,7 @@ const endOfValue = (text: string, from: number): number | undefined => {
   }
 }
 
-/** Where a string ends whose first character is at this place. */
+/** Returns the end of the string whose first character is at this index. */
 const endOfString = (text: string, from: number): number | undefined => {
   for (let quote = text.indexOf('"', from); quote >= 0; quote = text.indexOf('"', quote + 1)) {
     let before = quote - 1
@@ -235,14 +239,14 @@ const positionIn = (complaint: string): number | undefined => {
   return position === undefined ? undefined : Number(position)
 }
 
-/** So many characters are parsed first. */
+/** Number of characters to parse first. */
 const firstPart = 256
-/** What the parser says of a place so near to the end of a part may be due to that end. */
+/** Distance from the end of a part within which a parser's message may be caused by that end, in characters. */
 const margin = 16
 
 /**
- * As `parseJson`, of what begins at a place. The parser takes the longer to complain the longer its text is, however near the place is, so
- * it is given a part, and a larger one where that does not tell.
+ * Like `parseJson`, for text that begins at an index. The time that the parser takes to report an error grows with the whole text, even
+ * if the error is near the start, so it gets a part first, and a larger part if that is inconclusive.
  */
 const parseAt = (text: string, at: number): E.Either<string, unknown> => {
   for (let size = firstPart; ; size *= 4) {
@@ -253,14 +257,14 @@ const parseAt = (text: string, at: number): E.Either<string, unknown> => {
   }
 }
 
-/** The value of a JSON text, or the parser's complaint. */
+/** Returns the value of a JSON text, or the parser's message. */
 export const parseJson = (text: string): E.Either<string, unknown> =>
   E.tryCatch(
     () => parsedJson(text),
     (error) => (error instanceof Error ? error.message : String(error)),
   )
 
-/** Why a message cannot be stored; undefined if it can. */
+/** Returns the reason why a message cannot be stored; undefined if it can. */
 export const messageProblem = ({ role, content, messageId, origin }: NewMessage): string | undefined => {
   const data = { role, content: typeof content === 'string' ? [] : content, messageId, origin }
   const copied = copyJson(data)

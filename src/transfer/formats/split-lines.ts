@@ -1,7 +1,7 @@
 import { constants, isUtf8 } from 'node:buffer'
 import type { FileLine, LineReader, Notes } from './source.ts'
 
-/** Takes the bytes of a file in pieces, cut anywhere. */
+/** Accepts the bytes of a file in pieces, split anywhere. */
 export interface Splitter {
   readonly push: (piece: Uint8Array) => void
   readonly finish: () => void
@@ -10,9 +10,9 @@ export interface Splitter {
 const newline = 0x0a
 
 /**
- * Splits a UTF-8 file into lines. Invalid bytes become U+FFFD; a note names the first line that has some.
+ * Splits a UTF-8 file into lines. Invalid bytes become U+FFFD; a note names the first affected line.
  *
- * @param longest the most bytes a line may have, by default what a string can hold. A longer one is a bad line
+ * @param longest maximum bytes of a line; default: as many as a string can hold. A longer line is bad
  */
 export const splitLines = (
   { read }: Pick<LineReader<unknown>, 'read'>,

@@ -16,17 +16,23 @@ import { type Log, lastOf } from '../../projections/path.ts'
 /** A conversation during an import: its log so far, and what is shown at its end. */
 export interface Stage {
   readonly events: Log
-  /** Adds the next event, in constant time except for markers. Of a message only its place is kept. */
+  /** Adds the next event, in constant time except for markers. For a message, only its place is kept. */
   readonly add: (event: Event) => void
-  /** Must be run, in slices, before the next two: after a rewind it takes time in proportion to the path. */
+  /** Prepares `slice` and `state`, in slices; run it before either. After a rewind, takes time in proportion to the path. */
   readonly look: () => Generator<void, void>
-  /** The shown positions from one through another; a hidden position means the marker that hides it. Undefined if they are not shown in that order. */
+  /**
+   * Returns the shown positions from one through another; a hidden position stands for the marker that hides it. Undefined if they are
+   * not shown in that order.
+   */
   readonly slice: (first: number | undefined, last: number | undefined) => readonly number[] | undefined
-  /** What a marker's view is made from. */
+  /** Returns the basis of a marker's view. */
   readonly state: () => ViewBasis
 }
 
-/** No answer of a stage depends on the metadata, and one per event would be much in a large import. */
+/**
+ * Placeholder metadata: no result of a stage depends on it, and separate metadata for each event would take much memory in a large
+ * import.
+ */
 export const unimportant: ConversationEvent['metadata'] = {
   schema: currentSchema,
   time: '1970-01-01T00:00:00.000Z',
@@ -81,14 +87,14 @@ export const stage = (log: Log): Stage => {
   return { events, add, look, slice, state }
 }
 
-/** What is known about the path. */
+/** The state of the path. */
 interface Look {
   readonly draft: OutlineDraft
-  /** The marker that hides a position directly. */
+  /** The marker that hides each position directly. */
   readonly hiddenBy: ReadonlyMap<number, number>
-  /** Events of the path after the last one with a view. */
+  /** Returns the number of events on the path after the last one with a view. */
   readonly sinceView: () => number
-  /** Takes the path's next event, with the slots that it hid or restored. */
+  /** Adds the path's next event, with the slots that it hid or restored. */
   readonly take: (event: ConversationEvent, slots: readonly Slot[] | undefined) => void
 }
 

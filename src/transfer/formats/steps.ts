@@ -3,9 +3,9 @@ import type { Block } from '../../events/blocks.ts'
 import type { ImportStep } from './plan.ts'
 import { type LazyList, listOn, type Shelf } from './shelf.ts'
 
-/** The steps of a conversation as they are found. Only their places are in memory. */
+/** The steps of a conversation found so far. Only their places are in memory. */
 export interface StepList {
-  /** How many there are: the index of the next one. */
+  /** Returns the number of steps, which is the index of the next one. */
   readonly count: () => number
   readonly add: (step: ImportStep) => void
   /** Adds blocks to the message at this index, and newer fields to its origin. */
@@ -19,7 +19,7 @@ interface More {
   readonly origin: NewMessage['origin'] | undefined
 }
 
-/** More of the message at another place. */
+/** An extension of the message stored at another place. */
 interface Extension extends More {
   readonly before: number
 }
@@ -62,6 +62,6 @@ const extended = (message: NewMessage, extensions: readonly More[]): NewMessage 
   origin: Object.assign({}, message.origin, ...extensions.map(({ origin }) => origin)) as object,
 })
 
-/** The blocks of a message: a string is one text block. */
+/** Returns the blocks of a message: a string is one text block. */
 export const blocksOf = ({ content }: NewMessage): readonly Block[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : content

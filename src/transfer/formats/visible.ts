@@ -5,7 +5,7 @@ const controls =
   /[\u0000-\u001f\u007f-\u009f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]/gu
 
 /**
- * A line of text that is safe to show on a terminal: no character moves the cursor, changes a colour or reorders the text. A recorded
+ * Makes a line of text safe to show on a terminal: no character moves the cursor, changes a colour or reorders the text. A recorded
  * tool output may contain such characters. ESC becomes `␛`, U+202E `\u{202e}`, a tab two spaces.
  */
 export const visible = (text: string): string => text.toWellFormed().replaceAll(controls, picture)
@@ -17,17 +17,17 @@ const picture = (control: string): string => {
   return code === 0x7f ? '␡' : `\\u{${code.toString(16)}}`
 }
 
-/** As `visible`, for a text of several lines. */
+/** Like `visible`, for multi-line text. */
 export const visibleLines = (text: string): string => text.split('\n').map(visible).join('\n')
 
-/** As `visible`, for a document: line ends, those of Windows included, and tabs are kept. */
+/** Like `visible`, for a document: keeps tabs and line ends, including those of Windows. */
 export const visibleDocument = (text: string): string =>
   text
     .toWellFormed()
     .replaceAll('\r\n', '\n')
     .replaceAll(controls, (control) => (control === '\n' || control === '\t' ? control : picture(control)))
 
-/** JSON without raw control characters: the same value for a parser, and harmless on a terminal. */
+/** Escapes raw control characters in JSON: the same value for a parser, and harmless on a terminal. */
 export const visibleJson = (json: string): string =>
   json.replaceAll(controls, (control) => (control === '\n' ? control : escaped(control)))
 

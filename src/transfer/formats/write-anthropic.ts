@@ -30,7 +30,7 @@ export interface AnthropicRequest extends Pick<RenderResult, 'system' | 'tools' 
   readonly [parameter: string]: unknown
 }
 
-/** The effective history as the body of a Messages API request, with the configured model and parameters. */
+/** Returns the effective history as the body of a Messages API request, with the configured model and parameters. */
 export const anthropicRequest = (effective: Effective, options: RenderOptions = {}): AnthropicRequest => {
   const { system, tools, tool_choice, messages } = render(effective, options)
   const { model, parameters = {} }: Configuration = configurationOf(effective)

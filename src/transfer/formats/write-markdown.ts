@@ -41,7 +41,7 @@ export const withoutContent = (event: ConversationEvent): ConversationEvent => {
   return event.type === 'Condensed' ? { ...event, data: { ...event.data, summary: [] } } : event
 }
 
-/** The paragraphs before the entries, whose content does not matter. */
+/** Returns the paragraphs before the entries; the entries' content does not affect them. */
 export const markdownHead = (conversation: string, entries: readonly Entry[]): readonly string[] => {
   const messages = entries.filter(({ kind }) => kind === 'message').length
   const shown = entries.filter(({ status }) => status === 'active').length
@@ -51,7 +51,7 @@ export const markdownHead = (conversation: string, entries: readonly Entry[]): r
   ].map(visibleDocument)
 }
 
-/** The paragraphs of an entry. */
+/** Yields the paragraphs of an entry. */
 export function* entryParts(entry: Entry): Generator<string> {
   for (const part of partsOf(entry)) yield visibleDocument(part)
 }
@@ -141,7 +141,7 @@ const quote = (text: string): string =>
         .map((line) => `> ${line}`.trimEnd())
         .join('\n')
 
-/** A fence longer than any in the text. */
+/** Wraps a text in a fence longer than any in it. */
 const fence = (text: string, language = ''): string => {
   let longest = 2
   for (const [run] of text.matchAll(/`{3,}/g)) longest = Math.max(longest, run.length)

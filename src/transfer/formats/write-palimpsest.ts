@@ -2,14 +2,14 @@ import type { PlacedEvent } from '../../conversation/reading/stored.ts'
 import type { FormatExporter, ReadableConversation } from './exporter.ts'
 
 /**
- * An event as a line of Palimpsest's own JSONL, without the newline. Lossless: `data` and `metadata` are written as stored, to the byte,
+ * Returns an event as a line of Palimpsest's own JSONL, without the newline. Lossless: `data` and `metadata` are written byte for byte,
  * so an import gives the same events, ids and hash chain.
  */
 export const palimpsestLine = ({ conversation, revision, id, type, data, metadata }: PlacedEvent): string =>
   `{"conversation":${JSON.stringify(conversation)},"revision":${revision},"id":${JSON.stringify(id)},` +
   `"type":${JSON.stringify(type)},"data":${data},"metadata":${metadata}}`
 
-/** The lines of many events, each with its newline, one at a time, so that a conversation of any length takes little memory. */
+/** Yields the lines of many events, each with its newline, one at a time, so that a conversation of any length takes little memory. */
 export async function* palimpsestLines(
   events: AsyncIterable<PlacedEvent> | Iterable<PlacedEvent>,
 ): AsyncGenerator<string, void> {
@@ -34,7 +34,7 @@ interface Placing {
 }
 const forkedAt = ({ data }: PlacedEvent): number => (JSON.parse(data) as Placing).from?.position ?? -1
 
-/** Of a note, the position that it was recorded at. */
+/** Returns the position of an event; for a note, the position at which it was recorded. */
 const positionOf = ({ type, data, revision }: PlacedEvent, start: number): number =>
   type === 'Noted' || type === 'Linked' ? ((JSON.parse(data) as Placing).at ?? -1) : start + revision
 

@@ -16,11 +16,11 @@ import { apiOf } from '../url.ts'
 interface ActSheetProps {
   readonly acting: ActTarget
   readonly draft: ActDraft
-  /** Called once it is done. */
+  /** Called when the act is done. */
   readonly done: (draft: ActDraft) => void
 }
 
-/** What an act would do, before it is done. */
+/** Shows the effects of an act before it is done. */
 export const ActSheet = ({ acting, draft: given, done }: ActSheetProps) => {
   const [draft, setDraft] = useState(given)
   const [refused, setRefused] = useState<SourceProblem>()
@@ -98,7 +98,7 @@ export const ActSheet = ({ acting, draft: given, done }: ActSheetProps) => {
   )
 }
 
-/** Ctrl+Enter, wherever the focus is. */
+/** Confirms on Ctrl+Enter, regardless of the focus. */
 const useConfirming = (confirm: (() => void) | undefined): void => {
   const current = useRef(confirm)
   current.current = confirm
@@ -121,7 +121,7 @@ const Warning = ({ text }: { readonly text: string | undefined }) =>
     </p>
   )
 
-/** What would be written, and what the model would see then. */
+/** Shows the events that would be written, and what the model would see then. */
 const Outcome = ({ preview }: { readonly preview: ActPreview | undefined }) => {
   if (!preview) return null
   const repairs = newRepairs(preview)
@@ -159,7 +159,7 @@ interface StaleSheetProps {
   readonly anyway: () => void
 }
 
-/** Something has happened that whoever acts has not seen. */
+/** Shows the changes made since the user last looked. */
 const StaleSheet = ({ acting, stale, title, isSending, anyway }: StaleSheetProps) => {
   const { came, last } = stale
   const path = apiOf(acting.id, '/diff', { from: last - came, to: last })

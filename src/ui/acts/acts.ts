@@ -4,7 +4,7 @@ import type { UndoStacks } from './undoing.ts'
 
 // What people do to a conversation: as a draft in a sheet, as a command, and in words. Nothing of it deletes.
 
-/** What is being written in the sheet of an act. */
+/** Input for the sheet of an act. */
 export type ActDraft =
   | { readonly act: 'rewind'; readonly to: number; readonly reason: string; readonly way?: keyof UndoStacks }
   | { readonly act: 'fork'; readonly at: number; readonly id: string }
@@ -13,7 +13,7 @@ export type ActDraft =
   | { readonly act: 'restore'; readonly marker: number }
 export type Act = ActDraft['act']
 
-/** The title of its sheet. */
+/** Returns the title of the sheet. */
 export const titleOf = (draft: ActDraft): string =>
   titles[draft.act === 'rewind' && draft.way ? draft.way : draft.act]
 export const titles: Readonly<Record<Act | keyof UndoStacks, string>> = {
@@ -26,7 +26,7 @@ export const titles: Readonly<Record<Act | keyof UndoStacks, string>> = {
   redo: 'Redo',
 }
 
-/** What it is for, in a sentence. */
+/** Purpose of each act, in a sentence. */
 export const purposes: Readonly<Record<Act, string>> = {
   rewind:
     'The conversation continues from there. What came after stays in the history, as an abandoned branch.',
@@ -36,7 +36,7 @@ export const purposes: Readonly<Record<Act, string>> = {
   restore: 'The model sees again what the marker hides. Later messages stay.',
 }
 
-/** What is missing before it can be done; undefined if nothing is. */
+/** Returns the missing input; undefined if the draft is complete. */
 export const lackOf = (draft: ActDraft): string | undefined => {
   switch (draft.act) {
     case 'rewind':
@@ -74,7 +74,7 @@ export const commandOf = (draft: ActDraft): BodyOf<'/conversations/{id}/commands
 const coversOf = ({ first, last }: { readonly first: number; readonly last: number }) => ({ first, last })
 const because = (reason: string) => (reason.trim() === '' ? {} : { reason: reason.trim() })
 
-/** What was done, for the toast. */
+/** Describes a completed act, for the toast. */
 export const doneWords = (draft: ActDraft): string => {
   switch (draft.act) {
     case 'rewind':
@@ -90,7 +90,7 @@ export const doneWords = (draft: ActDraft): string => {
       return `Restored what ${draft.marker} hid`
   }
 }
-/** An event as it would be written, in words. */
+/** Describes an event to be written. */
 export const eventWords = ({ type, data }: { readonly type: string; readonly data: object }): string => {
   const { to, covers, marker, messagesHidden } = data as Readonly<Record<string, unknown>>
   switch (type) {

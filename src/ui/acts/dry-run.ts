@@ -7,19 +7,23 @@ import { commandOf, type ActDraft, lackOf } from './acts.ts'
 import type { WorkStatus } from './preview.ts'
 import { apiOf } from '../url.ts'
 
-/** Where a command is carried out. */
+/** Target of a command. */
 export interface ActTarget {
   readonly source: ApiSource
   readonly id: string
-  /** The last position that the reader has seen: a command is refused if something came since. */
+  /** Last position that the reader has seen: a command is rejected if there are later events. */
   readonly last: number
 }
 
-/** A name for a command: sent again under it, it is carried out once. */
+/** Makes an id for a command: sent again under it, the command is carried out once. */
 const commandId = (): string =>
   [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 
-/** Carries a command out. Rejects with a `SourceProblem`. @param after the position that it was decided on */
+/**
+ * Carries out a command. Rejects with a `SourceProblem`.
+ *
+ * @param after the position that it was decided on
+ */
 export const carryOut = ({ source, id }: ActTarget, draft: ActDraft, after: number): Promise<unknown> => {
   const body = { ...commandOf(draft), commandId: commandId(), ...(draft.act === 'fork' ? {} : { after }) }
   return source.post(apiOf(id, '/commands'), body)
@@ -27,15 +31,18 @@ export const carryOut = ({ source, id }: ActTarget, draft: ActDraft, after: numb
 
 export interface DryRunState {
   readonly preview: ActPreview | undefined
-  /** Why it would be refused. */
+  /** Reason why the command would be rejected. */
   readonly problem: SourceProblem | undefined
   readonly isBusy: boolean
 }
 
-/** How long a draft has to rest before it is tried, in milliseconds. */
+/** Delay after the last change of a draft before the dry run, in milliseconds. */
 const rest = 200
 
-/** What a draft would do (of a fork only whether it would be refused), a moment after it has changed. The last answer stays until the next one is there. */
+/**
+ * Returns the dry run of a draft (for a fork, only whether it would be rejected), shortly after the draft has changed. The last result
+ * is kept until the next one arrives.
+ */
 export const useDryRun = ({ source, id, last }: ActTarget, draft: ActDraft): DryRunState => {
   const [state, setState] = useState<DryRunState>({ preview: undefined, problem: undefined, isBusy: true })
   const isReady = lackOf(draft) === undefined
@@ -71,7 +78,7 @@ export const useDryRun = ({ source, id, last }: ActTarget, draft: ActDraft): Dry
   return state
 }
 
-/** What workers have to do with a conversation; nothing is known where they cannot be asked. */
+/** Returns the work on a conversation; undefined if the workers cannot be queried. */
 export const useServing = ({ source, id }: ActTarget): WorkStatus | undefined => {
   const [serving, setServing] = useState<WorkStatus>()
   useEffect(() => {

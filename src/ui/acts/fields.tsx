@@ -5,7 +5,7 @@ interface FieldsProps {
   readonly change: (draft: ActDraft) => void
 }
 
-/** What can be said about an act. */
+/** Shows the input fields of an act. */
 export const Fields = ({ draft, change }: FieldsProps) => {
   switch (draft.act) {
     case 'rewind':
@@ -76,7 +76,7 @@ export const Fields = ({ draft, change }: FieldsProps) => {
 }
 
 interface PositionProps {
-  /** Where the focus is when the sheet opens. */
+  /** True for the field that has the focus when the sheet opens. */
   readonly isFirst?: boolean
   readonly label: string
   readonly value: number

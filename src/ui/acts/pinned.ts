@@ -1,4 +1,4 @@
-/** The pins with this one more, or without it if it was there: in the order of the conversation. */
+/** Adds a pin, or removes it if it exists, in the order of the conversation. */
 export const toggled = (
   pins: readonly number[],
   position: number,

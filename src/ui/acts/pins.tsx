@@ -19,7 +19,7 @@ const pinsOf = (id: string): readonly number[] => {
   }
 }
 
-/** Pins the position that is looked at, and lists the pins. */
+/** Handles the keys that pin the current position and list the pins. */
 export const usePins = (id: string, at: number | undefined): void => {
   const pin = (): void => {
     if (at === undefined) return

@@ -4,7 +4,7 @@ import { count, number } from '../words.ts'
 
 // A dry run, in words.
 
-/** A figure before and after. `change`: with its sign, empty if there is none. */
+/** A figure before and after. `change` has its sign; it is empty if there is none. */
 export interface Figure {
   readonly name: string
   readonly before: string
@@ -12,7 +12,7 @@ export interface Figure {
   readonly change: string
 }
 
-/** With a minus sign as wide as the plus. */
+/** Formats a number with its sign, using a minus sign as wide as the plus. */
 export const signed = (value: number): string =>
   value === 0 ? '' : `${value > 0 ? '+' : '−'}${number(Math.abs(value))}`
 
@@ -48,7 +48,7 @@ const repairWords: Readonly<Record<string, readonly [one: string, many: string]>
     'halves of server tool calls are left out',
   ],
 }
-/** `3 blocks of thinking are left out`. */
+/** Describes repairs: `3 blocks of thinking are left out`. */
 export const repairIn = (kind: string, times: number): string => {
   const [one, many] = repairWords[kind] ?? [kind.replaceAll('-', ' '), `× ${kind.replaceAll('-', ' ')}`]
   return count(times, one, many)
@@ -66,13 +66,13 @@ export const newRepairs = ({ before, after }: RepairCounts): readonly string[] =
     return more > 0 ? [repairIn(kind, more)] : []
   })
 
-/** Of `GET /turns` and `GET /workers`, what a warning is made of. */
+/** Parts of `GET /turns` and `GET /workers` needed for a warning. */
 export interface WorkStatus {
   readonly steps: readonly Pick<BoardStep, 'conversation' | 'state' | 'holder'>[]
   readonly workers: number
 }
 
-/** What workers do once the command is carried out; undefined if they have nothing to do with it. */
+/** Describes how workers will react to the command; undefined if they will not. */
 export const warningOf = (
   id: string,
   { steps, workers }: WorkStatus,
@@ -87,20 +87,20 @@ export const warningOf = (
   return undefined
 }
 
-/** What a problem says about a command that was decided on an older state. */
+/** A problem with a command that was decided on an older state. */
 export interface Stale {
   readonly came: number
   readonly last: number
 }
 
-/** Undefined: it was refused for another reason. */
+/** Parses a problem; undefined if the command was rejected for another reason. */
 export const staleIn = (problem: Readonly<Record<string, unknown>>): Stale | undefined => {
   const { status, after, last } = problem
   if (status !== 412 || typeof last !== 'number') return undefined
   return { came: last - (typeof after === 'number' ? after : last), last }
 }
 
-/** Why nothing can be written, for who points at a button; undefined if it can, or if nobody has said so yet. */
+/** Returns the reason why writing is disabled, for a tooltip; undefined if it is enabled or if that is not known yet. */
 export const offBecause = (isLive: boolean, session: AccessRights | undefined): string | undefined => {
   if (!isLive) return 'This is a file: it can only be read.'
   if (session?.isReadOnly) return 'This server only reads.'

@@ -5,12 +5,12 @@ import type { ApiSource } from '../source/source.ts'
 
 let known: Promise<SessionResponse | undefined> | undefined
 let forgotten = 0
-/** Has it asked for again: after signing in, one may do other things. */
+/** Drops the session so that it is requested again: signing in may change the user's rights. */
 export const forgetSession = (): void => {
   known = undefined
   forgotten++
 }
-/** Another number after signing in: what was kept before may be somebody else's. */
+/** Returns a number that changes on signing in: data kept before may belong to another user. */
 export const sessionNumber = (): number => forgotten
 
 const sessionOf = (source: ApiSource): Promise<SessionResponse | undefined> =>
@@ -19,7 +19,7 @@ const sessionOf = (source: ApiSource): Promise<SessionResponse | undefined> =>
     return undefined
   }))
 
-/** What one may do here. Undefined until it is known, and where there is no server. */
+/** Returns the user's session; undefined until it is known, and without a server. */
 export const useSession = (source: ApiSource): SessionResponse | undefined => {
   const [session, setSession] = useState<SessionResponse>()
   useEffect(() => {

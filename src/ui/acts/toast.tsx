@@ -8,7 +8,7 @@ let show: ((content: ComponentChildren | undefined) => void) | undefined
 export const toast = (content: ComponentChildren): void => show?.(content)
 export const closeToast = (): void => show?.(undefined)
 
-/** Where it appears: once in the page. */
+/** Shows toasts; used once in the page. */
 export const ToastHost = () => {
   const [content, setContent] = useState<ComponentChildren>()
   show = setContent

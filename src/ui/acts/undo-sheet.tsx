@@ -6,17 +6,17 @@ import type { ActTarget } from './dry-run.ts'
 import { type UndoStacks, undoingCommand, undoingOf } from './undoing.ts'
 import { apiOf } from '../url.ts'
 
-/** How many of the last events are looked at: so many acts in a row can be undone. */
+/** Number of recent events examined, and thus of consecutive acts that can be undone. */
 const lookedAt = 200
 
 interface UndoSheetProps {
   readonly acting: ActTarget
   readonly way: keyof UndoStacks
-  /** Called once it is done. */
+  /** Called when the act is done. */
   readonly done: (draft: ActDraft) => void
 }
 
-/** Looks for what there is to undo, or to do again, and shows what that would do. */
+/** Finds the act to undo or redo, and shows the effects. */
 export const UndoSheet = ({ acting, way, done }: UndoSheetProps) => {
   const query = { direction: 'backward', limit: lookedAt, clip: 100 } as const
   const path = apiOf(acting.id, '/events', query)

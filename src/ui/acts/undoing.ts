@@ -2,20 +2,20 @@ import type { UndoableType } from '../../core.ts'
 
 // Undo and redo, as the log has them: rewinds that say so in their reason. Whoever reloads the page, or opens it elsewhere, can still undo.
 
-/** Of an event, what undoing looks at. */
+/** The part of an event that undoing needs. */
 export interface ActEvent {
   readonly position: number
   readonly type: string
   readonly data: object
 }
 
-/** The positions of acts: what `undo` takes back, the last one last; what `redo` does again, the next one last. */
+/** Positions of acts: `undo` for those that can be undone, the next one last; `redo` for those that can be redone, the next one last. */
 export interface UndoStacks {
   readonly undo: readonly number[]
   readonly redo: readonly number[]
 }
 
-/** What undoes and redoes is written like this. */
+/** Makes the reason of a rewind that undoes or redoes an act. */
 export const reasonOf = (way: keyof UndoStacks, act: number): string => `${way} of ${act}`
 
 const acts: Readonly<Record<UndoableType, true>> = {
@@ -26,8 +26,8 @@ const acts: Readonly<Record<UndoableType, true>> = {
 }
 
 /**
- * What can be undone and redone after these events, oldest first, the last one of the conversation last. Whatever was said, configured or
- * forked ends it: a rewind to before that is a decision, not an undo.
+ * Returns the acts that can be undone and redone after these events, which are in order and end with the conversation's last. Any
+ * message, configuration or fork is a barrier: a rewind to before it is a decision, not an undo.
  */
 export const undoingOf = (events: readonly ActEvent[]): UndoStacks => {
   const since = events.findLastIndex(({ type }) => !Object.hasOwn(acts, type)) + 1
@@ -46,7 +46,7 @@ export const undoingOf = (events: readonly ActEvent[]): UndoStacks => {
   return { undo, redo }
 }
 
-/** The command that undoes the last act, or does again what was undone last; undefined if there is nothing to. */
+/** Makes the command that undoes the last act or redoes the last undone one; undefined if there is none. */
 export const undoingCommand = (undoing: UndoStacks, way: keyof UndoStacks) => {
   const act = undoing[way].at(-1)
   if (act === undefined) return undefined

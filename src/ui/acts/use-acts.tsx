@@ -9,20 +9,20 @@ import { offBecause } from './preview.ts'
 import { toast } from './toast.tsx'
 import type { UndoStacks } from './undoing.ts'
 
-/** What of a conversation can be acted on. */
+/** The selection that acts apply to. */
 export interface ActSelection extends ActTarget {
-  /** The position looked at: where a rewind or a fork goes. */
+  /** Current position: the target of a rewind or a fork. */
   readonly at: number
-  /** The positions of the first and last items to hide: what is selected, if anything. */
+  /** Positions of the first and last items to hide, if any are selected. */
   readonly first?: number | undefined
   readonly through?: number | undefined
-  /** The position of the marker that is selected, or that covers what is selected. */
+  /** Position of the marker that is selected or that covers the selection. */
   readonly marker?: number | undefined
 }
 
-/** What can be done to a conversation. */
+/** Acts on a conversation. */
 export interface Acts {
-  /** Why nothing can be done; undefined if it can. */
+  /** Reason why acts are disabled; undefined if they are enabled. */
   readonly off: string | undefined
   readonly rewind: () => void
   readonly fork: () => void
@@ -33,7 +33,7 @@ export interface Acts {
   readonly redo: () => void
 }
 
-/** Does what the keys R F C T U z Z say, each after a sheet that shows what it would do. Buttons do the same. */
+/** Handles the keys R F C T U z Z, each by opening a sheet that shows the effects. Returns the same acts for buttons. */
 export const useActs = (seen: ActSelection): Acts => {
   const off = offBecause(seen.source.isLive, seen.source.access())
   const { at, first = at, through = at, marker = at } = seen
@@ -54,13 +54,13 @@ export const useActs = (seen: ActSelection): Acts => {
   return { off, ...acts }
 }
 
-/** The sheet is loaded when it is first opened. */
+/** Opens the sheet of an act, which is loaded on first use. */
 const open = (acting: ActTarget, draft: ActDraft): void =>
   openPart(import('./sheets.ts'), ({ ActSheet }) => (
     <ActSheet acting={acting} draft={draft} done={(done) => tell(acting, done)} />
   ))
 
-/** Says what was done, and offers to undo it. */
+/** Reports the completed act, and offers to undo it. */
 const tell = (acting: ActTarget, draft: ActDraft): void => {
   const { id } = acting
   if (draft.act === 'fork') {
@@ -84,7 +84,7 @@ const tell = (acting: ActTarget, draft: ActDraft): void => {
   )
 }
 
-/** Its sheet looks for what there is to undo. */
+/** Opens the sheet that finds the act to undo or redo. */
 const undo = (acting: ActTarget, way: keyof UndoStacks): void =>
   openPart(import('./sheets.ts'), ({ UndoSheet }) => (
     <UndoSheet acting={acting} way={way} done={(done) => tell(acting, done)} />

@@ -1,6 +1,6 @@
 import type { VerificationFinding } from '../source/answers.ts'
 
-/** Findings that say the same, in the order of the first of each: what was changed once is sent in many calls. */
+/** Groups findings with the same message, in the order of the first of each: one change affects many calls. */
 export const alikeIn = (
   findings: readonly VerificationFinding[],
 ): readonly { readonly message: string; readonly findings: readonly VerificationFinding[] }[] =>

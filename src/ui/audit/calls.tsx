@@ -17,7 +17,7 @@ const icons: Readonly<Record<State, string>> = {
   reconstructed: '',
 }
 
-/** So many have a place. */
+/** Maximum number of calls shown. */
 const most = 600
 
 interface CallsProps {
@@ -26,7 +26,7 @@ interface CallsProps {
   readonly checked: VerificationResponse | undefined
 }
 
-/** Every call, and what its receipt proves. */
+/** Shows every call with the state of its receipt. */
 export const Calls = ({ source, id, checked }: CallsProps) => {
   const { value, error, retry } = useFetched(source, checked && apiOf(id, '/calls', { limit: most }))
   const { receipts } = checked ?? {}
@@ -89,7 +89,7 @@ interface WhichProps {
   readonly findings: readonly VerificationFinding[]
 }
 
-/** The first of those that have the same to say, and how many more. */
+/** Shows the first of several equal findings, and the number of the others. */
 const Which = ({ id, findings: [first, ...more] }: WhichProps) =>
   first ? (
     <span>

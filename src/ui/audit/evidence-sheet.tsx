@@ -11,23 +11,23 @@ import { apiOf } from '../url.ts'
 interface EvidenceSheetProps {
   readonly source: ApiSource
   readonly id: string
-  /** The last position. */
+  /** Last position. */
   readonly last: number
 }
 
-/** Of the header `palimpsest-evidence`: what is in a bundle. */
+/** Content of the header `palimpsest-evidence`, which describes a bundle. */
 interface Told {
   readonly events: number
   readonly requests: number
   readonly isSealed: boolean
   readonly omitted: number
   readonly withheld: number
-  /** Summaries that were made of what is withheld, and events that say it again to the letter. */
+  /** Positions of summaries made from withheld content, and of events that repeat it literally. */
   readonly tainted: readonly number[]
   readonly repeated: readonly number[]
 }
 
-/** Saves what proves a conversation to others. */
+/** Saves the evidence of a conversation for others. */
 export const EvidenceSheet = ({ source, id, last }: EvidenceSheetProps) => {
   const [calls, setCalls] = useState('')
   const [withhold, setWithhold] = useState('')
@@ -137,7 +137,7 @@ interface LeaksProps {
   readonly withhold: (positions: readonly number[]) => void
 }
 
-/** What may say what is withheld all the same. */
+/** Lists events that may still reveal withheld content. */
 const Leaks = ({ told: { tainted, repeated }, withhold }: LeaksProps) => (
   <>
     {tainted.length > 0 && (

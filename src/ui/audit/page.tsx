@@ -13,7 +13,7 @@ import { Anchors, Fact, Key, VerdictWords, When } from './parts.tsx'
 import type { VerificationResponse, AuditHead, ConversationAuditResponse } from '../source/answers.ts'
 import { verdictOf } from './verdict.ts'
 
-/** What proves a conversation, and what does not. */
+/** Shows the evidence for a conversation, and its limits. */
 export const AuditPage = ({ source, params: { id = '' } }: PageProps) => {
   const standing = useFetched(source, apiOf(id, '/audit'))
   const checked = useFetched(source, apiOf(id, '/verification'))
@@ -155,7 +155,7 @@ const Ledger = ({ id, standing: { last }, ledger }: LedgerProps) => {
   )
 }
 
-/** What of the conversation a checkpoint of so many entries holds. */
+/** Describes the part of the conversation that a checkpoint with `size` entries covers. */
 const holds = (heads: readonly AuditHead[], size: number): string => {
   const held = heads.find(({ index }) => index < size)
   return held ? `through ${number(held.position)}` : 'nothing of it yet'

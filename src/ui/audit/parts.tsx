@@ -7,7 +7,7 @@ import type { AuditVerdict } from './verdict.ts'
 
 const icons = { bad: '✕', open: '○', good: '✓', busy: '…' } as const
 
-/** What all comes to: loud where something is wrong, else quiet. */
+/** Shows the verdict, prominently if something is wrong. */
 export const VerdictWords = ({
   verdict: { tone, title, words, command },
   children,
@@ -35,7 +35,7 @@ const copy = (text: string): void => {
   )
 }
 
-/** A line for a shell: nothing is run from here. */
+/** Shows a shell command; nothing is run from here. */
 export const Command = ({ text }: { readonly text: string }) => (
   <p class="command">
     <code>{text}</code>
@@ -45,7 +45,7 @@ export const Command = ({ text }: { readonly text: string }) => (
   </p>
 )
 
-/** A fact: its name, and what is known of it. */
+/** Shows a fact: its name and its value. */
 export const Fact = ({ name, children }: { readonly name: string; readonly children: ComponentChildren }) => (
   <div class="fact">
     <dt>{name}</dt>
@@ -61,11 +61,11 @@ export const When = ({ time }: { readonly time: string }) => (
 
 interface AnchorsProps {
   readonly anchors: readonly AnchorRow[]
-  /** Says what a checkpoint of so many entries holds. */
+  /** Describes the part that a checkpoint with `size` entries covers. */
   readonly holds: (size: number) => string
 }
 
-/** Where checkpoints are kept, and what each of these places has. */
+/** Lists the anchors, with the checkpoint that each one has. */
 export const Anchors = ({ anchors, holds }: AnchorsProps) => (
   <section>
     <h2>
@@ -84,7 +84,7 @@ export const Anchors = ({ anchors, holds }: AnchorsProps) => (
   </section>
 )
 
-/** A verifier key, which is long and no secret. */
+/** Shows a verifier key, which is long and not secret. */
 export const Key = ({ text }: { readonly text: string }) => (
   <span class="long-key">
     <code>{text}</code>{' '}

@@ -8,7 +8,7 @@ import { Anchors, Fact, Key, VerdictWords, When } from './parts.tsx'
 import type { StoreLedger } from '../source/answers.ts'
 import { storeVerdict } from './verdict.ts'
 
-/** What proves the conversations of a store. */
+/** Shows the evidence for the conversations of a store. */
 export const StoreAuditPage = ({ source }: PageProps) => {
   const { value, error, isBusy, retry } = useFetched(source, apiPathOf('/audit'))
   useTitle('Audit')

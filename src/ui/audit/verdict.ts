@@ -10,7 +10,7 @@ import type {
 
 // What all that was found comes to, in plain words.
 
-/** `bad`: something is not as it was; `open`: nothing contradicts, and not everything is proven; `good`; `busy`: not known yet. */
+/** `bad`: something was changed; `open`: no contradiction, but not everything is proven; `good`; `busy`: not known yet. */
 export type VerdictTone = 'bad' | 'open' | 'good' | 'busy'
 
 export interface AuditVerdict {
@@ -19,7 +19,7 @@ export interface AuditVerdict {
   readonly words: string
   /** A position to look at. */
   readonly position?: number | undefined
-  /** The command that changes it. */
+  /** The command that improves the verdict. */
   readonly command?: string | undefined
 }
 
@@ -33,10 +33,10 @@ const chainWords: Readonly<Record<string, string>> = {
   turn: 'is a record of a turn that is not as it was written',
   inbox: 'is a message that waited, and is not as it was written',
 }
-/** Those are counted in streams of their own. */
+/** Kinds whose positions are counted in streams of their own. */
 const beside: ReadonlySet<string> = new Set(['note', 'turn', 'inbox'])
 
-/** The newest thing that was sealed and is still so, and the oldest after it that is not. */
+/** The newest sealed position that is unchanged, and the oldest one after it that is not. */
 export interface Rewritten {
   readonly after: number | undefined
   readonly through: number
@@ -57,15 +57,15 @@ export const rewrittenIn = (heads: readonly AuditHead[]): Rewritten | undefined 
   }
 }
 
-/** `12`, or `7 to 12`. */
+/** Formats a range: `12`, or `7 to 12`. */
 const rangeOf = ({ after, through }: Rewritten): string =>
   (after ?? -1) + 1 === through ? number(through) : `${number((after ?? -1) + 1)} to ${number(through)}`
 
-/** The newest position that is sealed and still so. */
+/** Finds the newest sealed position that is unchanged. */
 export const sealedThrough = (heads: readonly AuditHead[]): AuditHead | undefined =>
   heads.filter(({ state }) => state === 'same').toSorted((one, other) => other.position - one.position)[0]
 
-/** The newest position that is in a checkpoint which is kept elsewhere. */
+/** Finds the newest unchanged position covered by a checkpoint that is kept elsewhere. */
 export const anchoredThrough = (
   heads: readonly AuditHead[],
   anchors: readonly AnchorRow[],
@@ -74,7 +74,7 @@ export const anchoredThrough = (
   return sealedThrough(heads.filter(({ index }) => index < size))
 }
 
-/** What is known so far; undefined: it is still being found out, or could not be. */
+/** Returns the verdict so far. An undefined argument is still being determined, or could not be. */
 export const verdictOf = (
   standing: ConversationAuditResponse | undefined,
   checked: VerificationResponse | undefined,
@@ -182,7 +182,7 @@ const proven = ({ last, ledger }: ConversationAuditResponse): AuditVerdict => {
   }
 }
 
-/** What the whole store comes to: never `good`, because nothing is compared for it. */
+/** Returns the verdict on the whole store: never `good`, because nothing is compared for it. */
 export const storeVerdict = (ledger: StoreLedger | undefined): AuditVerdict => {
   if (!ledger)
     return {

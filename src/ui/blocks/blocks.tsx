@@ -21,11 +21,11 @@ export interface BlocksProps {
   readonly cuts?: readonly ClippedString[] | undefined
   readonly text?: 'exact' | 'rendered'
   readonly isOpen?: boolean | undefined
-  /** Whether a call says its name also if it is the only one. */
+  /** True to show the name of a call even if it is the only one. */
   readonly isNamed?: boolean
 }
 
-/** The blocks of a message. */
+/** Shows the blocks of a message. */
 export const Blocks = ({
   source,
   of,
@@ -56,10 +56,10 @@ export const Blocks = ({
   )
 }
 
-/** A block of which something was cut. */
+/** A block with clipped content. */
 interface Whole {
   readonly all: () => Promise<AnyBlock>
-  /** Begins to read what is at a path in it. */
+  /** Makes a reader for the value at a path in the block. */
   readonly at: (path: Path) => () => ReadOn
 }
 
@@ -74,13 +74,13 @@ const wholeOf = (source: ApiSource, { conversation: id, position }: BlockPlace, 
 
 interface BlockProps {
   readonly block: AnyBlock
-  /** How long what was cut of it is in whole. */
+  /** Full length of the clipped value. */
   readonly length: number | undefined
-  /** Undefined: nothing of it was cut. */
+  /** The full block; undefined if nothing is clipped. */
   readonly whole: Whole | undefined
   readonly text: 'exact' | 'rendered'
   readonly isOpen: boolean | undefined
-  /** It is the only call of its message, which says so. */
+  /** True for the only call of its message: the message names it. */
   readonly isOnly?: boolean
 }
 
@@ -149,11 +149,11 @@ const Label = ({ kind, name }: { readonly kind: string; readonly name?: string }
 
 type Parts = Pick<BlockProps, 'length' | 'whole' | 'isOpen'>
 
-/** Whether the server may have cut a string: it is then shown with the size of all that it is a part of. */
+/** True if the server may have clipped a string, which is then shown with the full size of its container. */
 const mayBeCut = (text: unknown, { whole }: Parts): boolean =>
   whole !== undefined && typeof text === 'string' && text.length >= leastCut
 
-/** The input of a call: a field a line. Strings are shown as they are, other values as JSON. */
+/** Shows the input of a call, one field per line. Strings are shown as they are, other values as JSON. */
 const Fields = ({ of, ...parts }: { readonly of: unknown } & Parts) => {
   const { length, whole, isOpen } = parts
   if (typeof of !== 'object' || of === null || Array.isArray(of))
@@ -188,7 +188,7 @@ const Fields = ({ of, ...parts }: { readonly of: unknown } & Parts) => {
   )
 }
 
-/** Content that is text or blocks. */
+/** Shows content that is text or blocks. */
 const Inner = ({
   content,
   field,
@@ -242,6 +242,6 @@ const Media = ({ block, length, whole, isOpen }: Omit<BlockProps, 'text'>) => {
   return <p class="nothing">{`${title}${textOf(media) || block.type}${about}`}</p>
 }
 
-/** A string itself, anything else as JSON. */
+/** Returns a string unchanged, anything else as JSON. */
 const textOf = (value: unknown): string =>
   typeof value === 'string' ? value : value === undefined ? '' : JSON.stringify(value, undefined, 2)

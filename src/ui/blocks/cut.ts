@@ -1,7 +1,7 @@
 import type { ClippedField } from '../../core.ts'
 
-/** Where the server has cut strings of a block (`?clip=`), and how long they are in whole. */
+/** Path and full length of a string in a block clipped by the server (`?clip=`). */
 export type ClippedString = ClippedField
 
-/** The least that a string has of which the server may have cut the end: one that it shows whole is shorter, or exactly as long. */
+/** Minimum length of a string that the server may have clipped: a shorter one is complete. */
 export const leastCut = 699

@@ -1,6 +1,6 @@
 // Text as it is: what cannot be seen is named, what is long is cut with its size, what is very long is laid out in pieces.
 
-/** Either text, or the name of a character that would be invisible or turn its neighbours around. */
+/** Text, or the name of a character that would be invisible or change the direction of its neighbours. */
 export type ExactPiece = string | { readonly name: string }
 
 // Controls but tab and newline, soft hyphens, marks of direction, zero-width characters, separators, tag characters.
@@ -32,7 +32,7 @@ const known: Readonly<Record<string, string>> = {
   '\uFEFF': 'BOM',
 }
 
-/** A text with its invisible characters named. Joiners inside of emoji and letters of scripts that need them are text. */
+/** Splits a text, naming its invisible characters. Joiners inside emoji, and in letters of scripts that need them, are kept as text. */
 export const exact = (text: string): readonly ExactPiece[] => {
   const pieces: ExactPiece[] = []
   let from = 0
@@ -61,12 +61,12 @@ const nameOf = (character: string): string => {
   return known[character] ?? `U+${hex}`
 }
 
-/** How many characters of a text are shown before it is opened. */
+/** Number of characters of a text shown before it is opened. */
 export const clampLength = 700
-/** How many more a text may have and is still shown whole: a cut that saves less than that only annoys. */
+/** Number of extra characters up to which a text is still shown in full: cutting less than that only annoys. */
 const slack = 100
 
-/** The beginning of a text that is longer than 700 characters; undefined for one that is shown whole. No character is split. */
+/** Returns the beginning of a text longer than 700 characters; undefined for one that is shown in full. No character is split. */
 export const clamped = (text: string, most = clampLength): string | undefined => {
   if (text.length <= most + slack) return undefined
   const isSplit = /[\uD800-\uDBFF]/.test(text[most - 1] ?? '')
@@ -76,7 +76,7 @@ export const clamped = (text: string, most = clampLength): string | undefined =>
 const chunkLength = 16 * 1024
 const chunkLines = 500
 
-/** A text in pieces of at most 16 kB or 500 lines, which a browser can lay out one by one. Together they are the text. */
+/** Splits a text into pieces of at most 16 kB or 500 lines, which a browser can lay out separately. Together they are the text. */
 export const chunks = (text: string): readonly string[] => {
   const found: string[] = []
   for (let from = 0; from < text.length;) {
@@ -101,7 +101,7 @@ const endOf = (text: string, from: number): number => {
   return /[\uD800-\uDBFF]/.test(text[most - 1] ?? '') ? most - 1 : most
 }
 
-/** What is said of a text in which nothing can be seen; undefined if there is something. */
+/** Describes a text without visible characters; undefined if it has any. */
 export const blank = (text: string): string | undefined => {
   if (text === '') return 'empty'
   if (text.trim() !== '') return undefined

@@ -1,13 +1,13 @@
-/** Where something was found in a text: from a character to before another one. */
+/** Place of a match in a text: a half-open range of characters. */
 export interface MatchRange {
   readonly from: number
   readonly to: number
 }
 
-/** No more places are counted. */
+/** Maximum number of places counted. */
 export const mostFound = 1_000
 
-/** Where words are in a text, whatever their case, from its beginning: the first 1,000 places. */
+/** Finds words in a text, case-insensitively: the first 1,000 places. */
 export const placesOf = (text: string, words: string): readonly MatchRange[] => {
   if (words === '') return []
   const places: MatchRange[] = []

@@ -1,20 +1,20 @@
 import { useEffect, useState } from 'preact/hooks'
 import { size } from '../words.ts'
 
-/** Types that browsers show without running anything. */
+/** Types of images that browsers show without running anything. */
 const shown = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp'])
 
 interface ImageProps {
   readonly type: string
-  /** Base64, of which the server may have cut the end. */
+  /** Image data in base64, possibly clipped by the server. */
   readonly data: string
-  /** How long the base64 is in whole. */
+  /** Full length of the base64. */
   readonly length?: number | undefined
-  /** Gives the bytes of an image of which the server has cut the end. */
+  /** Loads the image if the server has clipped it. */
   readonly load?: (() => Promise<Blob>) | undefined
 }
 
-/** An image, from its stored bytes: small, and full when it is clicked. Never from an address. */
+/** Shows an image from its stored bytes: small, and in full size on a click. Never loads a URL. */
 export const Image = ({ type, data, length = data.length, load }: ImageProps) => {
   const [url, setUrl] = useState<string>()
   const [isLarge, setLarge] = useState(false)
@@ -47,7 +47,7 @@ export const Image = ({ type, data, length = data.length, load }: ImageProps) =>
   )
 }
 
-/** The bytes of base64; none if it is not. */
+/** Decodes base64; returns an empty blob for invalid base64. */
 export const blobOf = (base64: string): Blob => {
   try {
     return new Blob([Uint8Array.from(atob(base64), (character) => character.codePointAt(0) ?? 0)])

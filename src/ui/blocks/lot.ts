@@ -4,15 +4,15 @@ import { type Path, readerAt } from './reader-at.ts'
 
 // Very long texts, read in pieces.
 
-/** What has been read of a text. */
+/** The part of a text read so far. */
 export interface Lot {
   readonly text: string
   readonly isWhole: boolean
 }
-/** Reads on; resolves with all that has been read. */
+/** Reads the next piece; resolves with everything read so far. */
 export type ReadOn = () => Promise<Lot>
 
-/** How much is read at once: bytes of what is fetched, characters of what is there. */
+/** Length of a piece: bytes if it is fetched, characters if it is in memory. */
 export const pieceLength = 1_000_000
 
 /** Begins to read a value of a block in pieces: of a string its text, of anything else its JSON, indented if one piece has all of it. @param path of the block in the API, as JSON */
@@ -41,7 +41,7 @@ export const reading = (source: ApiSource, path: ApiPath, value: Path, length = 
   }
 }
 
-/** A text that is there, in pieces; no character is parted. */
+/** Returns the first pieces of a text in memory; no character is split. */
 export const piecesOf = (text: string, pieces: number, length = pieceLength): Lot => {
   const most = pieces * length
   if (text.length <= most) return { text, isWhole: true }

@@ -6,7 +6,7 @@ import { Shown } from './shown.tsx'
 
 interface OpenedProps {
   readonly lot: Lot
-  /** Of all of the text. */
+  /** Length of the whole text. */
   readonly length: number
   readonly as: 'exact' | 'rendered'
   readonly problem: string | undefined
@@ -14,7 +14,7 @@ interface OpenedProps {
   readonly close: () => void
 }
 
-/** A text that is open: what is read of it, with what is needed to find one's way in it. */
+/** Shows an open text as far as it has been read, with tools for navigating it. */
 export const Opened = ({ lot: { text, isWhole }, length, as, problem, more, close }: OpenedProps) => {
   const [mark, setMark] = useState<MatchRange>()
   const readOf = `the first ${size(text.length)} of ${size(Math.max(length, text.length))}`
@@ -37,12 +37,12 @@ export const Opened = ({ lot: { text, isWhole }, length, as, problem, more, clos
   )
 }
 
-/** In texts of more characters one can search: they do not fit on a screen. */
+/** Minimum length for a search field, in characters: longer texts do not fit on a screen. */
 const findable = 20_000
 
 interface FindingProps {
   readonly text: string
-  /** In what part of the text, in words; empty: in all of it. */
+  /** Description of the part that is searched; empty: the whole text. */
   readonly in: string
   readonly show: (place: MatchRange | undefined) => void
   readonly children: preact.ComponentChildren
@@ -80,7 +80,7 @@ const Finding = ({ text, in: part, show, children }: FindingProps) => {
   )
 }
 
-/** Shows more or less of a text; the row that it is in is not selected by that. */
+/** Shows more or less of a text, without selecting its row. */
 export const More = ({
   onClick,
   children,

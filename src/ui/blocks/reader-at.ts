@@ -2,15 +2,15 @@
 
 type Key = string | number
 
-/** Where a value is in JSON: the names of fields and the indices of lists that lead to it. */
+/** Path of a value in JSON: field names and list indices. */
 export type Path = readonly Key[]
 
 export interface ReaderAt {
-  /** What the next piece of the JSON adds to the value: characters of a string, of anything else its JSON. */
+  /** Takes the next piece of the JSON; returns its contribution to the value: characters of a string, or JSON for anything else. */
   readonly take: (piece: string) => string
-  /** Whether the value is a string; undefined until it begins. */
+  /** True if the value is a string; undefined until it begins. */
   readonly isString: () => boolean | undefined
-  /** Whether all of the value has been read. */
+  /** True if the whole value has been read. */
   readonly isDone: () => boolean
 }
 
@@ -18,9 +18,9 @@ const special = /["\\]/g
 const escape = /\\(?:u[\da-fA-F]{4}|[^u])/y
 const literal = /[^\s,\]}]+/y
 
-/** Reads the value at a path of JSON that comes in pieces, however it is cut: without waiting for the rest, and without keeping it. */
+/** Reads the value at a path in JSON that arrives in arbitrary pieces, without waiting for the rest and without keeping it. */
 export const readerAt = (path: Path): ReaderAt => {
-  /** Of every object and list that is open, where in it the reader is; of an object undefined before the name of a field. */
+  /** Current key in each open object and list; undefined in an object before the name of a field. */
   const places: (Key | undefined)[] = []
   let inString: 'name' | 'value' | undefined
   let inLiteral = false
@@ -51,7 +51,7 @@ export const readerAt = (path: Path): ReaderAt => {
     if (inString === 'name') name += characters
     else if (isString && isInWanted()) added += characters
   }
-  /** Goes through a string from an index; returns where it stopped. */
+  /** Scans a string from an index; returns the index at which it stopped. */
   const through = (index: number): number => {
     special.lastIndex = index
     const stop = special.exec(text)?.index ?? text.length
@@ -74,7 +74,7 @@ export const readerAt = (path: Path): ReaderAt => {
     say(JSON.parse(`"${escaped}"`) as string)
     return stop + escaped.length
   }
-  /** Goes over what is at an index outside of strings; returns where it stopped. */
+  /** Scans a token outside of strings; returns the index at which it stopped. */
   const over = (index: number): number => {
     const character = text.charAt(index)
     const top = places.length - 1

@@ -4,7 +4,7 @@ import { openSheet, Sheet } from '../sheet.tsx'
 import { chunks, exact } from './exact.ts'
 import type { MatchRange } from './finding.ts'
 
-/** Text as it is, with invisible characters named. */
+/** Shows a text unchanged, with invisible characters named. */
 export const Exact = ({ text }: { readonly text: string }) => (
   <>
     {exact(text).map((piece, index) =>
@@ -23,10 +23,10 @@ interface ShownProps {
   readonly text: string
   readonly as: 'exact' | 'rendered'
   readonly isCut?: boolean
-  /** What is marked in it, and brought into sight. */
+  /** Range that is highlighted and scrolled into view. */
   readonly mark?: MatchRange | undefined
 }
-/** A text, in pieces that are laid out when they come into sight. */
+/** Shows a text in pieces that are laid out when they come into view. */
 export const Shown = ({ text, as, isCut = false, mark }: ShownProps) => {
   const drawn = useRef<readonly Drawn[]>([])
   if (as === 'rendered') return <Markdown text={text} />
@@ -38,14 +38,14 @@ export const Shown = ({ text, as, isCut = false, mark }: ShownProps) => {
   )
 }
 
-/** A piece of a text as it is drawn. */
+/** A piece of a text as drawn. */
 interface Drawn {
   readonly piece: string
   readonly isMarked: boolean
   readonly shown: preact.JSX.Element
 }
 
-/** The pieces of a text; those that were drawn before are the same again, as there may be a thousand. */
+/** Splits a text into pieces to draw. Pieces drawn before are reused, as there may be a thousand. */
 const drawnOf = (text: string, mark: MatchRange | undefined, before: readonly Drawn[]): readonly Drawn[] => {
   let from = 0
   return chunks(text).map((piece, index) => {
@@ -106,10 +106,10 @@ const Markdown = ({ text }: { readonly text: string }) => {
     />
   )
 }
-/** The button of a mouse that opens a link in a new tab. */
+/** Mouse button that opens a link in a new tab. */
 const middle = 1
 
-/** A link in what somebody wrote is followed only after its whole address has been seen. */
+/** Asks before following a link in a message, showing its full address. */
 const askFirst = (event: MouseEvent): void => {
   const link = event.target instanceof Element ? event.target.closest('a') : undefined
   const href = link?.getAttribute('href')

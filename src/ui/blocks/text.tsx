@@ -7,18 +7,21 @@ import { More, Opened } from './opened.tsx'
 import { Shown } from './shown.tsx'
 
 interface TextProps {
-  /** What there is of it. */
+  /** The available part of the text. */
   readonly text: string
-  /** How long it is in whole, in characters; more than `text` has if the server has cut it. */
+  /** Full length in characters; greater than the length of `text` if the server has clipped it. */
   readonly length?: number | undefined
-  /** Begins to read a text that the server has cut. */
+  /** Makes a reader for a text that the server has clipped. */
   readonly read?: (() => ReadOn) | undefined
   readonly as?: 'exact' | 'rendered'
-  /** Whether it is open from the beginning. */
+  /** True if the text is open initially. */
   readonly isOpen?: boolean | undefined
 }
 
-/** A text, cut at 700 characters with its size; it opens in place, in pieces that are laid out when they come into sight. Of a very long one a piece is read at a time. */
+/**
+ * Shows a text, cut at 700 characters with its size. It opens in place, in pieces that are laid out when they come into view; a very
+ * long text is read in pieces.
+ */
 export const Text = ({ text, length = text.length, read, as = 'exact', isOpen = false }: TextProps) => {
   const [open, setOpen] = useState(isOpen)
   const isCut = read !== undefined && length > text.length
@@ -42,7 +45,11 @@ export const Text = ({ text, length = text.length, read, as = 'exact', isOpen = 
   )
 }
 
-/** What has been read of a text that is open, and reads on. @param read undefined: all of it is there */
+/**
+ * Returns the part of an open text read so far, and a function that reads on.
+ *
+ * @param read undefined if the text is complete
+ */
 const useLot = (text: string, read: (() => ReadOn) | undefined, isOpen: boolean) => {
   const [pieces, setPieces] = useState(1)
   const [got, setGot] = useState<Lot>()

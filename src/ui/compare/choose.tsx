@@ -6,7 +6,7 @@ import type { ApiSource } from '../source/source.ts'
 import { useFetched } from '../states.tsx'
 import { hrefs } from '../url.ts'
 
-/** Which conversation to compare with: those whose ids begin alike, as those of forks often do, or any. */
+/** Asks for the conversation to compare with: suggests those with the same prefix, as forks often have, but accepts any. */
 export const Choose = ({ source, id }: { readonly source: ApiSource; readonly id: string }) => {
   const [typed, setTyped] = useState('')
   const { value } = useFetched(

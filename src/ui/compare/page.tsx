@@ -28,7 +28,7 @@ import {
 
 type Which = 'left' | 'right'
 
-/** Two histories side by side: of a conversation and its fork, or of two branches. */
+/** Shows two histories side by side: of a conversation and its fork, or of two branches. */
 export const ComparePage = ({ source, params: { id = '' }, search }: PageProps) => {
   const query = new URLSearchParams(search)
   const other = query.get('with') ?? ''
@@ -60,7 +60,7 @@ const whole = (text: string | null): number | undefined =>
 
 interface Side {
   readonly id: string
-  /** Undefined: the last position. */
+  /** Undefined for the last position. */
   readonly at: number | undefined
 }
 interface ComparedProps {
@@ -69,7 +69,7 @@ interface ComparedProps {
   readonly right: Side
 }
 
-/** So much of each text is enough for a line. */
+/** Number of characters of each text, enough for a line. */
 const clip = 300
 
 const useSide = (source: ApiSource, { id, at }: Side) => {
@@ -186,7 +186,7 @@ interface SideTopProps {
   readonly move: (turns: number) => void
 }
 
-/** What became of one side, and where it is looked at. */
+/** Shows the outcome of one side, and its position. */
 const SideTop = ({ id, at, stops, tokens, outcome, move }: SideTopProps) => {
   const turn = Math.max(
     0,
@@ -273,7 +273,7 @@ const Same = ({ id, items }: { readonly id: string; readonly items: readonly Cli
   )
 }
 
-/** So many entries of a column are shown at first. */
+/** Number of entries of a column shown initially. */
 const most = 60
 
 const Column = ({ id, items }: { readonly id: string; readonly items: readonly ClippedItem[] }) => {

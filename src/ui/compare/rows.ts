@@ -19,7 +19,10 @@ export type CompareRow<I extends CompareItem = CompareItem> =
   | { readonly kind: 'same'; readonly items: readonly I[] }
   | { readonly kind: 'apart'; readonly left: readonly I[]; readonly right: readonly I[] }
 
-/** The same in both: a fork keeps the ids of its parent's messages, and the times and positions of its markers. */
+/**
+ * Returns a key that is equal for the same item on both sides: a fork keeps the ids of its parent's messages, and the times and
+ * positions of its markers.
+ */
 const keyOf = ({ kind, position, time, messageId }: CompareItem): string =>
   messageId ?? `${kind} ${position} ${time}`
 
@@ -56,19 +59,19 @@ export const compareRows = <I extends CompareItem>(
   return rows
 }
 
-/** The position up to which both have the same items; undefined if they differ from the first one on. */
+/** Returns the position through which both have the same items; undefined if they differ from the first one. */
 export const commonUntil = (rows: readonly CompareRow[]): number | undefined => {
   const [first] = rows
   return first?.kind === 'same' ? first.items.at(-1)?.position : undefined
 }
 
-/** What stands at the top of a side. */
+/** Summary at the top of a side. */
 export interface SideOutcome {
   readonly items: number
-  /** The tools that were called since the two parted, the most frequent first. */
+  /** Tools called since the histories diverged, with counts, most frequent first. */
   readonly tools: readonly (readonly [name: string, times: number])[]
   readonly replies: number
-  /** The text of the last message, from its beginning. */
+  /** Text of the last message. */
   readonly last: string
   readonly stopReason: string | undefined
 }
@@ -93,20 +96,20 @@ export const outcomeOf = (rows: readonly CompareRow[], side: 'left' | 'right'): 
   }
 }
 
-/** Whether a message begins a turn: a user's message that is more than tool results. */
+/** True if a message begins a turn: a user message with more than tool results. */
 const beginsTurn = ({ kind, role, content = [] }: CompareItem): boolean =>
   kind === 'message' &&
   role === 'user' &&
   !(content.length > 0 && content.every(({ type }) => type === 'tool_result'))
 
-/** The last positions of the turns of a history: where a slider that moves by turns stops. */
+/** Returns the last positions of the turns of a history: the stops of a slider that moves by turns. */
 export const turnEnds = (items: readonly CompareItem[]): readonly number[] =>
   items.flatMap((item, index) => {
     const next = items[index + 1]
     return next === undefined || beginsTurn(next) ? [item.position] : []
   })
 
-/** The stop so many turns from a position: both sides move by the same number of turns if they are locked. */
+/** Returns the stop this many turns from a position: when locked, both sides move by the same number of turns. */
 export const moved = (ends: readonly number[], from: number, turns: number): number => {
   const at = ends.findLastIndex((end) => end <= from)
   return ends[Math.min(ends.length - 1, Math.max(0, at + turns))] ?? from

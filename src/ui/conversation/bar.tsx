@@ -18,7 +18,7 @@ interface BarOfViewProps {
   readonly showPane: (pane: Pane) => void
 }
 
-/** What is shown, in words, and what else could be. */
+/** Describes the current view, and links to others. */
 export const BarOfView = ({ sight, shown, finding, isInspected, showPane }: BarOfViewProps) => (
   <div class="bar-of-view">
     <Stopped connection={sight.connection} />
@@ -69,7 +69,7 @@ const Toggle = ({ name, isOn, press }: ToggleProps) => (
   </button>
 )
 
-/** The position in a sentence. */
+/** Describes the position in a sentence. */
 const statusOf = (
   { outline, overview, at, value }: Sight,
   { paths, hiddenCount }: PositionView,

@@ -8,11 +8,11 @@ interface DiffSheetProps {
   readonly conversation: string
   readonly at: number
   readonly last: number
-  /** Positions that one may mean, each with why. */
+  /** Suggested positions, each with its description. */
   readonly offers: readonly (readonly [position: number, words: string])[]
 }
 
-/** Asks which position to compare with. */
+/** Asks for the position to compare with. */
 export const DiffSheet = ({ conversation, at, last, offers }: DiffSheetProps) => {
   const [typed, setTyped] = useState('')
   const hrefOf = (other: number): string => hrefs.diff(conversation, Math.min(at, other), Math.max(at, other))

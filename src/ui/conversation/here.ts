@@ -1,14 +1,14 @@
 import type { ApiSource } from '../source/source.ts'
 import type { OutlineResponse } from '../source/answers.ts'
 
-/** Where one is when something is done. */
+/** The place at which an action is taken. */
 export interface Here {
   readonly source: ApiSource
   readonly conversation: string
-  /** The position looked from, and the last one. */
+  /** Current position, and the last position. */
   readonly at: number
   readonly last: number
-  /** The position of the selected row: `at` if none is. */
+  /** Position of the selected row, else `at`. */
   readonly selected: number
   readonly outline: OutlineResponse | undefined
 }

@@ -11,17 +11,17 @@ import type { Live } from './live.ts'
 
 interface InspectorProps {
   readonly here: Here
-  /** The last event, if it is told: it is not asked for then. */
+  /** The last event, if it has been received live: it is not requested then. */
   readonly newest: Live['newest']
-  /** What can be done here. */
+  /** Actions possible here. */
   readonly possible: Handlers
-  /** Why nothing can be changed; undefined if it can. */
+  /** Reason why changes are disabled; undefined if they are enabled. */
   readonly off: string | undefined
-  /** What became of the selected row, in words. */
+  /** Status of the selected row, in words. */
   readonly state: string | undefined
 }
 
-/** What is known of one event, and what can be done with it. */
+/** Shows the details of an event, and the actions on it. */
 export const Inspector = ({ here, newest, possible, off, state }: InspectorProps) => {
   const { source, conversation, selected: position, outline } = here
   // While the position moves, the outline says enough.
@@ -60,7 +60,7 @@ export const Inspector = ({ here, newest, possible, off, state }: InspectorProps
   )
 }
 
-/** In this order. */
+/** Actions that change nothing in the conversation, in display order. */
 const looks: readonly Action[] = [
   'goToRow',
   'cover',
@@ -73,14 +73,14 @@ const looks: readonly Action[] = [
   'copyLink',
   'copyContent',
 ]
-/** What changes the conversation, each after a sheet that shows what it would do. */
+/** Actions that change the conversation, each after a sheet that shows the effects. */
 const acts: readonly Action[] = ['rewind', 'fork', 'condense', 'truncate', 'restore', 'undo']
 
 interface DoingProps {
   readonly actions: readonly Action[]
   readonly off: string | undefined
 }
-/** What can be done: the same from most positions. */
+/** Shows the actions, memoized as they are the same at most positions. */
 const Doing = ({ actions, off }: DoingProps) =>
   useMemo(
     () => (
@@ -116,7 +116,7 @@ const Button = ({ action, off }: ButtonProps) => (
   </button>
 )
 
-/** Shorter than in the table of keys, as they stand beside the position. */
+/** Labels of the buttons: shorter than in the table of keys, as the position is shown next to them. */
 const buttons: Partial<Record<Action, string>> = {
   goToRow: 'Go here',
   request: 'Request',
@@ -143,7 +143,7 @@ const Field = ({ name, children }: { readonly name: string; readonly children: C
   </div>
 )
 
-/** The figures of a call's usage that are numbers. */
+/** Returns the numeric fields of a call's usage. */
 const usageOf = (usage: unknown): readonly (readonly [string, number])[] =>
   typeof usage === 'object' && usage !== null
     ? Object.entries(usage).flatMap(([name, value]) =>
@@ -208,7 +208,7 @@ const Policy = ({
   </>
 )
 
-/** Who did it, what it belongs to, and what it led to. */
+/** Shows the actor of an event, the command it belongs to, and its causes and effects. */
 const Causes = ({ here, event }: { readonly here: Here; readonly event: ConversationEvent }) => {
   const { actor, commandId, $correlationId: correlation, $causationId: causation } = event.metadata
   const { conversation } = here

@@ -11,7 +11,7 @@ const blocksOf = (item: ClippedItem | ShownEntry): readonly AnyBlock[] =>
 const isCall = ({ type }: AnyBlock): boolean => type.endsWith('tool_use')
 const isResult = ({ type }: AnyBlock): boolean => type === 'tool_result'
 
-/** The calls of messages, by id: the name of the tool. */
+/** Returns the tool names of calls in messages, by call id. */
 export const toolNames = (items: Iterable<ClippedItem | ShownEntry>): ReadonlyMap<string, string> => {
   const names = new Map<string, string>()
   for (const item of items)
@@ -23,7 +23,7 @@ export const toolNames = (items: Iterable<ClippedItem | ShownEntry>): ReadonlyMa
 export interface ItemLabel {
   readonly tone: ItemTone
   readonly words: string
-  /** The tools that are called, or whose results these are. */
+  /** Tools that are called, or whose results these are. */
   readonly tools: string
 }
 
@@ -48,14 +48,14 @@ export const describe = (item: ClippedItem | ShownEntry, names: ReadonlyMap<stri
   }
 }
 
-/** Names, each once, with how often: Read ×3, Bash. */
+/** Formats names with their counts: Read ×3, Bash. */
 export const listed = (names: readonly string[]): string => {
   const counts = new Map<string, number>()
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
   return [...counts].map(([name, times]) => (times > 1 ? `${name} ×${times}` : name)).join(', ')
 }
 
-/** What an item says, as text to copy. */
+/** Returns the content of an item as text to copy. */
 export const contentOf = (item: ClippedItem | ShownEntry): string => {
   const messages = item.kind === 'message' ? [item] : item.kind === 'summary' ? item.messages : []
   return textOf(messages.flatMap(({ content }) => content))
@@ -67,7 +67,7 @@ export const textOf = (blocks: readonly AnyBlock[]): string =>
     .map((block) => (block.type === 'text' ? String(block['text']) : JSON.stringify(block, undefined, 2)))
     .join('\n\n')
 
-/** About how long an item is, in characters: its strings, those that the server cut as they are whole. */
+/** Estimates the length of an item in characters: of its strings, counting clipped ones in full. */
 export const lengthOf = (item: ClippedItem | ShownEntry): number => {
   const messages = item.kind === 'message' ? [item] : item.kind === 'summary' ? item.messages : []
   const blocks = messages.flatMap(({ content }) => content)

@@ -5,7 +5,7 @@ import { usePrinting } from './printing.ts'
 import type { HistoryRow } from './rows.ts'
 import { useVirtual } from './virtual.ts'
 
-/** A row that is brought into sight at a time. */
+/** A row to scroll into view, and the time of the request. */
 export interface Brought {
   readonly index: number
   readonly time: number
@@ -17,19 +17,19 @@ type Held = 'end' | { readonly key: string; readonly align: Brought['align'] } |
 interface ListProps {
   readonly rows: readonly HistoryRow[]
   readonly around: RowContext
-  /** The index of the selected row; -1: none is. */
+  /** Index of the selected row; -1 if none. */
   readonly selected: number
   readonly onSelect: (row: HistoryRow) => void
-  /** What the rows are of: another one is shown from its end. */
+  /** Identifies the source of the rows: for another one, the list starts at its end. */
   readonly place: string
-  /** The row that is to be brought into sight once, at the top or anywhere (then it takes the focus); undefined: the last one. */
+  /** Row to scroll into view once, either to the top or anywhere (then it gets the focus); undefined: the last one. */
   readonly show: Brought | undefined
 }
 
 export const keyOfRow = (row: HistoryRow): string =>
   `${row.kind} ${row.position} ${row.kind === 'repair' ? row.repair.detail : ''}`
 
-/** About how high a row is, in pixels, before it has been measured. */
+/** Estimates the height of a row before it has been measured, in pixels. */
 const estimated = (row: HistoryRow): number => {
   if (row.kind === 'jump' || row.kind === 'restored' || row.kind === 'more' || row.kind === 'repair')
     return 34
@@ -47,7 +47,7 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
   })
   const shown = useRef<string | undefined>(undefined)
   const time = useRef(0)
-  /** What stays in sight while rows come in, are measured and lose room: the end, or a row that was brought there, until somebody scrolls. */
+  /** Part kept in view while rows are added, measured or resized: the end, or a row that was scrolled to, until the user scrolls. */
   const held = useRef<Held>('end')
   const scrolled = useRef(0)
   const keep = useRef((): void => undefined)
@@ -163,7 +163,7 @@ export const List = ({ rows, around, selected, onSelect, place, show }: ListProp
   )
 }
 
-/** Its kind, and the colour of the reason for which it is not seen. */
+/** Returns the CSS classes of a row: its kind, and the colour of the reason for which it is hidden. */
 const classOf = (row: HistoryRow, isSelected: boolean): string =>
   [
     'entry',
@@ -184,7 +184,7 @@ const focusRow = (scroller: HTMLElement | null, index: number): void => {
 
 type Group = Extract<HistoryRow, { readonly kind: 'group' }>
 
-/** The rows of each open group: beside them stands what is seen in their place. */
+/** Returns the rows of each open group, which are shown beside the marker that replaces them. */
 const openGroups = (
   rows: readonly HistoryRow[],
 ): readonly { readonly from: number; readonly to: number; readonly row: Group }[] =>

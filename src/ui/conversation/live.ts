@@ -3,14 +3,18 @@ import type { ConversationEvent } from '../../core.ts'
 import type { ConnectionState, ApiSource } from '../source/source.ts'
 import { apiOf } from '../url.ts'
 
-/** What is told of a conversation. */
+/** Live state of a conversation. */
 export interface Live {
   readonly connection: ConnectionState
-  /** The last event, its texts clipped: `coming` until it is told, undefined if nothing is. */
+  /** The last event, with its texts clipped: `coming` until it is received, undefined without a stream. */
   readonly newest: ConversationEvent | 'coming' | undefined
 }
 
-/** Follows what is written to a conversation, from its last event on. @param last the position of that: undefined until it is known */
+/**
+ * Follows the events of a conversation after its last one.
+ *
+ * @param last position of the last event; undefined until it is known
+ */
 export const useLive = (
   source: ApiSource,
   id: string,

@@ -1,6 +1,6 @@
 import type { Marker } from '../source/answers.ts'
 
-/** The first position that a marker covers at all levels: those that it covers may begin with another marker. */
+/** Returns the first position that a marker covers, at all levels: its slice may begin with another marker. */
 export const firstOf = (marker: Marker, markers: ReadonlyMap<number, Marker>): number => {
   let { first } = marker
   for (let inner = markers.get(first); inner; inner = markers.get(first)) first = inner.first

@@ -20,7 +20,7 @@ import { useRows } from './use-rows.ts'
 import { useSelected } from './use-selected.ts'
 import { useSight } from './use-sight.ts'
 
-/** One conversation, at a position. */
+/** Shows a conversation at a position. */
 export const ConversationPage = ({ source, params: { id = '' }, search }: PageProps) => {
   const sight = useSight(source, id, search)
   const { view, at, last, outline, overview } = sight
@@ -103,7 +103,11 @@ export const ConversationPage = ({ source, params: { id = '' }, search }: PagePr
   )
 }
 
-/** The marker of a row: its own, or the one that hides it. @param otherwise for a row that has nothing to do with one */
+/**
+ * Returns the marker of a row: its own, or the one that hides it.
+ *
+ * @param otherwise for a row without a marker
+ */
 const markerOf = (row: HistoryRow | undefined, otherwise: number | undefined): number | undefined =>
   row?.kind === 'group' ? row.position : row && 'group' in row ? row.group : otherwise
 

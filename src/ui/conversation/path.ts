@@ -2,20 +2,24 @@ import type { OutlineRewind } from '../source/answers.ts'
 
 // Which positions are on the path, from the rewinds alone: a path is a few stretches, however long the log is.
 
-/** Positions from one through another, both included. */
+/** A range of positions, both ends included. */
 export interface PathRange {
   readonly from: number
   readonly to: number
 }
-/** Positions that were left, and by which rewind. */
+/** A range of positions abandoned by a rewind. */
 export interface Jump extends PathRange {
   readonly by: number
 }
 
-/** The rewinds of a log, to ask for paths. @param rewinds by position, ascending */
+/**
+ * Makes functions that compute paths from the rewinds of a log.
+ *
+ * @param rewinds by position, ascending
+ */
 export const paths = (rewinds: readonly OutlineRewind[]) => {
   const to = new Map(rewinds.map((rewind) => [rewind.position, rewind.to]))
-  /** The index of the last rewind at or before a position; -1 if there is none. */
+  /** Returns the index of the last rewind at or before a position; -1 if there is none. */
   const indexAt = (position: number): number => {
     let low = 0
     let high = rewinds.length
@@ -31,7 +35,7 @@ export const paths = (rewinds: readonly OutlineRewind[]) => {
     for (let next = to.get(at); next !== undefined; next = to.get(at)) at = next
     return at
   }
-  /** The stretches of the path at a position, ascending. */
+  /** Returns the ranges of the path at a position, ascending. */
   const stretches = (at: number): readonly PathRange[] => {
     const found: PathRange[] = []
     for (let end = resolve(at); end >= 0;) {
@@ -41,7 +45,10 @@ export const paths = (rewinds: readonly OutlineRewind[]) => {
     }
     return found.toReversed()
   }
-  /** What the path at a position leaves out: stretches by position, each with the last rewind that left it. Without the rewinds themselves. */
+  /**
+   * Returns the ranges that the path at a position leaves out, ascending, each with the last rewind that abandoned it. Excludes the
+   * rewinds themselves.
+   */
   const jumps = (at: number): readonly Jump[] => {
     let rest = without([{ from: 0, to: at }], stretches(at))
     const found: Jump[] = []
@@ -57,11 +64,11 @@ export const paths = (rewinds: readonly OutlineRewind[]) => {
 }
 export type Paths = ReturnType<typeof paths>
 
-/** Whether a position is in one of these stretches, which ascend. */
+/** True if a position is in one of these ranges, which ascend. */
 export const isIn = (stretches: readonly PathRange[], position: number): boolean =>
   stretches.some(({ from, to }) => from <= position && position <= to)
 
-/** The parts of stretches that are in others, too. Both ascend. */
+/** Returns the intersection of two lists of ranges. Both ascend. */
 export const within = (stretches: readonly PathRange[], others: readonly PathRange[]): readonly PathRange[] =>
   stretches.flatMap(({ from, to }) =>
     others.flatMap((other) => {

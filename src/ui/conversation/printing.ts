@@ -1,7 +1,7 @@
 import { options } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 
-/** Whether the page is being printed. */
+/** True while the page is being printed. */
 export const usePrinting = (): boolean => {
   const [isPrinting, setPrinting] = useState(false)
   useEffect(() => {

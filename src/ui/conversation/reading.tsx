@@ -20,14 +20,14 @@ interface ReadingProps {
   readonly shown: PositionView
   readonly selected: RowSelection
   readonly doing: PageControls
-  /** Whether anything is not the same on both sides. */
+  /** True if anything differs between the two sides. */
   readonly isSplit: boolean
   readonly waiting: readonly WaitingCallItem[]
-  /** Why nothing can be changed; undefined if it can. */
+  /** Reason why changes are disabled; undefined if they are enabled. */
   readonly off: string | undefined
 }
 
-/** What was said, and what of it the model sees. */
+/** Shows the history beside the part that the model sees. */
 export const Reading = ({ source, id, sight, isSplit, waiting, off, ...list }: ReadingProps) => {
   const { value, error, again, view } = sight
   const rows = useList({ source, id, sight, ...list })
@@ -42,7 +42,7 @@ export const Reading = ({ source, id, sight, isSplit, waiting, off, ...list }: R
   )
 }
 
-/** The rows: while only the position moves they are not even compared. */
+/** Returns the list of rows, memoized: while only the position moves, rows are not even compared. */
 const useList = ({
   source,
   id,

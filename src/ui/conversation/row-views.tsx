@@ -9,7 +9,7 @@ import { describe, lengthOf } from './kinds.ts'
 import { type HistoryRow, stateOf } from './rows.ts'
 import type { ShownEntry, ClippedItem } from '../source/answers.ts'
 
-/** What rows need to know besides what they show. */
+/** Context of a row's view. */
 export interface RowContext {
   readonly source: ApiSource
   readonly conversation: string
@@ -19,11 +19,11 @@ export interface RowContext {
   readonly hidden: ReadonlyMap<number, HiddenByMarker>
   readonly toggle: (position: number) => void
   readonly more: (group: number) => void
-  /** Positions that are shown in full. */
+  /** Positions shown in full. */
   readonly whole: ReadonlySet<number>
 }
 
-/** A position, as a link to it. */
+/** Links to a position. */
 export const At = ({ around, position }: { readonly around: RowContext; readonly position: number }) => (
   <a
     class="at"
@@ -38,11 +38,11 @@ export const At = ({ around, position }: { readonly around: RowContext; readonly
 interface BodyProps {
   readonly around: RowContext
   readonly item: ClippedItem | ShownEntry
-  /** What became of it, in words. */
+  /** Status in words. */
   readonly state?: ComponentChildren
 }
 
-/** A message: what it is, how long it is, and what it says. */
+/** Shows a message: its kind, its length, and its content. */
 const Message = ({ around, item, state }: BodyProps) => {
   const { tone, words, tools } = describe(item, around.names)
   return (
@@ -62,7 +62,7 @@ const Message = ({ around, item, state }: BodyProps) => {
   )
 }
 
-/** What an item says. */
+/** Shows the content of an item. */
 const Said = ({ around, item }: BodyProps) => {
   const { source, conversation, view, whole } = around
   if (item.kind === 'truncation')
@@ -92,7 +92,7 @@ const methods: Readonly<Record<string, string>> = {
 
 type Group = Extract<HistoryRow, { readonly kind: 'group' }>
 
-/** What is seen in place of what a marker hides. */
+/** Shows the marker's item that replaces the hidden ones. */
 export const InPlace = ({ around, item }: { readonly around: RowContext; readonly item: Group['item'] }) => (
   <div class={`in-place tone-${item.kind === 'summary' ? 'condensed' : 'truncated'}`}>
     <p class="what">
@@ -118,7 +118,7 @@ export const InPlace = ({ around, item }: { readonly around: RowContext; readonl
 
 const toolsShown = 5
 
-/** 22 Bash, 16 Read, 13 Grep … */
+/** Lists the tools in hidden messages: 22 Bash, 16 Read, 13 Grep … */
 const Outlined = ({ hidden }: { readonly hidden: HiddenByMarker | undefined }) => {
   if (!hidden || hidden.tools.length === 0) return null
   const rest = hidden.tools.length - toolsShown
@@ -166,7 +166,7 @@ const hiddenState = (entry: ShownEntry, group: number): string => {
     : `hidden · ${verb} by ${entry.by}, itself under ${group}`
 }
 
-/** The cells of a row: what happened, and what the model sees. */
+/** Shows the cells of a row: the history, and what the model sees. */
 export const RowView = ({ around, row }: { readonly around: RowContext; readonly row: HistoryRow }) => {
   switch (row.kind) {
     case 'same':
@@ -277,7 +277,7 @@ export const RowView = ({ around, row }: { readonly around: RowContext; readonly
   }
 }
 
-/** What a row is called in a list. */
+/** Returns the label of a row in a list. */
 export const rowLabel = (row: HistoryRow, names: ReadonlyMap<string, string>): string => {
   const item = 'item' in row ? row.item : 'entry' in row ? row.entry : undefined
   const what = item ? describe(item, names).words : row.kind

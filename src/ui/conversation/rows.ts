@@ -7,9 +7,9 @@ import type { RequestRepair, Restore, ShownEntry, ClippedItem } from '../source/
 export type MarkerItem = Exclude<ClippedItem, { readonly kind: 'message' }>
 
 export type HistoryRow =
-  /** Happened, and is seen. */
+  /** An entry that the model sees. */
   | { readonly kind: 'same'; readonly position: number; readonly item: ClippedItem }
-  /** A summary or truncation, and how much it stands for. `loaded`: how many entries of it are there, if it is open. */
+  /** A summary or truncation, with the size of what it hides. `loaded`: number of its entries loaded, if it is open. */
   | {
       readonly kind: 'group'
       readonly position: number
@@ -17,11 +17,11 @@ export type HistoryRow =
       readonly isOpen: boolean
       readonly loaded?: number | undefined
     }
-  /** Happened, and is hidden: the entry says by which marker. `group`: the marker that is seen in its place. */
+  /** A hidden entry, which names the marker that hides it. `group`: the marker that is shown in its place. */
   | { readonly kind: 'hidden'; readonly position: number; readonly entry: ShownEntry; readonly group: number }
   /** Earlier entries of an open group that are not loaded yet. */
   | { readonly kind: 'more'; readonly position: number; readonly group: number }
-  /** Events that a rewind left. */
+  /** Events abandoned by a rewind. */
   | {
       readonly kind: 'jump'
       readonly position: number
@@ -35,7 +35,7 @@ export type HistoryRow =
       readonly entry: ShownEntry
       readonly group?: number | undefined
     }
-  /** A marker that a restore took back. */
+  /** A marker that was undone by a restore. */
   | {
       readonly kind: 'restored'
       readonly position: number
@@ -45,34 +45,34 @@ export type HistoryRow =
   /** What is changed in the request, so that the API takes it. */
   | { readonly kind: 'repair'; readonly position: number; readonly repair: RequestRepair }
 
-/** What of an open group or jump is there. */
+/** The loaded entries of an open group or jump. */
 export interface SectionEntries {
-  /** By position. */
+  /** Entries by position, ascending. */
   readonly entries: readonly ShownEntry[]
-  /** Whether there is more before them. */
+  /** True if there are earlier entries. */
   readonly hasMore: boolean
 }
 
 /** An open group or jump. */
 export interface OpenSection {
-  /** The marker's position, or the first one of the jump. */
+  /** Position of the marker, or first position of the jump. */
   readonly position: number
-  /** Its entries are before this position, and not before the other one. */
+  /** Bounds of its entries: below `before`, and at or after `from`. */
   readonly before: number
   readonly from: number
   readonly isGroup: boolean
 }
 
-/** Entries that follow one another. */
+/** Consecutive entries. */
 interface Page {
   readonly items: readonly ShownEntry[]
-  /** They are all there are right before this position, back to the first of them. */
+  /** The position before which the page ends; it has every entry from its first one up to there. */
   readonly until: number
-  /** Whether there may be more before them. */
+  /** True if there may be earlier entries. */
   readonly isFull: boolean
 }
 
-/** What is there of a group or jump once a page of it has come, in place of what was known of the same positions. */
+/** Merges a new page into the entries of a group or jump, replacing known entries at the same positions. */
 export const pieceWith = (
   before: SectionEntries | undefined,
   { position, from, isGroup }: OpenSection,
@@ -91,17 +91,17 @@ export const pieceWith = (
 
 export interface RowsInput {
   readonly at: number
-  /** As the model sees them. */
+  /** Items in the order in which the model sees them. */
   readonly items: readonly ClippedItem[]
   readonly paths: Paths
   readonly restores: readonly Restore[]
   readonly isOpen: (position: number) => boolean
-  /** The entries of an open group (by its marker) or jump (by its first position). Undefined: not there yet. */
+  /** Returns the entries of an open group (by its marker) or jump (by its first position); undefined if not loaded yet. */
   readonly pieceOf: (position: number) => SectionEntries | undefined
   readonly repairs?: readonly RequestRepair[] | undefined
 }
 
-/** The rows, from the first to the last. */
+/** Returns the rows, first to last. */
 export const rowsOf = (shown: RowsInput): readonly HistoryRow[] => {
   const { items, at } = shown
   // Between the items, by position.
@@ -152,7 +152,10 @@ const restoredRows = ({ restores, paths, at }: RowsInput): readonly Beside[] => 
   )
 }
 
-/** Where what a marker hides lies, as far as it is known: a marker that it covers comes after all that this one covers. */
+/**
+ * Returns the range of a marker's hidden entries, as far as it is known. A covered marker has a higher position than everything it
+ * covers itself.
+ */
 const reach = (
   { pieceOf, isOpen }: RowsInput,
   { position, covers }: MarkerItem,
@@ -216,11 +219,12 @@ const withRepairs = (
   return [...placed, ...[...rest.keys()].flatMap(take)]
 }
 
-/** Whether the model sees something at this row. */
+/** True if the model sees something at this row. */
 const isSeen = ({ kind }: HistoryRow): boolean => kind === 'same' || kind === 'group'
 
 /**
- * The entries that a marker hides, at all levels, of entries that follow one another: the marker that hides one may itself be hidden.
+ * Returns the entries that a marker hides, at all levels, from consecutive entries: the marker that hides an entry may itself be
+ * hidden.
  *
  * @param entries by position, up to the marker
  */
@@ -233,12 +237,12 @@ export const hiddenBy = (entries: readonly ShownEntry[], marker: number): readon
   return entries.filter(({ position }) => position !== marker && hidden.has(position))
 }
 
-/** Whether a row is one of those that a pane shows. */
+/** True if a pane shows this row. */
 export const isInPane = ({ kind }: HistoryRow, pane: Pane): boolean =>
   pane === 'both' ||
   (pane === 'model' ? kind === 'same' || kind === 'group' || kind === 'repair' : kind !== 'repair')
 
-/** What a screen reader and the ribbon call a row's state. */
+/** Describes a row's state, for screen readers and the ribbon. */
 export const stateOf = (row: HistoryRow): string => {
   switch (row.kind) {
     case 'same':

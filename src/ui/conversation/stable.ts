@@ -1,6 +1,6 @@
 import { useCallback, useRef } from 'preact/hooks'
 
-/** A function that stays the same, and does what the newest one does: what depends on it need not be drawn again. */
+/** Returns a function whose identity is stable and that calls the newest version: components depending on it are not redrawn. */
 export const useStable = <A extends readonly unknown[], R>(
   newest: (...given: A) => R,
 ): ((...given: A) => R) => {

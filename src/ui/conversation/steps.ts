@@ -5,17 +5,17 @@ import { apiOf } from '../url.ts'
 
 // Where the keys lead, from the outline of what is around a position.
 
-/** What makes a turn: something that a person said. */
+/** True for a message that begins a turn: one from a person. */
 const isTurn = (letter: string | undefined): boolean => letter === 'u'
 const isMark = (letter: string | undefined): boolean =>
   letter === 'C' || letter === 'T' || letter === 'W' || letter === 'R'
-/** A reply of the model. */
+/** True for a reply of the model. */
 const isReply = (letter: string | undefined): boolean => letter === 'a' || letter === 'c'
 
 const tests = { turn: isTurn, mark: isMark, call: isReply } as const
 export type StepKind = keyof typeof tests
 
-/** The next position of a kind after (or before) another; undefined if the outline has none. */
+/** Finds the next position of a kind after (or before) another; undefined if the outline has none. */
 export const stepFrom = (
   { from, kinds }: OutlineResponse,
   position: number,
@@ -28,12 +28,15 @@ export const stepFrom = (
   return undefined
 }
 
-/** Whether there are rewinds before a position, or may be while nobody knows. */
+/** True if there are rewinds before a position, or may be while the overview is unknown. */
 export const mayRewindBefore = (position: number, overview: OverviewResponse | undefined): boolean =>
   position > 0 &&
   (overview?.first.some((first, part) => first < position && (overview.rewinds[part] ?? 0) > 0) ?? true)
 
-/** What the call of a reply is named by; undefined if nothing is known of one. No outline says it: calls for summaries count, too. */
+/**
+ * Fetches the name of a reply's call; undefined if none is known. The outline cannot provide it, as calls for summaries are numbered,
+ * too.
+ */
 export const callNameAt = async (
   source: ApiSource,
   id: string,

@@ -12,7 +12,7 @@ interface TopProps {
   readonly onFollow: () => void
 }
 
-/** Where one is: the conversation, the position, and whether it follows what is written. */
+/** Shows the conversation, the position, and whether the page follows new events. */
 export const Top = ({ id, sight, isLive, onGo, onFollow }: TopProps) => {
   const { at, last, isFollowing, connection, fresh } = sight
   const [typed, setTyped] = useState<string>()

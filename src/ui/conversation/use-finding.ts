@@ -5,10 +5,10 @@ import { type SearchState, useHits } from './search/hits.ts'
 import type { Moves } from './use-moves.ts'
 import type { RowSelection } from './use-selected.ts'
 
-/** A search in the conversation. */
+/** State and controls of a search in the conversation. */
 export interface SearchControls {
   readonly isOpen: boolean
-  /** How many times somebody has asked for it. */
+  /** Number of times the search was opened. */
   readonly asked: number
   readonly found: SearchState
   readonly positions: readonly number[]
@@ -16,7 +16,7 @@ export interface SearchControls {
   readonly close: () => void
   readonly look: (words: string) => void
   readonly goTo: (position: number) => void
-  /** To the next hit after a position, or before it; around the ends. */
+  /** Goes to the next hit after a position, or the one before it, wrapping around. */
   readonly step: (by: 1 | -1, from: number) => void
 }
 

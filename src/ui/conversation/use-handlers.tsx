@@ -23,16 +23,16 @@ interface Parts {
   readonly shown: PositionView
   readonly selected: RowSelection
   readonly finding: SearchControls
-  /** The position of the selected row: that looked from if none is. */
+  /** Position of the selected row, else the current position. */
   readonly position: number
 }
 
-/** What can be done on the page of a conversation, and what of it is chosen. */
+/** Actions possible on the page of a conversation, and the current selection. */
 export interface PageControls {
   readonly handlers: Handlers
   readonly inspector: 'default' | 'shown' | 'hidden'
   readonly isInspected: boolean
-  /** Positions that are shown in full. */
+  /** Positions shown in full. */
   readonly whole: ReadonlySet<number>
   readonly toggle: (position: number) => void
   readonly showPane: (pane: Pane) => void
@@ -124,14 +124,14 @@ export const useHandlers = (parts: Parts): PageControls => {
   return { handlers, inspector, isInspected, whole, toggle, showPane }
 }
 
-/** The group or jump to open or close: the selected one, the one around the selected row, or the first. */
+/** Finds the group or jump to open or close: the selected one, the one around the selected row, or the first. */
 const openableOf = ({ shown: { rows, markers }, selected: { row } }: Parts): number | undefined => {
   if (row?.kind === 'group' || row?.kind === 'jump') return row.position
   const around = row && 'group' in row ? row.group : undefined
   return around ?? markers[0]?.position ?? rows.find(({ kind }) => kind === 'jump')?.position
 }
 
-/** Asks for the position to compare with: those that one may mean are offered. */
+/** Asks for the position to compare with, and suggests likely ones. */
 const compare = ({ id, sight: { at, last }, shown: { markers }, selected: { row } }: Parts): void => {
   if (at === undefined || last === undefined) return
   const mark = markers.findLast((marker) => marker.position <= at)?.position
@@ -144,6 +144,6 @@ const compare = ({ id, sight: { at, last }, shown: { markers }, selected: { row 
   openSheet(<DiffSheet conversation={id} {...{ at, last, offers }} />)
 }
 
-/** It is loaded when it is first asked for. */
+/** Opens the export sheet, which is loaded on first use. */
 const openExport = (source: ApiSource, id: string, at: number): void =>
   openPart(import('./export-sheet.tsx'), ({ ExportSheet }) => <ExportSheet {...{ source, id, at }} />)

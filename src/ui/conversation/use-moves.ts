@@ -8,7 +8,7 @@ import { stepFar } from './fetching/far.ts'
 import { callNameAt, type StepKind, stepFrom } from './steps.ts'
 import type { Sight } from './use-sight.ts'
 
-/** How long after a move another one still belongs to it, in milliseconds. */
+/** Time after a move within which another one counts as part of it, in milliseconds. */
 export const together = 1_000
 
 const words: Readonly<Record<StepKind, string>> = {
@@ -17,16 +17,20 @@ const words: Readonly<Record<StepKind, string>> = {
   call: 'call of the model',
 }
 
-/** Goes to other views of a conversation: each is an address. */
+/** Navigates between views of a conversation, each with its own address. */
 export interface Moves {
   readonly show: (change: Partial<ConversationViewState>, replace?: boolean) => void
   readonly jump: (position: number | undefined, change?: Partial<ConversationViewState>) => void
-  /** As something is dragged: Back leads to where that began. */
+  /** Moves as during a drag: Back returns to where the drag began. */
   readonly move: (position: number) => void
   readonly moveBy: (by: 1 | -1) => void
-  /** To the next position of a kind. */
+  /** Goes to the next position of a kind. */
   readonly step: (kind: StepKind, by: 1 | -1) => void
-  /** To the request of the call that is nearest to a position. @param as how it is shown, if not for reading */
+  /**
+   * Goes to the request of the call nearest to a position.
+   *
+   * @param as view of the request; default: for reading
+   */
   readonly request: (position: number, as?: string) => void
 }
 
@@ -54,7 +58,7 @@ export const useMoves = (source: ApiSource, id: string, sight: Sight): Moves => 
     if (isSame) goWhenAtRest(href)
     else go(href)
   }
-  /** Goes where an answer leads, if nobody has gone elsewhere meanwhile. */
+  /** Navigates according to a response, unless the user has navigated meanwhile. */
   const goAfter = <T>(answer: Promise<T>, lead: (value: T) => void): void => {
     const { href } = location
     const aim = target.current

@@ -11,19 +11,19 @@ import { isInPane, type MarkerItem, type OpenSection, type HistoryRow, rowsOf } 
 import type { EffectiveResponse, OutlineResponse } from '../source/answers.ts'
 import type { Sight } from './use-sight.ts'
 
-/** What is shown of a position. */
+/** The rows and other content shown at a position. */
 export interface PositionView {
-  /** Those of the pane that is chosen. */
+  /** Rows of the selected pane. */
   readonly rows: readonly HistoryRow[]
-  /** The tools that were called, by the id of the call. */
+  /** Tool names, by call id. */
   readonly names: ReadonlyMap<string, string>
   readonly paths: Paths
-  /** What is seen in place of what is hidden, and what that is. */
+  /** Markers shown in place of hidden content, and that content. */
   readonly markers: readonly MarkerItem[]
   readonly hidden: ReadonlyMap<number, HiddenByMarker>
   readonly hiddenCount: number
   readonly opened: readonly OpenSection[]
-  /** Fetches what comes before the entries of an open group. */
+  /** Fetches the earlier entries of an open group. */
   readonly more: (group: number) => void
 }
 
@@ -82,7 +82,7 @@ interface Openable {
   readonly outline: OutlineResponse | undefined
 }
 
-/** The groups and jumps that are open. */
+/** Returns the open groups and jumps. */
 const openedIn = ({ value, own, isOpen, outline }: Openable): readonly OpenSection[] => {
   const markers = new Map(outline?.markers.map((marker) => [marker.position, marker]))
   const groups = value.items.flatMap(({ kind, position }): readonly OpenSection[] => {
@@ -97,7 +97,7 @@ const openedIn = ({ value, own, isOpen, outline }: Openable): readonly OpenSecti
   ]
 }
 
-/** The calls of the last reply have no result yet: nothing is wrong about that. */
+/** Returns the repairs to show, without those for the calls of the last reply, which simply have no result yet. */
 const repairsIn = (
   made: NonNullable<EffectiveResponse['repairs']>,
   value: EffectiveResponse | undefined,

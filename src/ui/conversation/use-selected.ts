@@ -5,15 +5,15 @@ import type { Brought } from './list.tsx'
 import type { HistoryRow } from './rows.ts'
 import { type Moves, together } from './use-moves.ts'
 
-/** The row that is selected, and what is brought into sight. */
+/** The selected row, and the row scrolled into view. */
 export interface RowSelection {
-  /** Of the row among those shown; -1: none is selected. */
+  /** Index of the selected row; -1 if none. */
   readonly index: number
   readonly row: HistoryRow | undefined
   readonly brought: Brought | undefined
   readonly select: (row: HistoryRow) => void
   readonly selectBy: (by: 1 | -1) => void
-  /** The row of a position is brought to the top once it is there; undefined: none is. */
+  /** Scrolls the row of a position to the top once it exists; undefined: no row. */
   readonly bring: (position: number | undefined) => void
 }
 
@@ -41,7 +41,7 @@ export const useSelected = (
   }
 }
 
-/** Whether a row is that of its position, and not beside it. */
+/** True if a row belongs to its position, rather than beside it. */
 const isOwn = ({ kind }: HistoryRow): boolean => kind !== 'jump' && kind !== 'repair'
 
 const useBrought = (rows: readonly HistoryRow[], sel: number | undefined) => {

@@ -8,26 +8,29 @@ import { type OutlineState, useOutline } from './fetching/outline.ts'
 import { type Live, useLive } from './live.ts'
 import type { EffectiveResponse } from '../source/answers.ts'
 
-/** Where one looks from, and what is seen there. */
+/** The current position, and what is seen there. */
 export interface Sight extends Live, Pick<OutlineState, 'outline' | 'overview'> {
   readonly view: ConversationViewState
-  /** The position; undefined until the first answer says where the end is. */
+  /** Current position; undefined until the first response says where the end is. */
   readonly at: number | undefined
-  /** The last position that is known. */
+  /** Last known position. */
   readonly last: number | undefined
   readonly isFollowing: boolean
-  /** How many events came since the position stands. */
+  /** Number of new events since the position was fixed; 0 while following. */
   readonly fresh: number
-  /** What the model sees at `at`, or saw where one was until that is there; undefined before the first answer, and if the next one could not be had. */
+  /**
+   * Effective history at `at`, or, until it arrives, at the previous position; undefined before the first response, and if the next one
+   * failed.
+   */
   readonly value: EffectiveResponse | undefined
   readonly error: unknown
   readonly outlineError: unknown
   readonly isBusy: boolean
-  /** Whether there was any answer. */
+  /** True once there was a response. */
   readonly isAnswered: boolean
-  /** Asks once more. */
+  /** Repeats the request. */
   readonly again: () => void
-  /** The position that something is dragged to; undefined: that of the address. */
+  /** Position during a drag; undefined: the one in the address. */
   readonly dragged: number | undefined
   readonly drag: (position: number | undefined) => void
 }
@@ -80,7 +83,7 @@ export const useSight = (source: ApiSource, id: string, search: string): Sight =
   }
 }
 
-/** How many events came since one stands, which is also said. */
+/** Returns the number of new events since the position was fixed, and announces it. */
 const useFresh = (isFollowing: boolean, known: number | undefined, last: number | undefined): number => {
   const stood = useRef<number | undefined>(undefined)
   if (isFollowing || stood.current === undefined) stood.current = known

@@ -12,13 +12,13 @@ type Of = Virtualizer<HTMLDivElement, HTMLElement>
 interface VirtualOptions {
   readonly count: number
   readonly keyOf: (index: number) => string
-  /** About how high a row is, in pixels. */
+  /** Estimates the height of a row, in pixels. */
   readonly estimate: (index: number) => number
-  /** All rows are in the document, in the flow of a printed page. */
+  /** True if all rows are in the document, in normal flow, for printing. */
   readonly isWhole: boolean
 }
 
-/** Rows of unequal height of which only those in sight are in the document. */
+/** Virtualizes rows of different heights: only the visible ones are in the document. */
 export const useVirtual = ({ count, keyOf, estimate, isWhole }: VirtualOptions) => {
   const scroller = useRef<HTMLDivElement>(null)
   const [, redraw] = useReducer((times: number) => times + 1, 0)

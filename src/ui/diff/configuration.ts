@@ -1,6 +1,6 @@
 // Configurations as texts that can be compared.
 
-/** The system prompt of a request as one text. */
+/** Returns the system prompt of a request as one text. */
 export const systemText = (system: unknown): string => {
   if (typeof system === 'string') return system
   if (!Array.isArray(system)) return ''
@@ -9,14 +9,14 @@ export const systemText = (system: unknown): string => {
     .join('\n\n')
 }
 
-/** A tool of which the definition changed: its JSON before and after, undefined where it was not there. */
+/** A tool whose definition changed, with its JSON before and after; undefined if it did not exist. */
 export interface ToolChange {
   readonly name: string
   readonly before: string | undefined
   readonly after: string | undefined
 }
 
-/** The tools that came, left or changed, by name. */
+/** Returns the tools that were added, removed or changed, by name. */
 export const toolChanges = (before: unknown, after: unknown): readonly ToolChange[] => {
   const [old, now] = [textsOf(before), textsOf(after)]
   return [...new Set([...old.keys(), ...now.keys()])]
@@ -30,7 +30,7 @@ interface Tool {
   readonly [field: string]: unknown
 }
 
-/** A cache breakpoint is no part of a tool: it moves. */
+/** Returns the JSON of each tool, without cache breakpoints, which move. */
 const textsOf = (tools: unknown): ReadonlyMap<string, string> => {
   const all = Array.isArray(tools) ? (tools as readonly Tool[]) : []
   return new Map(

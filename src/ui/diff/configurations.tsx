@@ -17,7 +17,7 @@ interface ConfigurationsProps {
   readonly other: DiffEnd
 }
 
-/** How the system prompt and the tools of two positions differ. */
+/** Shows the differences between the system prompts and tools at two positions. */
 export const Configurations = ({ source, one, other }: ConfigurationsProps) => {
   const path = ({ id, at }: DiffEnd) => apiOf(id, '/request', { at })
   const before = useFetched(source, path(one))

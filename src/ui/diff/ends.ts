@@ -8,7 +8,7 @@ export interface DiffEnd {
   readonly at: number
 }
 
-/** What of two positions is compared: by their names in addresses, with what they are called. */
+/** Subjects that can be compared, by their names in addresses, with their labels. */
 export const subjects = {
   effective: 'what the model saw',
   full: 'all that happened',
@@ -20,14 +20,14 @@ export const subjectNames = Object.keys(subjects) as readonly Subject[]
 
 export interface Ends {
   readonly from: number
-  /** Undefined: the last position. */
+  /** Undefined for the last position. */
   readonly to: number | undefined
-  /** The conversation that `to` is of, if it is another one. */
+  /** Conversation of `to`, if it is another one. */
   readonly other: string | undefined
   readonly of: Subject
 }
 
-/** `to` is a position, or `other:88`: one of another conversation. */
+/** Parses the ends of a comparison. `to` is a position, or `other:88` for a position of another conversation. */
 export const endsOf = (id: string, search: string): Ends => {
   const query = new URLSearchParams(search)
   const [, conversation, text] = /^(?:(.+):)?(-?\d*)$/.exec(query.get('to') ?? '') ?? []
@@ -41,7 +41,7 @@ export const endsOf = (id: string, search: string): Ends => {
 const whole = (text: string | null | undefined): number | undefined =>
   text && /^(?:-1|\d{1,15})$/.test(text) ? Number(text) : undefined
 
-/** The address of a comparison. */
+/** Returns the address of a comparison. */
 export const hrefOf = (id: string, { from, to, other, of }: Ends): string => {
   const end = other === undefined ? to : `${other}:${to ?? ''}`
   return `/c/${encodeURIComponent(id)}/diff${queryOf({ from, to: end, of: of === 'effective' ? undefined : of })}`

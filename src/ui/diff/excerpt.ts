@@ -3,13 +3,13 @@ import type { DiffRowEntry } from './rows.ts'
 
 // An entry in a line.
 
-/** A message or marker, with what of it is told in a line. */
+/** A message or marker, with the parts needed for a line. */
 export interface ExcerptEntry extends DiffRowEntry {
   readonly role?: string | undefined
   readonly content?: readonly ExcerptBlock[] | undefined
   readonly messages?: readonly { readonly content: readonly ExcerptBlock[] }[] | undefined
   readonly reason?: string | undefined
-  /** Where the server has cut what it says. */
+  /** Places where the server has clipped the content. */
   readonly cuts?: readonly unknown[] | undefined
 }
 export interface ExcerptBlock {
@@ -17,7 +17,7 @@ export interface ExcerptBlock {
   readonly [field: string]: unknown
 }
 
-/** What it is: `user`, `tool call Bash`, `tool result`, `summary`. */
+/** Returns the kind of an entry: `user`, `tool call Bash`, `tool result`, `summary`. */
 export const kindOf = ({ kind, role, content = [] }: ExcerptEntry): string => {
   if (kind !== 'message') return kind
   const calls = content.filter(({ type }) => type.endsWith('tool_use')).map(({ name }) => String(name))
@@ -25,7 +25,7 @@ export const kindOf = ({ kind, role, content = [] }: ExcerptEntry): string => {
   return content.some(({ type }) => type.endsWith('tool_result')) ? 'tool result' : (role ?? '')
 }
 
-/** Which of the page's inks it has. */
+/** Returns the name of an entry's ink. */
 export const inkOf = (entry: ExcerptEntry): string => {
   if (entry.kind !== 'message') return entry.kind === 'summary' ? 'condensed' : 'truncated'
   const kind = kindOf(entry)
@@ -36,14 +36,14 @@ export const inkOf = (entry: ExcerptEntry): string => {
 const contentOf = ({ content, messages = [] }: ExcerptEntry): readonly ExcerptBlock[] =>
   content ?? messages.flatMap((message) => message.content)
 
-/** All that it says, as far as it is there. */
+/** Returns the text of an entry, as far as it is available. */
 export const textOf = (entry: ExcerptEntry): string =>
   contentOf(entry)
     .map(textIn)
     .filter((text) => text !== '')
     .join('\n\n')
 
-/** Its first words. */
+/** Returns the beginning of an entry's text. */
 export const excerptOf = (entry: ExcerptEntry): string => {
   if (entry.kind === 'truncation')
     return entry.reason ?? `${count(entry.messagesHidden ?? 0, 'message')} left out`
@@ -62,7 +62,7 @@ const textIn = ({ type, text, thinking, input, content }: ExcerptBlock): string 
   return typeof thinking === 'string' ? thinking : ''
 }
 
-/** The values of a call, which say more than their names. */
+/** Formats the values of a call's input, which say more than their names. */
 const inputIn = (input: unknown): string =>
   typeof input === 'object' && input !== null ? Object.values(input).map(told).join('  ') : told(input)
 

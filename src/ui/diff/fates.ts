@@ -6,7 +6,7 @@ type Fate = 'kept' | 'came' | 'left' | 'turned'
 interface Fated<E extends DiffRowEntry> {
   readonly fate: Fate
   readonly entry: E
-  /** What it was before, for one that became something else. */
+  /** Earlier status, for an entry whose status changed. */
   readonly was?: string | undefined
 }
 
@@ -27,7 +27,10 @@ const fatesOf = <E extends DiffRowEntry>(before: readonly E[], after: readonly E
   ].toSorted((one, other) => one.entry.position - other.entry.position)
 }
 
-/** Entries that share a fate, in the order of the conversation. Of the later position, `left` is what was not written yet at an earlier one. */
+/**
+ * Groups entries with the same fate into rows, in the order of the conversation. `left` is for entries that did not exist yet at the
+ * later end, if that is an earlier position.
+ */
 export const fateRows = <E extends DiffRowEntry>(
   before: readonly E[],
   after: readonly E[],
@@ -62,7 +65,7 @@ const isAlike = (one: Fated<DiffRowEntry>, other: Fated<DiffRowEntry>): boolean 
     one.fate === 'left' ||
     (one.entry.status === other.entry.status && one.entry.by === other.entry.by))
 
-/** The part of two histories that both have, if only the last entries of each were fetched. `from`: its first position. */
+/** Returns the range that two histories share if only the last entries of each were fetched. `from`: its first position. */
 export const commonPart = <E extends DiffRowEntry>(
   before: readonly E[],
   after: readonly E[],

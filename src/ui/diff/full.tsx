@@ -8,7 +8,7 @@ import type { DiffEnd } from './ends.ts'
 import { Sums } from './sums.tsx'
 import { apiOf } from '../url.ts'
 
-/** So many of the last entries of each history are compared. */
+/** Number of entries compared: the last ones of each history. */
 const most = 1_000
 
 const none: Pick<Full, 'items'> = { items: [] }
@@ -19,7 +19,7 @@ interface FullChangesProps {
   readonly other: DiffEnd
 }
 
-/** All that happened between two positions: what was added, and what became of what was there. */
+/** Shows all changes between two positions: added entries, and earlier entries whose status changed. */
 export const FullChanges = ({ source, one, other }: FullChangesProps) => {
   const path = ({ id, at }: DiffEnd) =>
     at < 0 ? undefined : apiOf(id, '/full', { at, last: most, abandoned: true, clip: 2_000 })

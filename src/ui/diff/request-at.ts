@@ -6,20 +6,20 @@ import { problemOf, type ApiSource } from '../source/source.ts'
 import type { DiffEnd } from './ends.ts'
 import { apiOf } from '../url.ts'
 
-/** The request that was made from a position, or would be. */
+/** The request made from a position, or one that could be. */
 export interface DiffRequest {
-  /** In the form of the Messages API. */
+  /** Request in the form of the Messages API. */
   readonly request: ApiRequestBody
-  /** In the form that was sent, if that was another one. */
+  /** Request in the form sent, if that is a different one. */
   readonly body?: ApiRequestBody | undefined
-  /** The call that it was sent in; undefined: none was made from there. */
+  /** Call that sent the request; undefined if none was made from the position. */
   readonly call?: { readonly name: string; readonly state: ReceiptState } | undefined
 }
 
-/** Answers come soon after what they answer: the call is among the next few. */
+/** Number of calls searched: an answer comes soon after its request. */
 const few = 10
 
-/** The request at a position: as it was sent, if a call was made from there and has a receipt; else as it would be made. */
+/** Fetches the request at a position: as sent, if a call with a receipt was made from there; else as it would be made. */
 export const requestAt = async (
   source: ApiSource,
   { id, at }: DiffEnd,

@@ -5,14 +5,14 @@ import type { DiffRun } from './words.ts'
 
 // How two requests differ.
 
-/** A setting (`model`, `max_tokens` …) before and after, as JSON; undefined where it was not there. */
+/** A setting (`model`, `max_tokens` …) before and after, as JSON; undefined if it was absent. */
 export interface Setting {
   readonly name: string
   readonly before: string | undefined
   readonly after: string | undefined
 }
 
-/** The settings that differ: all but system prompt, tools and messages. */
+/** Returns the settings that differ: everything but system prompt, tools and messages. */
 export const settingChanges = (before: ApiRequestBody, after: ApiRequestBody): readonly Setting[] => {
   const [old, now] = [new Map(partsOf(before).settings), new Map(partsOf(after).settings)]
   return [...new Set([...old.keys(), ...now.keys()])].flatMap((name) => {
@@ -21,7 +21,7 @@ export const settingChanges = (before: ApiRequestBody, after: ApiRequestBody): r
   })
 }
 
-/** The places of the cache breakpoints in a request, in order: `tools[2]`, `messages[3].content[0]`. */
+/** Returns the places of the cache breakpoints in a request, in order: `tools[2]`, `messages[3].content[0]`. */
 export const breakpointsIn = (request: ApiRequestBody): readonly string[] => {
   const { tools, system, messages } = partsOf(request)
   return [...tools, ...system, ...messages.flatMap(({ parts }) => parts)].flatMap(({ breakpoint, path }) =>
@@ -29,13 +29,13 @@ export const breakpointsIn = (request: ApiRequestBody): readonly string[] => {
   )
 }
 
-/** A block of a message, with what it is compared by: its JSON, without a cache breakpoint, which moves. */
+/** A block of a message, with its key for comparisons: its JSON without a cache breakpoint, which moves. */
 export interface SaidBlock {
   readonly key: string
   readonly entry: ExcerptEntry
 }
 
-/** The blocks of a request's messages, in order. The position of each is the index of its message. */
+/** Returns the blocks of a request's messages, in order. The position of each is the index of its message. */
 export const saidIn = (request: ApiRequestBody): readonly SaidBlock[] =>
   partsOf(request).messages.flatMap(({ index, role, parts }) =>
     parts.map(({ block }) => {
@@ -45,7 +45,11 @@ export const saidIn = (request: ApiRequestBody): readonly SaidBlock[] =>
     }),
   )
 
-/** The blocks of two requests as rows. @param stretches how their keys differ, in order */
+/**
+ * Makes rows of the blocks of two requests.
+ *
+ * @param stretches runs of equal or different keys, in order
+ */
 export const saidRows = (
   before: readonly SaidBlock[],
   after: readonly SaidBlock[],

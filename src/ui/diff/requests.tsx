@@ -21,7 +21,7 @@ interface RequestChangesProps {
   readonly other: DiffEnd
 }
 
-/** How the requests of two positions differ: those that were sent, where calls were made from there. */
+/** Compares the requests at two positions: as sent, if calls were made from there. */
 export const RequestChanges = ({ source, one, other }: RequestChangesProps) => {
   const key = (end: DiffEnd): string => `${end.id} ${end.at}`
   const before = useAsked((signal) => requestAt(source, one, signal), [source, key(one)])
@@ -57,7 +57,7 @@ interface MadeOfProps {
   readonly made: DiffRequest
   readonly request: ApiRequestBody
 }
-/** Where a request comes from, and how large it is. */
+/** Shows the source of a request, and its size. */
 const MadeOf = ({ word, end: { id }, made: { call }, request }: MadeOfProps) => (
   <>
     <dt>{word}</dt>

@@ -8,12 +8,12 @@ import { type DiffRowChange, type DiffRow, diffRows, foldedOf, reasonOf, stretch
 import { WordsChanged } from './words-changed.tsx'
 
 interface EntryLineProps {
-  /** The conversation that it is in; undefined: it is a message of a request, which has no position. */
+  /** Conversation of the entry; undefined for a message of a request, which has no position. */
   readonly id?: string | undefined
   readonly entry: ExcerptEntry
 }
 
-/** An entry in a line, with a link to its position. */
+/** Shows an entry on a line, with a link to its position. */
 export const EntryLine = ({ id, entry }: EntryLineProps) => {
   const cells = (
     <>
@@ -42,7 +42,7 @@ interface DiffRowsProps {
   readonly changes: readonly DiffRowChange<ExcerptEntry>[]
 }
 
-/** The difference of two positions, a row for all that share a fate. */
+/** Shows the difference between two positions, one row per group of entries with the same fate. */
 export const DiffRows = ({ id, changes }: DiffRowsProps) => {
   const rows = diffRows(changes)
   if (rows.length === 0) return <p class="faint">The model sees nothing at either.</p>
@@ -50,7 +50,7 @@ export const DiffRows = ({ id, changes }: DiffRowsProps) => {
 }
 
 interface DiffListProps {
-  /** Undefined: the entries are messages of requests. */
+  /** Undefined if the entries are messages of requests. */
   readonly id?: string | undefined
   readonly rows: readonly DiffRow<ExcerptEntry>[]
 }
@@ -94,12 +94,12 @@ const Row = ({ id, row }: RowProps) => {
   )
 }
 
-/** Whether something became of what came: most of it is seen, which need not be said. */
+/** True if an added entry is no longer active; the usual status is not shown. */
 const hasFate = ({ status = 'active' }: { readonly status?: string }): boolean => status !== 'active'
 
 type ChangedProps = Pick<RowProps, 'id'> & Extract<DiffRow<ExcerptEntry>, { readonly kind: 'changed' }>
 
-/** A message before and after, word by word. */
+/** Shows a message before and after, word by word. */
 const Changed = ({ id, before, after }: ChangedProps) => (
   <>
     <p class="fate">
@@ -124,7 +124,7 @@ interface FoldedProps {
   readonly isKept: boolean
 }
 
-/** The first and the last of many entries, and how many are between; what was kept is only counted. */
+/** Shows the first and last of many entries, and the number in between; unchanged entries are only counted. */
 const Folded = ({ id, entries, isOpen, isKept }: FoldedProps) => {
   const [open, setOpen] = useState(isOpen)
   const { before, folded, after } =

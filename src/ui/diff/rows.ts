@@ -1,10 +1,10 @@
 // The difference of two positions as rows: what left, what came in its place, what stayed, and the events that made it so.
 
-/** Of an entry of the full history, what a row is made of. */
+/** The part of a full history's entry that a row needs. */
 export interface DiffRowEntry {
   readonly kind: 'message' | 'summary' | 'truncation'
   readonly position: number
-  /** What became of it, and the position of the event that made it so. */
+  /** Status, and position of the event that caused it. */
   readonly status?: string | undefined
   readonly by?: number | undefined
   readonly covers?: { readonly first: number; readonly last: number } | undefined
@@ -15,27 +15,27 @@ export interface DiffRowChange<E extends DiffRowEntry = DiffRowEntry> {
   readonly entry: E
 }
 
-/** Entries that share a fate, in the order of the histories. */
+/** A row of entries with the same fate, in the order of the histories. */
 export type DiffRow<E extends DiffRowEntry = DiffRowEntry> =
   | { readonly kind: 'kept'; readonly entries: readonly E[] }
-  /** `status`: what became of it since, if anything did. */
+  /** Added entries. `status`: their status since, if it has changed. */
   | {
       readonly kind: 'came'
       readonly entries: readonly E[]
       readonly status?: string
       readonly by?: number | undefined
     }
-  /** Taken away, or become something else, by the marker or rewind at `by`. */
+  /** Entries removed, or with a changed status, due to the marker or rewind at `by`. */
   | {
       readonly kind: 'left' | 'turned'
       readonly entries: readonly E[]
       readonly status: string
       readonly by: number | undefined
     }
-  /** One message, edited in place. */
+  /** A message edited in place. */
   | { readonly kind: 'changed'; readonly before: E; readonly after: E }
 
-/** Whether a marker is an edit in place of this one message. */
+/** True if a marker is an edit in place of this one message. */
 const edits = (marker: DiffRowEntry | undefined, { position }: DiffRowEntry): boolean =>
   marker?.kind === 'summary' &&
   marker.messagesHidden === 1 &&
@@ -87,14 +87,14 @@ const rowOf = <E extends DiffRowEntry>(
     ? { kind: 'left', entries, status: entry.status ?? 'left', by: entry.by }
     : { kind: change === 'kept' ? 'kept' : 'came', entries }
 
-/** How many items left, came and stayed. */
+/** Counts the items that left, came and stayed. */
 export const sumsOf = (changes: readonly DiffRowChange[]) => {
   const of = (change: DiffRowChange['change']): number =>
     changes.filter((one) => one.change === change).length
   return { left: of('disappeared'), came: of('appeared'), kept: of('kept') }
 }
 
-/** Why entries left, in words; `by` comes after it, as a link. */
+/** Describes why entries left; a link to `by` follows. */
 export const reasonOf = (status: string): string => {
   switch (status) {
     case 'condensed':
@@ -116,7 +116,7 @@ export const reasonOf = (status: string): string => {
   }
 }
 
-/** The positions of the events that made entries leave. */
+/** Returns the positions of the events that removed entries. */
 export const causesOf = (changes: readonly DiffRowChange[]): ReadonlySet<number> =>
   new Set(
     changes.flatMap(({ change, entry }) =>
@@ -124,16 +124,16 @@ export const causesOf = (changes: readonly DiffRowChange[]): ReadonlySet<number>
     ),
   )
 
-/** A row with more entries shows its first and last ones only, until it is opened. */
+/** Maximum number of entries in a row: a longer one shows its first and last entries until it is opened. */
 const most = 7
 
-/** Which entries of a row are shown, and how many of them are folded between. */
+/** Returns the visible entries of a row, and the number folded in between. */
 export const foldedOf = <E>(entries: readonly E[], isOpen: boolean) =>
   isOpen || entries.length <= most
     ? { before: entries, folded: 0, after: [] }
     : { before: entries.slice(0, 2), folded: entries.length - 4, after: entries.slice(-2) }
 
-/** The stretches of positions in a list: `0–118, 121`. */
+/** Formats the range of positions in a list: `0–118`. */
 export const stretchesOf = (entries: readonly Pick<DiffRowEntry, 'position'>[]): string => {
   const [first, last] = [entries[0]?.position, entries.at(-1)?.position]
   if (first === undefined || last === undefined) return ''

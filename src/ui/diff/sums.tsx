@@ -8,7 +8,7 @@ interface SumsProps {
   readonly kept: number
 }
 
-/** How many left, came, became something else, and stayed. */
+/** Shows the number of entries that left, came, changed their status, and stayed. */
 export const Sums = ({ left, came, turned = 0, kept }: SumsProps) => (
   <p class="sums figures">
     {left > 0 && <span class="left">{signed(-left)} left</span>}

@@ -12,10 +12,15 @@ interface Ends {
   readonly other: string | undefined
 }
 
-/** So much of each text is enough for a line, or for the words of an edit. */
+/** Number of characters of each text: enough for a line, or for the words of an edit. */
 const clip = 2_000
 
-/** The changes between two positions; of two conversations by what both have, as a fork has its parent's messages: `sides` says how much of each was there to compare. @param isAsked whether they are wanted */
+/**
+ * Returns the changes between two positions. Two conversations are compared by the items they share, as a fork has its parent's
+ * messages: `sides` says how much of each could be compared.
+ *
+ * @param isAsked true to fetch the changes
+ */
 export const useChanges = (source: ApiSource, id: string, { from, to, other }: Ends, isAsked = true) => {
   const isKnown = isAsked && to !== undefined
   const ofOne = apiOf(id, '/diff', { from, to, clip })

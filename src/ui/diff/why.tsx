@@ -10,16 +10,16 @@ import { causesOf, type DiffRowChange } from './rows.ts'
 interface WhyProps {
   readonly source: ApiSource
   readonly id: string
-  /** The positions between which the events are: the first excluded, the last included. */
+  /** Range of the events: after `after`, through `to`. */
   readonly after: number
   readonly to: number
   readonly changes: readonly DiffRowChange[]
 }
 
-/** No page of events has more. */
+/** Maximum number of events on a page. */
 const most = 1_000
 
-/** Which events made the difference: all but what was said. */
+/** Lists the events that caused the difference, except for messages. */
 export const Why = ({ source, id, after, to, changes }: WhyProps) => {
   const query = { from: after + 1, limit: Math.min(most, Math.max(1, to - after)), clip: 200 }
   const path = apiOf(id, '/events', query)

@@ -8,7 +8,7 @@ interface WordsChangedProps {
   readonly after: string
 }
 
-/** A text that changed: what left struck out, what came underlined. */
+/** Shows a changed text: deleted words struck out, inserted words underlined. */
 export const WordsChanged = ({ before, after }: WordsChangedProps) => {
   const [pieces, setPieces] = useState<readonly DiffPiece[]>()
   useEffect(() => {

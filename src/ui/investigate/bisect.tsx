@@ -20,7 +20,7 @@ import { count, kindOf, number, percent, placeOf } from '../words.ts'
 import { HeatStrip } from './heat-strip.tsx'
 import type { Bisection, Result, BisectionAnswer } from '../source/answers.ts'
 
-/** A bisection by hand: which position to look at, and what was answered. */
+/** Shows a manual bisection: the position to look at, and the answers so far. */
 export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: PageProps) => {
   const of = { id, bisection }
   const path = apiPathOf('/conversations/{id}/bisections/{bisection}', of, { buckets })
@@ -135,17 +135,17 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
   )
 }
 
-/** More columns than there is room for. */
+/** Number of candidates requested: more than there is room for. */
 const buckets = 2_000
 
-/** The positions whose kinds are shown: all that it is about, or of many only the one that is asked for. */
+/** Returns the range of positions whose kinds are shown: all candidates, or, if there are many, only the position in question. */
 const rangeFor = ({ candidates, bad }: Bisection, asked: number | undefined) => {
   const [from = 0] = candidates
   if (bad - from < wholeOutline) return { from, to: bad }
   return asked === undefined ? undefined : { from: asked, to: asked }
 }
 
-/** The kinds of events in a sentence. */
+/** Descriptions of the kinds of events, for use in a sentence. */
 const named: Readonly<Record<string, string>> = {
   user: 'a message of the user',
   assistant: 'a reply',
@@ -231,7 +231,7 @@ const Outcome = ({ id, value: { result, event } }: { readonly id: string; readon
   }
 }
 
-/** What the model sees at a position, in the end of it. */
+/** Shows the end of what the model sees at a position. */
 const Last = ({
   source,
   id,

@@ -14,7 +14,7 @@ import { useTitle } from '../use-title.ts'
 import { ago, count, moment, number, placeOf } from '../words.ts'
 import type { Result } from '../source/answers.ts'
 
-/** Begins a bisection, and lists those that there were. */
+/** Begins a bisection, and lists the existing ones. */
 export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProps) => {
   const query = new URLSearchParams(search)
   const path = apiOf(id, '/bisections')
@@ -118,15 +118,15 @@ export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProp
 
 interface TooLongProps {
   readonly id: string
-  /** How many it has, and how many the server looks into, as its answer says. */
+  /** Number of the conversation's events, and the server's limit, as in its response. */
   readonly events: unknown
   readonly limit: unknown
-  /** The positions, if they are given; empty if not. */
+  /** Positions, if given; else empty. */
   readonly good: string
   readonly bad: string
 }
 
-/** The server does not look into so long a conversation: the command does. */
+/** Shows the command to use for a conversation that is too long for the server. */
 const TooLong = ({ id, events, limit, good, bad }: TooLongProps) => (
   <>
     <p>

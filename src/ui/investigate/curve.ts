@@ -1,31 +1,31 @@
 // How calls lie in a plot of tokens: pure, so that it can be tested without a browser.
 
-/** A call in a curve. */
+/** A call on a curve. */
 export interface Point {
   readonly position: number
   readonly tokens: number
 }
 
-/** Where positions and tokens are, in pixels. */
+/** Mapping of positions and tokens to pixels. */
 export interface Plot {
   readonly x: (position: number) => number
   readonly y: (tokens: number) => number
   readonly width: number
   readonly height: number
-  /** The tokens at the top. */
+  /** Tokens at the top. */
   readonly most: number
 }
 
 const steps = [1, 2, 2.5, 5, 10]
 
-/** The least round number that is no less. */
+/** Returns the smallest round number that is not smaller. */
 export const rounded = (value: number): number => {
   if (value <= 0) return 1
   const power = 10 ** Math.floor(Math.log10(value))
   return power * (steps.find((step) => step * power >= value) ?? 10)
 }
 
-/** A plot of this size, with room for a mark at each side. */
+/** Makes a plot of this size, with room for a mark at each side. */
 export const plotOf = (
   points: readonly Point[],
   last: number,
@@ -42,13 +42,13 @@ export const plotOf = (
   }
 }
 
-/** The middle of a mark, in pixels. */
+/** Centre of a mark, in pixels. */
 export interface CurveMark {
   readonly x: number
   readonly y: number
 }
 
-/** Marks so wide and high: one that would cover an earlier one is lifted above it, as far as there is room. */
+/** Separates marks of this size: one that would cover an earlier mark is moved above it, as far as there is room. */
 export const apart = (marks: readonly CurveMark[], size: number): readonly CurveMark[] => {
   const placed: CurveMark[] = []
   for (const { x, y: own } of marks) {
@@ -62,7 +62,7 @@ export const apart = (marks: readonly CurveMark[], size: number): readonly Curve
 
 const at = (value: number): string => String(Math.round(value * 10) / 10)
 
-/** A line from call to call, in steps: the context is what it was until the next one. As SVG has it. */
+/** Makes an SVG path from call to call, in steps: the context is unchanged until the next call. */
 export const lineOf = (points: readonly Point[], { x, y }: Plot): string =>
   points
     .map(({ position, tokens }, index) =>
@@ -70,7 +70,7 @@ export const lineOf = (points: readonly Point[], { x, y }: Plot): string =>
     )
     .join('')
 
-/** What is under such a line. */
+/** Makes an SVG path of the area under such a line. */
 export const areaOf = (points: readonly Point[], plot: Plot): string => {
   const [first, last] = [points[0], points.at(-1)]
   if (!first || !last) return ''

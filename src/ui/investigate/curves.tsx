@@ -9,17 +9,17 @@ import type { Break, ReplayRow } from '../source/answers.ts'
 
 interface CurvesProps {
   readonly id: string
-  /** The last position. */
+  /** Last position. */
   readonly last: number
   readonly recorded: readonly ReplayRow[]
-  /** What another policy would have sent. */
+  /** Calls as another policy would have sent them. */
   readonly replayed: readonly ReplayRow[] | undefined
   readonly breaks: readonly Break[]
 }
 
 const height = 180
 
-/** Tokens of every call, as they were sent and as another policy would have sent them, with a mark where the cache broke. */
+/** Shows the tokens of every call, as sent and with another policy, with a mark at each cache break. */
 export const Curves = ({ id, last, recorded, replayed, breaks }: CurvesProps) => {
   const [element, width] = useWidth()
   const [hover, setHover] = useState<number>()

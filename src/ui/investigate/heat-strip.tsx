@@ -11,11 +11,11 @@ const under = layout.heat + layout.gap + layout.bars + 4
 
 interface HeatStripProps {
   readonly bisection: Bisection
-  /** From the first candidate on. */
+  /** Outline from the first candidate on. */
   readonly outline: OutlineResponse | undefined
 }
 
-/** How likely each position is the first bad one, over a bar for each; what was answered, and what is asked. */
+/** Shows each position's probability of being the first bad one, above its bar; and the answers and the current question. */
 export const HeatStrip = ({ bisection, outline }: HeatStripProps) => {
   const { candidates } = bisection
   const [element, width] = useWidth()
@@ -80,7 +80,7 @@ const drawColumns = (
 
 const inks = { good: 'call', bad: 'truncated', skip: 'faint' } as const
 
-/** A disc, a square, or a ring: not by colour alone. */
+/** Draws a verdict as a disc, a square, or a ring, as colour alone is not enough. */
 const drawVerdict = (
   context: CanvasRenderingContext2D,
   verdict: BisectionAnswer,

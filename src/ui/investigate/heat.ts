@@ -3,16 +3,19 @@
 export interface Column {
   readonly x: number
   readonly width: number
-  /** 0 to 1, of the most likely one. */
+  /** Probability relative to the highest one, 0 to 1. */
   readonly share: number
-  /** The index of its likeliest candidate. */
+  /** Index of the column's likeliest candidate. */
   readonly index: number
 }
 
-/** How wide a position is, in pixels. */
+/** Returns the width of a position, in pixels. */
 export const stepOf = (count: number, width: number): number => Math.min(28, width / Math.max(1, count))
 
-/** As on the ribbon: not wider than 14 px, in the middle of its place. Where a place has less than 2 px, none between two stays empty. */
+/**
+ * Returns the extent of a bar, as on the ribbon: at most 14 px wide, in the middle of its place. If places are narrower than 2 px, bars
+ * leave no gaps.
+ */
 const across = (index: number, step: number): Pick<Column, 'x' | 'width'> => {
   const x = placeOf(index, step)
   if (step < 2) return { x, width: Math.max(1, Math.floor((index + 1) * step) - x) }
@@ -22,7 +25,7 @@ const across = (index: number, step: number): Pick<Column, 'x' | 'width'> => {
 
 const placeOf = (index: number, step: number): number => (step >= 2 ? index * step : Math.floor(index * step))
 
-/** A column for each candidate, or for several that share a pixel: then of the likeliest one. */
+/** Makes a column for each candidate, or for several that share a pixel, showing the likeliest one. */
 export const columnsOf = (probabilities: readonly number[], width: number): readonly Column[] => {
   const count = probabilities.length
   const most = probabilities.reduce((all, one) => Math.max(all, one), 0)

@@ -3,16 +3,16 @@ import { number } from '../words.ts'
 
 // A policy as somebody edits it, and as it stands in an address.
 
-/** The fields of a form, as typed: what is empty is left to the default. */
+/** Fields of the form as typed; empty ones use the default. */
 export interface PolicyDraft {
   readonly window: string
-  /** For the answer. */
+  /** Tokens reserved for the answer. */
   readonly reserved: string
   readonly mode: 'condense' | 'truncate' | 'keep'
-  /** Of the window, when to condense. */
+  /** Percentage of the window at which to condense. */
   readonly percentage: string
   readonly keepLast: string
-  /** Show only the results of tools in the newest so many messages. */
+  /** Number of the newest messages whose tool results are shown. */
   readonly clearResults: string
   readonly cache: '' | '5m' | '1h'
 }
@@ -29,7 +29,11 @@ const noDraft: PolicyDraft = {
 }
 const fields = Object.keys(noDraft) as readonly (keyof PolicyDraft)[]
 
-/** The draft that a query names. @param window where it names none */
+/**
+ * Reads a draft from a query.
+ *
+ * @param window default for the window
+ */
 export const draftIn = (search: string, window: number): PolicyDraft => {
   const query = new URLSearchParams(search)
   const text = (name: keyof PolicyDraft): string => query.get(name) ?? ''
@@ -46,22 +50,22 @@ export const draftIn = (search: string, window: number): PolicyDraft => {
   }
 }
 
-/** The fields of a query. */
+/** Returns the query fields of a draft. */
 export const queryFields = (draft: PolicyDraft): Readonly<Record<string, string>> =>
   Object.fromEntries(fields.map((name) => [name, draft[name]]))
 
-/** Whether a query names a policy. */
+/** True if a query has a policy. */
 export const isAsked = (search: string): boolean => new URLSearchParams(search).has('window')
 
 const whole = (text: string): number | undefined => (/^\d{1,9}$/.test(text.trim()) ? Number(text) : undefined)
 
-/** Of a window, a tenth stays free, and so many tokens are for the answer if nothing else is said. */
+/** Share of the window that stays free, and the default number of tokens reserved for the answer. */
 const free = 0.1
 const usuallyReserved = 8_192
-/** The smallest window that leaves room for a request. */
+/** Returns the smallest window that leaves room for a request. */
 const leastWindow = (reserved: number): number => Math.ceil((reserved + 1) / (1 - free))
 
-/** What the numbers of a policy may be, and how that is said. */
+/** Limits of a policy's numbers, with messages. */
 const limits = {
   window: { least: 1, most: 999_999_999, words: 'The window is a whole number of tokens.' },
   reserved: {
@@ -84,13 +88,13 @@ const limits = {
 export type NumberField = keyof typeof limits
 const numbers = Object.keys(limits) as readonly NumberField[]
 
-/** A field that the server would refuse, and what to do about it, as a sentence. */
+/** A field that the server would reject, with a sentence that says what to do. */
 export interface WrongField {
   readonly name: NumberField
   readonly words: string
 }
 
-/** Only the window has to be given. */
+/** Returns the invalid fields. Only the window is required. */
 export const wrongIn = (draft: PolicyDraft): readonly WrongField[] => {
   const wrong = numbers.filter((name) => {
     if (name !== 'window' && draft[name].trim() === '') return false
@@ -135,7 +139,7 @@ export const policyOf = (draft: PolicyDraft): BodyOf<'/conversations/{id}/replay
   }
 }
 
-/** A window in which the largest of these requests would not have fitted. */
+/** Returns a window too small for the largest of these requests. */
 export const tighter = (tokens: readonly number[]): number => {
   const most = tokens.reduce((all, one) => Math.max(all, one), 0)
   return Math.max(12_000, Math.round((most * 0.6 + usuallyReserved) / (1 - free) / 1_000) * 1_000)

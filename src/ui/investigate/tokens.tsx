@@ -25,7 +25,7 @@ import {
 } from './policy.ts'
 import type { Break, CacheResponse, CostResponse, ReplayResponse, ReplayRow } from '../source/answers.ts'
 
-/** What the calls of a conversation sent and cost, what broke the cache, and what another policy would have sent. */
+/** Shows the requests of a conversation's calls, their cost, the cache breaks, and the requests with another policy. */
 export const TokensPage = ({ source, params: { id = '' }, search }: PageProps) => {
   const path = apiOf(id, '/replay')
   const recorded = useAsked((signal) => source.post(path, {}, { signal }), [source, path])
@@ -89,7 +89,10 @@ export const TokensPage = ({ source, params: { id = '' }, search }: PageProps) =
   )
 }
 
-/** Calls are numbered with those for summaries, of which one may take several: no policy would send them again. */
+/**
+ * Describes the number of replies and of calls for summaries. Both are numbered together; a summary may take several calls, and no
+ * policy would send these again.
+ */
 const callsOf = (calls: ReplayResponse['calls']): string => {
   const numbered = calls.filter(({ call }) => call !== undefined)
   const summaries = (numbered.at(-1)?.call ?? 0) - numbered.length
@@ -115,7 +118,7 @@ const sumsOf = (
       : []),
   ].join(' · ')
 
-/** So many rows of a kind. */
+/** Maximum number of rows of a kind. */
 const most = 50
 
 const Breaks = ({

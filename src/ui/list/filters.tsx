@@ -6,14 +6,14 @@ interface FiltersProps {
   readonly asked: ListPageQuery
   readonly ask: (next: Partial<ListPageQuery>) => void
   readonly field: RefObject<HTMLInputElement | null>
-  /** Whether the server can look into conversations. Without, it finds ids by how they begin. */
+  /** True if the server can search conversations. Without an index, it only finds ids by prefix. */
   readonly isIndexed: boolean
 }
 
-/** How long typing has to rest before it is asked for, in milliseconds. */
+/** Pause in typing before a request, in milliseconds. */
 const rest = 250
 
-/** What is looked for. */
+/** Shows the filters of the list. */
 export const Filters = ({ asked, ask, field, isIndexed }: FiltersProps) => {
   const place = isIndexed ? asked.in : 'ids'
   return (
@@ -74,7 +74,7 @@ interface TypedProps {
   readonly field?: RefObject<HTMLInputElement | null>
 }
 
-/** A field that is asked for once typing rests. */
+/** Shows a field whose value is requested once the user pauses typing. */
 const Typed = ({ name, label, value, set, class: own = '', field }: TypedProps) => {
   const [typed, setTyped] = useState(value)
   // What was asked for last: when it comes back, somebody may have typed on.

@@ -7,10 +7,10 @@ import { useFetched } from '../states.tsx'
 import { hrefs } from '../url.ts'
 import { kindOf, number } from '../words.ts'
 
-/** More hits are in the conversations below. */
+/** Maximum number of hits: further ones are in the conversations below. */
 const most = 8
 
-/** Where it was said, over all conversations. Nothing, where the server cannot search. */
+/** Shows matching messages from all conversations; nothing if the server cannot search. */
 export const Hits = ({ source, q }: { readonly source: ApiSource; readonly q: string }) => {
   const { value, error } = useFetched(source, apiPathOf('/search', {}, { q, limit: most }))
   const { titles = [], items = [], next } = value ?? {}

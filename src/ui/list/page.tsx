@@ -27,7 +27,7 @@ import {
 } from './rows.ts'
 import { useList } from './use-list.ts'
 
-/** The conversations of the store: what is looked for, and what happens now. */
+/** Lists the store's conversations that match the search, with live updates. */
 export const ListPage = ({ source, search }: PageProps) => {
   const asked = askedIn(search)
   const { listed, error, isBusy, connection, live, more, retry } = useList(source, asked)
@@ -125,7 +125,7 @@ const Live = ({ connection }: { readonly connection: ConnectionState }) => (
   </span>
 )
 
-/** Of a row, in pixels: all have the same. */
+/** Height of every row, in pixels. */
 const height = 44
 
 interface RowsProps {
@@ -133,11 +133,11 @@ interface RowsProps {
   readonly live: ReadonlyMap<string, number>
   readonly more: () => void
   readonly isBusy: boolean
-  /** Whether forks stand under their parents. */
+  /** True if forks are listed under their parents. */
   readonly isNested: boolean
 }
 
-/** The rows in sight. More are fetched when the last ones come into sight. */
+/** Shows the visible rows. More are fetched when the last ones come into view. */
 const Rows = ({ listed, live, more, isBusy, isNested }: RowsProps) => {
   const list = useRef<HTMLDivElement>(null)
   const [sight, setSight] = useState({ from: 0, to: 1_000 })
@@ -181,7 +181,7 @@ const Rows = ({ listed, live, more, isBusy, isNested }: RowsProps) => {
   )
 }
 
-/** The time, looked at so often. */
+/** Returns the time, updated at this interval in milliseconds. */
 const useNow = (every: number): number => {
   const [now, setNow] = useState(Date.now)
   useEffect(() => {
@@ -191,7 +191,7 @@ const useNow = (every: number): number => {
   return now
 }
 
-/** The arrows, and j and k, go from row to row. */
+/** Moves between rows with the arrow keys, and with j and k. */
 const useRowKeys = (list: { readonly current: HTMLDivElement | null }): void => {
   const move = (by: number) => (): void => {
     const links = [...(list.current?.querySelectorAll<HTMLElement>('a.listed-link') ?? [])]

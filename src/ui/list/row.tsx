@@ -5,22 +5,22 @@ import { curvePath, type ListRow } from './rows.ts'
 
 interface ConversationRowProps {
   readonly row: ListRow
-  /** From the beginning of the list, in pixels. */
+  /** Distance from the beginning of the list, in pixels. */
   readonly top: number
   readonly place: number
   readonly of: number
-  /** ms since 1970. */
+  /** Current time, ms since 1970. */
   readonly now: number
-  /** When something happened in it while the page was open. */
+  /** Time of the last event received while the page was open. */
   readonly liveAt: number | undefined
 }
 
-/** So long after an event a conversation counts as live, in milliseconds. */
+/** Time after an event during which a conversation counts as live, in milliseconds. */
 const liveFor = 30_000
-/** Deeper forks are not indented further. */
+/** Maximum depth of indentation for forks. */
 const deepest = 4
 
-/** A conversation in a line. */
+/** Shows a conversation on a line. */
 export const ConversationRow = ({ row, top, place, of, now, liveAt }: ConversationRowProps) => {
   const { overview, depth } = row
   const { id, title, events, tokens, curve, calls, has = [], updated, problem } = overview
@@ -68,7 +68,7 @@ export const ConversationRow = ({ row, top, place, of, now, liveAt }: Conversati
 
 const [width, height] = [96, 22]
 
-/** How many tokens the context had, from the beginning to now. */
+/** Shows the tokens of the context over time. */
 const Curve = ({ curve = [] }: { readonly curve: readonly number[] | undefined }) => {
   if (curve.length < 2) return <span class="curve" />
   const line = curvePath(curve, width, height)

@@ -6,11 +6,11 @@ import { queryOf } from '../url.ts'
 
 export interface ListRow {
   readonly overview: ConversationListRow
-  /** 0; more for a fork that stands under its parent. */
+  /** Depth of a fork under its parent; else 0. */
   readonly depth: number
 }
 
-/** In the order given, but each fork under its parent, if that is among them. */
+/** Keeps the given order, but lists each fork under its parent if the parent is in the list. */
 export const nested = (items: readonly ConversationListRow[]): readonly ListRow[] => {
   const ids = new Set(items.map(({ id }) => id))
   const isUnder = ({ id, parent }: ConversationListRow): boolean =>
@@ -32,7 +32,7 @@ export const nested = (items: readonly ConversationListRow[]): readonly ListRow[
   return [...rows, ...items.filter(({ id }) => !shown.has(id)).map((overview) => ({ overview, depth: 0 }))]
 }
 
-/** The points of a curve in a field of this size, as an SVG path takes them: the newest at the right, 0 at the bottom. */
+/** Makes an SVG path of a curve in a field of this size: the newest value at the right, 0 at the bottom. */
 export const curvePath = (curve: readonly number[], width: number, height: number): string => {
   const most = Math.max(1, ...curve)
   const step = curve.length > 1 ? width / (curve.length - 1) : 0
@@ -45,13 +45,13 @@ export const curvePath = (curve: readonly number[], width: number, height: numbe
 }
 const round = (value: number): number => Math.round(value * 10) / 10
 
-/** What may have happened in a conversation, to choose from. */
+/** Traits of a conversation that can be filtered by. */
 export const traits = ['condensed', 'truncated', 'rewound', 'restored', 'forked'] as const
 
-/** What is asked of the list: its address has the same. */
+/** Query of the list, as in its address. */
 export interface ListPageQuery {
   readonly q: string
-  /** Where `q` is looked for: in what was said, or in ids only. */
+  /** Scope of the search for `q`: messages, or ids only. */
   readonly in: 'text' | 'ids'
   readonly has: string
   readonly actor: string
@@ -72,11 +72,11 @@ export const askedIn = (search: string): ListPageQuery => {
   }
 }
 
-/** The address of the list that is asked for so. */
+/** Returns the address of the list for a query. */
 export const hrefOf = (asked: ListPageQuery): string =>
   `/${queryOf({ ...asked, in: asked.in === 'ids' ? 'ids' : '' })}`
 
-/** Whether texts are searched: for three characters or more. */
+/** True if messages are searched, which takes three characters or more. */
 export const isSearched = ({ q, in: place }: ListPageQuery): boolean =>
   place === 'text' && q.trim().length >= 3
 
@@ -110,11 +110,11 @@ export const pathOf = (
   )
 }
 
-/** Whether anything narrows the list. */
+/** True if a filter restricts the list. */
 export const isNarrowed = ({ q, has, actor, model }: ListPageQuery): boolean =>
   [q, has, actor, model].some((text) => text !== '')
 
-/** `12 matching of 41,233`; what is loaded of it, if not all. */
+/** Returns the counts for `12 matching of 41,233`, and the number of loaded rows. */
 export const tallyOf = (
   { items, next, total, matching }: Omit<ConversationListResponse, 'isComplete'>,
   isNarrow: boolean,
@@ -124,7 +124,7 @@ export const tallyOf = (
   total: isNarrow ? total : undefined,
 })
 
-/** A list with its next page. A conversation that moved to it meanwhile is listed once. */
+/** Appends the next page to a list. A conversation that moved to it meanwhile is listed once. */
 export const withPage = (
   before: ConversationListResponse,
   page: ConversationListResponse,
@@ -133,7 +133,7 @@ export const withPage = (
   return { ...page, items: [...before.items, ...page.items.filter(({ id }) => !ids.has(id))] }
 }
 
-/** A list after its first page was asked for again: whoever has more of it keeps that, with the figures of now. */
+/** Updates a list with its refreshed first page: a longer list keeps its rows, with the new figures. */
 export const refreshed = (
   before: ConversationListResponse | undefined,
   first: ConversationListResponse,
@@ -142,7 +142,7 @@ export const refreshed = (
     ? { ...first, items: before.items, next: before.next }
     : first
 
-/** The list after an event of one of its conversations. */
+/** Updates a list after an event in one of its conversations. */
 export const happened = (
   list: ConversationListResponse,
   id: string,
@@ -155,7 +155,7 @@ export const happened = (
   ),
 })
 
-/** Which rows of a height are in sight, with some before and after: the first one, and the one after the last. */
+/** Returns the range of visible rows, given their height, with some extra before and after: the first one, and the one after the last. */
 export const inSight = (
   rows: number,
   height: number,

@@ -6,27 +6,27 @@ import type { ConversationListResponse } from '../source/answers.ts'
 import type { ConnectionState, ApiSource } from '../source/source.ts'
 import { type ListPageQuery, happened, pathOf, refreshed, withPage } from './rows.ts'
 
-/** How many conversations are fetched at once. */
+/** Number of conversations fetched at once. */
 const page = 100
 
-/** The list that was left last: with its rows there at once, the browser scrolls to where it was. */
+/** The list left most recently: with its rows available at once, the browser can restore the scroll position. */
 let left:
   | { readonly path: string; readonly session: number; readonly listed: ConversationListResponse }
   | undefined
 
 export interface ListState {
-  /** What is there of the answer; undefined before the first one. */
+  /** Conversations loaded so far; undefined before the first response. */
   readonly listed: ConversationListResponse | undefined
   readonly error: unknown
   readonly isBusy: boolean
   readonly connection: ConnectionState
-  /** Conversations in which something happened since the page was opened, with when (ms since 1970). */
+  /** Conversations with events since the page was opened, and the times of these (ms since 1970). */
   readonly live: ReadonlyMap<string, number>
   readonly more: () => void
   readonly retry: () => void
 }
 
-/** The conversations that are asked for, page by page, kept up to date by what happens in the store. */
+/** Returns the conversations for a query, page by page, kept up to date with the store. */
 export const useList = (source: ApiSource, asked: ListPageQuery): ListState => {
   const path = pathOf(asked)
   const [kept] = useState(() =>
@@ -37,7 +37,7 @@ export const useList = (source: ApiSource, asked: ListPageQuery): ListState => {
   const [isBusy, setBusy] = useState(!kept)
   const asking = useRef<AbortController>(undefined)
   const refreshing = useRef<AbortController>(undefined)
-  /** Where the page began that could not be had. */
+  /** Cursor of the page that could not be loaded. */
   const missed = useRef<string>(undefined)
 
   const pageFrom = (
@@ -74,7 +74,7 @@ export const useList = (source: ApiSource, asked: ListPageQuery): ListState => {
     }
   }, [source, path])
 
-  /** What is new is looked for in the first page; what was loaded stays. */
+  /** Fetches the first page again for new conversations; loaded rows stay. */
   const refresh = useRef((): void => undefined)
   refresh.current = () => {
     refreshing.current?.abort()
@@ -113,7 +113,7 @@ export const useList = (source: ApiSource, asked: ListPageQuery): ListState => {
   return { listed, error, isBusy, connection, live, more, retry: () => load(missed.current) }
 }
 
-/** The list is asked for again at most so often, in milliseconds, when conversations come that it does not have. */
+/** Minimum interval between refreshes, in milliseconds, when events arrive for unlisted conversations. */
 const pause = 2_000
 
 type SetListed = (

@@ -1,14 +1,17 @@
 // The palette: every action by name, and places by number or id.
 
-/** Something to do or to go to. */
+/** A command or place in the palette. */
 export interface PaletteCommand {
   readonly name: string
-  /** As it is printed. */
+  /** Key as displayed. */
   readonly key?: string | undefined
   readonly topic: string
 }
 
-/** How well a name matches what was typed, 0 the best; undefined if it does not: the letters in their order, best at the beginnings of words. */
+/**
+ * Scores how well a name matches the typed text, 0 being best; undefined if it does not. The letters must occur in order, preferably at
+ * the beginnings of words.
+ */
 export const scoreOf = (name: string, typed: string): number | undefined => {
   const text = name.toLowerCase()
   const wanted = typed.toLowerCase().trim()
@@ -26,7 +29,7 @@ export const scoreOf = (name: string, typed: string): number | undefined => {
   return 100 + gaps
 }
 
-/** Those that match, the best first; in their order where they match as well. */
+/** Returns the matching commands, best first; equally good matches keep their order. */
 export const matching = <C extends PaletteCommand>(commands: readonly C[], typed: string): readonly C[] =>
   commands
     .flatMap((command) => {
@@ -36,7 +39,7 @@ export const matching = <C extends PaletteCommand>(commands: readonly C[], typed
     .toSorted((one, other) => one.score - other.score)
     .map(({ command }) => command)
 
-/** A place that what was typed names: `61234` or `go to 61234`, `call 61`, `diff 120 149`, `@id`. */
+/** A place named by the typed text: `61234` or `go to 61234`, `call 61`, `diff 120 149`, `@id`. */
 export type PaletteTarget =
   | { readonly kind: 'position'; readonly position: number }
   | { readonly kind: 'call'; readonly number: number }

@@ -7,12 +7,12 @@ import { perform, possible } from '../use-keys.ts'
 import { number } from '../words.ts'
 import { type PaletteCommand, matching, type PaletteTarget, placeIn } from './match.ts'
 
-/** Something that can be chosen. */
+/** An entry that can be chosen. */
 interface Choice extends PaletteCommand {
   readonly choose: () => void
 }
 
-/** The conversation that the page shows, if any. */
+/** Returns the id of the conversation on the page, if any. */
 const shownId = (): string | undefined => {
   const [, first, id = ''] = here().path.split('/')
   return first === 'c' && id !== '' ? matched('/:id', `/${id}`)?.['id'] : undefined
@@ -27,7 +27,7 @@ const actions = (): readonly Choice[] =>
       return { name: does, key: printed(key), topic, choose: () => perform(action) }
     })
 
-/** Where what was typed leads, in the conversation that the page shows. */
+/** Returns the target of the typed text, in the conversation on the page. */
 const placeOf = (place: PaletteTarget | undefined, id: string | undefined): readonly Choice[] => {
   if (!place) return []
   const to = (name: string, href: string): readonly Choice[] => [
@@ -56,10 +56,10 @@ const searchFor = (typed: string): readonly Choice[] =>
         },
       ]
 
-/** More are there than are shown: what is typed narrows them. */
+/** Maximum number of entries shown: typing narrows them down. */
 const most = 14
 
-/** Anything by name: what can be done here, and places by number or id. */
+/** Shows a palette of all actions possible here, and of places by number or id. */
 export const Palette = () => {
   const [all] = useState(actions)
   const [typed, setTyped] = useState('')

@@ -2,18 +2,18 @@ import { inOrder, type Parts } from './parts.ts'
 
 // What of a request was read from the prompt cache, what was written to it, and what was neither.
 
-/** Tokens, as the API counted them. */
+/** Numbers of tokens, as counted by the API. */
 export interface CacheUsage {
   readonly read: number
   readonly written: number
-  /** Input that was neither. */
+  /** Input neither read from the cache nor written to it. */
   readonly fresh: number
-  /** All input. */
+  /** Total input. */
   readonly input: number
   readonly output: number
 }
 
-/** The counts in a reply's usage; undefined if there are none. */
+/** Returns the counts in a reply's usage; undefined if there are none. */
 export const usageIn = (usage: unknown): CacheUsage | undefined => {
   if (typeof usage !== 'object' || usage === null) return undefined
   const tokens = (name: string): number => {
@@ -28,25 +28,28 @@ export const usageIn = (usage: unknown): CacheUsage | undefined => {
   return input + output === 0 ? undefined : { read, written, fresh, input, output }
 }
 
-/** A line in the request: what is above it was read from the cache, or is in it now. */
+/** A boundary in the request: everything above it was read from the cache, or is cached now. */
 export interface CacheBoundary {
   readonly kind: 'read' | 'written'
-  /** The place of the last block above it. */
+  /** Place of the last block above it. */
   readonly after: string
-  /** Above it, and below the line before. */
+  /** Tokens between the previous boundary and this one. */
   readonly tokens: number
-  /** The API says how many tokens, not which: this is the breakpoint, or without any the block, that fits best. */
+  /**
+   * True if the place is an estimate: the API reports only token counts, so this is the breakpoint, or without breakpoints the block,
+   * that fits best.
+   */
   readonly isNear: boolean
 }
 
 interface End {
   readonly path: string
   readonly isBreakpoint: boolean
-  /** Characters from the beginning. */
+  /** Number of characters from the beginning. */
   readonly characters: number
 }
 
-/** Where the cached prefix ends: what is in the cache now at the last breakpoint, what was read at that or an earlier one. */
+/** Returns the ends of the cached prefix: the last breakpoint for what is cached now; this or an earlier one for what was read. */
 export const linesOf = (parts: Parts, usage: CacheUsage | undefined): readonly CacheBoundary[] => {
   if (!usage || usage.read + usage.written === 0) return []
   const { read, written } = usage
@@ -74,7 +77,7 @@ const endsOf = (parts: Parts): readonly End[] => {
   })
 }
 
-/** Where about this share of the characters has been read. */
+/** Finds the end closest to this share of the characters. */
 const nearest = (
   ends: readonly End[],
   share: number,

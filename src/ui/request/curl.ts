@@ -5,13 +5,16 @@ import { secretsIn } from './parts.ts'
 const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 
 export interface CurlRequest {
-  /** The body, in one line of JSON. */
+  /** Body as one line of JSON. */
   readonly body: string
   readonly isChat: boolean
   readonly betas?: readonly string[] | undefined
 }
 
-/** Sends the same request again, with the key in the reader's environment. The body comes from standard input: it may be long. */
+/**
+ * Makes a curl command that repeats the request with a key from the user's environment. The body comes from standard input, as it may
+ * be long.
+ */
 export const curlOf = ({ body, isChat, betas = [] }: CurlRequest): string => {
   const [url, key] = isChat
     ? ['https://api.openai.com/v1/chat/completions', '"Authorization: Bearer $OPENAI_API_KEY"']

@@ -4,16 +4,20 @@ import type { CallListResponse } from '../source/answers.ts'
 
 // Where a call is among the others.
 
-/** The calls before and after it, by their names, and how many there are, in words. */
+/** Names of the previous and next calls, and the number of all calls in words. */
 export interface CallPlace {
   readonly previous: string | undefined
   readonly next: string | undefined
   readonly of: string
-  /** Its number; of one without, which of the others it is. */
+  /** Number of the call; without one, its index among the calls. */
   readonly nth: string
 }
 
-/** @param all the first thousand calls; undefined: nobody knows yet */
+/**
+ * Finds the place of a call among the others.
+ *
+ * @param all the first thousand calls; undefined if not known yet
+ */
 export const placeOf = (name: string, all: CallListResponse | undefined): CallPlace => {
   const names = all?.items.map(nameOf) ?? []
   const index = names.indexOf(name)

@@ -18,7 +18,7 @@ import { bodyOf, nameOf } from './call.ts'
 import { RequestView, wayOf } from './view.tsx'
 import { WhyView } from './why.tsx'
 
-/** The request of a call, exactly as it was sent. */
+/** Shows the request of a call, exactly as it was sent. */
 export const CallPage = ({ source, params: { id = '', call: name = '' }, search }: PageProps) => {
   const way = wayOf(search)
   const hrefOf = (call: string, as = way): string => hrefs.call(id, call, as === 'reading' ? undefined : as)

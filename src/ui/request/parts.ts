@@ -9,7 +9,7 @@ export interface ApiRequestMessage {
   readonly content?: unknown
   readonly [field: string]: unknown
 }
-/** A request of either API. */
+/** Body of a request to either API. */
 export interface ApiRequestBody {
   readonly model?: unknown
   readonly system?: unknown
@@ -18,17 +18,17 @@ export interface ApiRequestBody {
   readonly [field: string]: unknown
 }
 
-/** A block with its place, as findings name it: `tools[2]`, `system[0]`, `messages[3].content[0]`. */
+/** A block and its place, as named in findings: `tools[2]`, `system[0]`, `messages[3].content[0]`. */
 export interface RequestPart {
   readonly path: string
   readonly block: ApiRequestBlock
-  /** Of its JSON, in characters. */
+  /** Length of its JSON, in characters. */
   readonly size: number
-  /** How long a cache breakpoint right after it lives: `5m`, `1h`; undefined if there is none. */
+  /** Lifetime of a cache breakpoint right after it: `5m` or `1h`; undefined if there is none. */
   readonly breakpoint: string | undefined
 }
 export interface MessageParts {
-  /** Its index in the request. */
+  /** Index in the request. */
   readonly index: number
   readonly role: string
   readonly parts: readonly RequestPart[]
@@ -37,7 +37,7 @@ export interface Parts {
   readonly tools: readonly RequestPart[]
   readonly system: readonly RequestPart[]
   readonly messages: readonly MessageParts[]
-  /** The other fields of the body. */
+  /** Other fields of the body. */
   readonly settings: readonly (readonly [name: string, value: unknown])[]
 }
 
@@ -52,7 +52,7 @@ const isFields = (value: unknown): value is Readonly<Record<string, unknown>> =>
 
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
-/** What a tool is called. */
+/** Returns the name of a tool. */
 export const nameOf = ({ name, type }: ApiRequestBlock): string => textOf(name ?? type ?? 'tool')
 
 const blocksOf = (content: unknown): readonly ApiRequestBlock[] => {
@@ -60,7 +60,7 @@ const blocksOf = (content: unknown): readonly ApiRequestBlock[] => {
   return Array.isArray(content) ? content.filter(isFields) : []
 }
 
-/** What a message of Chat Completions has beside its content, as blocks. */
+/** Converts the fields of a Chat Completions message other than its content to blocks. */
 const besides = (message: ApiRequestMessage): readonly ApiRequestBlock[] =>
   Object.entries(message).flatMap(([type, value]): readonly ApiRequestBlock[] => {
     if (type === 'role' || type === 'content') return []
@@ -83,18 +83,21 @@ export const partsOf = ({ tools, system, messages, ...settings }: ApiRequestBody
   settings: Object.entries(settings),
 })
 
-/** Every part, in the order in which the model reads them. */
+/** Returns every part, in the order in which the model reads them. */
 export const inOrder = ({ tools, system, messages }: Parts): readonly RequestPart[] => [
   ...tools,
   ...system,
   ...messages.flatMap(({ parts }) => parts),
 ]
 
-/** Whether a part, or anything in it, is where a finding says. Findings in the form of Chat Completions name a message. */
+/** True if a finding's place is this part or inside it. Findings in the form of Chat Completions name a message. */
 export const isAt = ({ path }: RequestPart, place: string | undefined): boolean =>
   place !== undefined && (path === place || path.startsWith(`${place}.`))
 
-/** The references to secrets in a request, each once: they are sent in the place of these, and recorded nowhere. */
+/**
+ * Returns the references to secrets in a request, without duplicates. The secrets themselves are sent in their place, and recorded
+ * nowhere.
+ */
 export const secretsIn = (value: unknown): readonly string[] => {
   const found = new Set<string>()
   const rest: unknown[] = [value]

@@ -13,14 +13,14 @@ interface ReadingProps {
   readonly parts: Parts
   readonly lines: readonly CacheBoundary[]
   readonly usage: CacheUsage | undefined
-  /** The place of the first difference to what was sent. */
+  /** Place of the first difference from the request sent. */
   readonly differs: string | undefined
 }
 
-/** How many messages at the end are shown; more of them on demand, as many again each time. */
+/** Number of messages shown at the end, and of those added on demand. */
 const step = 24
 
-/** A request as a person reads it, in the order in which the model does. */
+/** Shows a request for reading, in the order in which the model reads it. */
 export const Reading = ({ source, parts, lines, usage, differs }: ReadingProps) => {
   const { tools, system, messages, settings } = parts
   const place = messages.findIndex((said) => said.parts.some((part) => isAt(part, differs)))
@@ -104,7 +104,7 @@ interface Marks {
   readonly lines: readonly CacheBoundary[]
   readonly usage: CacheUsage | undefined
   readonly differs: string | undefined
-  /** The place of the last block. */
+  /** Place of the last block. */
   readonly last: string | undefined
 }
 
@@ -204,7 +204,7 @@ const PartView = ({ part, marks }: { readonly part: RequestPart; readonly marks:
   )
 }
 
-/** The lines that are right after one of these places. */
+/** Shows the boundaries right after one of these places. */
 const LinesAfter = ({
   paths,
   marks: { lines, usage, last },

@@ -2,14 +2,14 @@ import type { CallResponse, ReceiptState } from '../source/answers.ts'
 
 // What is known of a request: whether it is the one that was sent.
 
-/** What is shown of a state. */
+/** Label of a receipt state. */
 export interface ReceiptLabel {
   readonly state: ReceiptState
   readonly icon: string
   readonly word: string
-  /** In a sentence. */
+  /** The meaning in a sentence. */
   readonly means: string
-  /** The place of the first difference, if it is known: `messages[3].content[0]`. */
+  /** Place of the first difference, if known: `messages[3].content[0]`. */
   readonly path?: string | undefined
 }
 
@@ -35,7 +35,7 @@ const words: Readonly<Record<ReceiptState, Omit<ReceiptLabel, 'state' | 'path'>>
   pending: { icon: '…', word: 'pending', means: 'What the model is sent next. There is no reply yet.' },
 }
 
-/** Colour, word and icon of what a receipt says; where it says why, in its words. */
+/** Returns the icon, word and meaning of a receipt state; the meaning is the finding's message if there is one. */
 export const toldOf = ({ state, finding }: Pick<CallResponse, 'state' | 'finding'>): ReceiptLabel => {
   const { means, ...rest } = words[state]
   return { state, ...rest, means: finding?.message ?? means, path: finding?.path }

@@ -13,12 +13,12 @@ import { type Parts, partsOf, type ApiRequestBody, secretsIn } from './parts.ts'
 import { Reading } from './reading.tsx'
 import type { ReceiptLabel } from './receipt.ts'
 
-/** Ways to show a request, by their names in addresses. */
+/** Views of a request, by their names in addresses. */
 const ways = { reading: 'reading', json: 'JSON', sent: 'as sent', curl: 'curl', why: 'why' } as const
 export type RequestViewMode = keyof typeof ways
 const wayNames = Object.keys(ways) as readonly RequestViewMode[]
 
-/** How the query of an address says that a request is shown. */
+/** Returns the view named in an address's query. */
 export const wayOf = (search: string): RequestViewMode => {
   const as = new URLSearchParams(search).get('as')
   return wayNames.find((name) => name === as) ?? 'reading'
@@ -33,16 +33,16 @@ interface RequestViewProps {
   readonly betas?: readonly string[] | undefined
   readonly told: ReceiptLabel
   readonly repairs?: Readonly<Record<string, number>> | undefined
-  /** Of the reply. */
+  /** Usage of the reply, and its cost. */
   readonly usage?: unknown
   readonly usd?: number | undefined
   readonly way: RequestViewMode
-  /** Why the model was shown this; undefined where nobody can tell. */
+  /** Explanation of what the model was shown; undefined if there is none. */
   readonly why: ComponentChildren
   readonly show: (way: RequestViewMode) => void
 }
 
-/** A request: whether it is the one that was sent, what of it was cached, and what is in it. */
+/** Shows a request: whether it is the one sent, which part was cached, and its content. */
 export const RequestView = (props: RequestViewProps) => {
   const { source, body, told, repairs = {}, usage, usd, why, show } = props
   const way = props.way === 'why' && why === undefined ? 'reading' : props.way
@@ -110,7 +110,7 @@ export const RequestView = (props: RequestViewProps) => {
   )
 }
 
-/** What is shown of a request as text; undefined until its bytes are there. */
+/** Returns the text of a request in this view; undefined until its bytes are loaded. */
 const useText = ({ source, body, exact, isChat, betas, way }: RequestViewProps): string | undefined => {
   const [sent, setSent] = useState<string>()
   const isSent = way === 'sent' || way === 'curl'
@@ -186,7 +186,7 @@ interface DeparturesProps {
   readonly repairs: Readonly<Record<string, number>>
   readonly secrets: readonly string[]
 }
-/** How the request departs from what is stored. */
+/** Shows the differences between the request and the stored events. */
 const Departures = ({ repairs, secrets }: DeparturesProps) => {
   const done = newRepairs({ before: { repairs: {} }, after: { repairs } })
   return (

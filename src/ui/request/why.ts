@@ -5,27 +5,27 @@ import { number } from '../words.ts'
 
 type Difference = WhyResponse['differences'][number]
 
-/** The call that another one is compared with, in words. */
+/** Describes the call compared with. */
 export const beforeText = (before: number | string): string =>
   typeof before === 'number' ? `call ${number(before)}` : `the reply at ${number(Number(before.slice(1)))}`
 
 const parts: Readonly<Record<string, string>> = { system: 'system prompt' }
 
-/** What is not proven, and not known. */
+/** Describes what is unproven or not recorded. */
 export const derivedText = ({ unrecorded }: NonNullable<WhyResponse['derived']>): string =>
   `Derived from the log, not proven by a receipt.${unrecorded.length > 0 ? ` Not recorded: ${unrecorded.map((part) => parts[part] ?? part).join(', ')}.` : ''}`
 
-/** Items that came or went together, for the same reason. */
+/** Items that appeared or disappeared together, for the same reason. */
 export interface Group extends Pick<Difference, 'change' | 'kind' | 'because'> {
   readonly first: number
   readonly last: number
   readonly items: number
   readonly tokens: number
-  /** The event that did it; undefined if each item was said by itself. */
+  /** Position of the event that caused it; undefined for messages, each of which has its own. */
   readonly event: number | undefined
 }
 
-/** The differences in their order, with those together that one event made, or that were said one after the other. */
+/** Groups the differences in their order: those caused by one event, and consecutive messages. */
 export const groupsOf = (differences: readonly Difference[]): readonly Group[] => {
   const groups: Group[] = []
   for (const { change, position, kind, tokens, because, event: cause } of differences) {
@@ -54,5 +54,5 @@ const causes: Readonly<Record<string, string>> = {
   rewind: 'rewound by',
 }
 
-/** Why a group is there, or no longer; the number of its event follows. */
+/** Describes why a group appeared or disappeared; the position of the event follows. */
 export const causeOf = ({ because }: Pick<Group, 'because'>): string => causes[because] ?? because

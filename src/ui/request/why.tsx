@@ -14,7 +14,10 @@ interface WhyViewProps {
   readonly path: ApiPath<'/conversations/{id}/calls/{call}/why'>
 }
 
-/** Why the model was shown what it was shown: what the answer names and was hidden, what differs from the call before, what was hidden. */
+/**
+ * Explains what the model was shown: the hidden terms that the answer names, the differences from the previous call, and the hidden
+ * parts.
+ */
 export const WhyView = ({ source, id, path }: WhyViewProps) => {
   const { value, error, retry } = useFetched(source, path)
   if (error !== undefined) return <Failed error={error} retry={retry} />
@@ -54,7 +57,7 @@ export const WhyView = ({ source, id, path }: WhyViewProps) => {
   )
 }
 
-/** A link to a position. */
+/** Makes a link to a position. */
 type To = (at: number) => VNode
 
 interface PartProps {

@@ -2,7 +2,7 @@ import { answerTo, blockAt } from './embedded/answers.ts'
 import type { EmbeddedFile } from './embedded/form.ts'
 import { failed, type SourceProblem, type ApiSource } from './source.ts'
 
-/** What a page without a server reads: the answers of the API, from the events in its own file. */
+/** Makes the source of a page without a server: API responses computed from the events in its own file. */
 export const embeddedSource = (file: EmbeddedFile): ApiSource => ({
   isLive: false,
   access: () => undefined,

@@ -12,23 +12,23 @@ import {
 } from './source.ts'
 
 export interface HttpOptions {
-  /** Default: this page's own server. */
+  /** Base URL of the API. Default: the page's own server. */
   readonly base?: string | undefined
-  /** Told that nothing may be read: the page asks for a token then. */
+  /** Called when reading is not allowed: the page then asks for a token. */
   readonly onUnauthorized?: ((why: AccessRefusal) => void) | undefined
 }
 
-/** Why nothing may be read: there is no token, there is none any more, or it is for something else. */
+/** Reason why reading is not allowed: no token, a token that is no longer valid, or one without the scope. */
 export type AccessRefusal = 'no-token' | 'no-longer' | 'may-not-read'
 
-/** How long to wait before a broken stream is asked for again, in milliseconds: by how many times it failed in a row. */
+/** Delays before a broken stream is requested again, in milliseconds, by the number of consecutive failures. */
 const pauses = [500, 1_000, 2_000, 4_000, 8_000]
-/** A stream that ended with a problem counts as live again after so many milliseconds: what it says first says nothing. */
+/** Time until a stream that ended with a problem counts as live again, in milliseconds: its first messages do not prove it. */
 const probation = 1_000
-/** A stream says something every 15 seconds: one that is silent for this long is broken. */
+/** Time after which a silent stream counts as broken, in milliseconds: a working one sends something every 15 seconds. */
 const silence = 40_000
 
-/** The server's API. */
+/** Makes a source from the server's API. */
 export const httpSource = ({ base = '/api/v1', onUnauthorized }: HttpOptions = {}): ApiSource => {
   let access: AccessRights | undefined
   let mayRead = false
@@ -75,7 +75,7 @@ export const httpSource = ({ base = '/api/v1', onUnauthorized }: HttpOptions = {
   }
 }
 
-/** Of the header that comes with every answer in JSON: `read write`, `read write; read-only`. */
+/** Parses the header sent with every JSON response: `read write`, `read write; read-only`. */
 const accessIn = ({ headers }: Response): AccessRights | undefined => {
   const [scopes, mode] = headers.get('palimpsest-access')?.split('; ') ?? []
   return scopes === undefined ? undefined : { scopes: scopes.split(' '), isReadOnly: mode === 'read-only' }

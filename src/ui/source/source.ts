@@ -4,19 +4,19 @@ import type { AnswerOf, BodyOf, PathOf } from '../../server/client/api.ts'
 import type { ApiPath } from '../../server/client/api-path.ts'
 import type { ParsedSseMessage } from '../../server/client/sse.ts'
 
-/** Why something could not be had: the API's problem (RFC 9457), or one like it. */
+/** Reason why a request failed: the API's problem (RFC 9457), or one like it. */
 export interface SourceProblem {
   readonly title: string
-  /** What to do about it. */
+  /** The remedy: what the user can do. */
   readonly detail: string
-  /** 0: there was no answer. */
+  /** HTTP status; 0 if there was no response. */
   readonly status: number
-  /** The typed error of the library. */
+  /** Tag of the library's typed error. */
   readonly tag?: string | undefined
   readonly [field: string]: unknown
 }
 
-/** There was no answer. */
+/** Problem for a request without a response. */
 export const unreachable: SourceProblem = {
   title: 'The server cannot be reached',
   detail: 'Check that `palimpsest serve` still runs, then try again.',
@@ -27,19 +27,19 @@ export interface SourceRequestOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Bytes of a content, both ends included; what they are of, and how many there are. */
+/** A range of bytes, with the content's type and total size. */
 export interface FetchedBytes {
   readonly blob: Blob
-  /** The media type as the server gives it. */
+  /** Media type as returned by the server. */
   readonly type: string
-  /** Of the whole content, in bytes. */
+  /** Size of the whole content, in bytes. */
   readonly total: number
 }
-/** A file, with the name that it is offered under. */
+/** A file and its suggested name. */
 export interface DownloadFile {
   readonly blob: Blob
   readonly name: string
-  /** A header of the answer. */
+  /** Returns a header of the response. */
   readonly header: (name: string) => string | null
 }
 export interface ByteRangeOptions extends SourceRequestOptions {
@@ -47,28 +47,28 @@ export interface ByteRangeOptions extends SourceRequestOptions {
   readonly to?: number | undefined
 }
 
-/** How it stands with a stream. `since`, `next`: ms since 1970. */
+/** State of a stream's connection. `since`, `next`: ms since 1970. */
 export type ConnectionState =
   | { readonly state: 'live' }
   | { readonly state: 'connecting' }
   | { readonly state: 'reconnecting'; readonly next: number }
-  /** `why`: what the server said; undefined if it could not be reached. */
+  /** `why`: the server's problem; undefined if it could not be reached. */
   | { readonly state: 'offline'; readonly since: number; readonly why?: SourceProblem | undefined }
 export interface StreamHandlers {
   readonly told: (message: ParsedSseMessage) => void
   readonly connection?: ((connection: ConnectionState) => void) | undefined
 }
 
-/** What one may do here. */
+/** Rights of the user. */
 export interface AccessRights {
   readonly scopes: readonly string[]
   readonly isReadOnly: boolean
 }
 
 export interface ApiSource {
-  /** False for a file: nothing new comes, and nothing can be written. */
+  /** False for a file, which cannot change or be written to. */
   readonly isLive: boolean
-  /** As the last answer said; undefined before it, and for a file. */
+  /** Returns the rights in the last response; undefined before it, and for a file. */
   readonly access: () => AccessRights | undefined
   /** The JSON of an answer. Rejects with a `SourceProblem`; with the signal's reason if it aborts. */
   readonly get: <T extends PathOf<'get'>>(
@@ -91,7 +91,7 @@ export interface ApiSource {
   ) => () => void
 }
 
-/** Any error as a problem. */
+/** Converts any error to a problem. */
 export const problemOf = (error: unknown): SourceProblem => {
   if (isProblem(error)) return error
   const detail = error instanceof Error ? error.message : String(error)
@@ -100,6 +100,6 @@ export const problemOf = (error: unknown): SourceProblem => {
 const isProblem = (error: unknown): error is SourceProblem =>
   typeof error === 'object' && error !== null && 'title' in error && 'detail' in error
 
-/** A problem that can be thrown. */
+/** Converts a problem to an error that can be thrown. */
 export const failed = (problem: SourceProblem): Error & SourceProblem =>
   Object.assign(new Error(problem.detail), problem)

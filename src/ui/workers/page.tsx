@@ -18,7 +18,7 @@ import { WaitingCalls } from './waiting.tsx'
 /** The routes of what people tell workers, without a body. */
 type Act = `/conversations/{id}/${'pause' | 'resume' | 'unpark'}` | `/workers/{worker}/${'pause' | 'resume'}`
 
-/** Who works on what, and what waits for a person. */
+/** Shows the work of each worker, and the steps that wait for a person. */
 export const WorkersPage = ({ source }: PageProps) => {
   const { seen, error, again } = useBoard(source)
   const off = offBecause(source.isLive, useSession(source))
@@ -92,7 +92,7 @@ export const WorkersPage = ({ source }: PageProps) => {
   )
 }
 
-/** So many rows of a kind are shown; how many more there are is said. */
+/** Maximum number of rows of a kind; the number of the others is shown. */
 const most = 50
 
 const sumsOf = ({ workers, claims }: BoardView, { waiting, parked, inProgress, open }: Board): string =>

@@ -2,11 +2,11 @@ import type { BoardStep, BoardWorker } from '../source/answers.ts'
 
 // Who works on what, and what waits for whom, as the page tells it.
 
-/** The steps by what has to happen next, those that wait longest first. */
+/** The steps by state, those that have waited longest first. */
 export interface Board {
-  /** Somebody has to decide, or bring a result. */
+  /** Steps that wait for a person's decision or for a result. */
   readonly waiting: readonly BoardStep[]
-  /** Every attempt has failed. */
+  /** Steps whose attempts have all failed. */
   readonly parked: readonly BoardStep[]
   readonly inProgress: readonly BoardStep[]
   readonly open: readonly BoardStep[]
@@ -26,7 +26,7 @@ const heldWords = {
   limit: 'its tenant has reached its limit',
 } as const
 
-/** What there is to say of a step besides its state. */
+/** Lists the details of a step other than its state. */
 export const notesOf = ({ held, attempt, tenant, priority, errors }: BoardStep): readonly string[] => [
   ...(held === undefined ? [] : [heldWords[held]]),
   ...(attempt > 1 ? [`attempt ${attempt}`] : []),
@@ -35,12 +35,12 @@ export const notesOf = ({ held, attempt, tenant, priority, errors }: BoardStep):
   ...(priority === undefined ? [] : [`priority ${priority}`]),
 ]
 
-/** A worker with nothing to do says that it lives once a minute. Longer silent, it has probably died, in milliseconds. */
+/** Time after which a silent worker has probably died, in milliseconds. An idle worker reports once a minute. */
 const longestSilence = 90_000
 
 export type Health = 'working' | 'idle' | 'paused' | 'silent'
 
-/** How a worker is doing at a time (ms since 1970). One that works may be silent: the call of a model takes long. */
+/** Returns the health of a worker at a time (ms since 1970). A working one may be silent, too: the call of a model takes long. */
 export const healthOf = ({ heard, paused, steps }: BoardWorker, now: number): Health => {
   if (paused) return 'paused'
   if (now - Date.parse(heard) > longestSilence) return 'silent'

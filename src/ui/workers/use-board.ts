@@ -6,9 +6,9 @@ import type { ApiSource } from '../source/source.ts'
 export interface BoardView {
   readonly workers: readonly BoardWorker[]
   readonly steps: readonly BoardStep[]
-  /** How many claims there were. */
+  /** Number of claims. */
   readonly claims: number
-  /** When it was looked, in ms since 1970. */
+  /** Time of the query, ms since 1970. */
   readonly at: number
 }
 
@@ -18,10 +18,10 @@ export interface BoardState {
   readonly again: () => void
 }
 
-/** How often it is looked, in milliseconds, while the page is visible. */
+/** Interval of queries while the page is visible, in milliseconds. */
 const every = 2_000
 
-/** Who works on what, looked at again and again: what workers write has no stream. */
+/** Returns the workers and their steps by polling: there is no stream of what workers record. */
 export const useBoard = (source: ApiSource): BoardState => {
   const [state, setState] = useState<Omit<BoardState, 'again'>>({ seen: undefined, error: undefined })
   const [turn, setTurn] = useState(0)

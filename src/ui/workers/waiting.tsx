@@ -16,14 +16,14 @@ import { ago } from '../words.ts'
 interface WaitingCallsProps {
   readonly source: ApiSource
   readonly id: string
-  /** What waits, if that is known already. */
+  /** Waiting calls, if already known. */
   readonly waiting?: readonly WaitingCallItem[]
-  /** Why nothing can be decided here; undefined if it can. */
+  /** Reason why decisions are disabled; undefined if they are enabled. */
   readonly off: string | undefined
   readonly decided: () => void
 }
 
-/** The calls of a conversation that wait for a person, to approve or deny. Nothing, if none does. */
+/** Shows the calls of a conversation that wait for a person, to approve or deny them; nothing if there are none. */
 export const WaitingCalls = ({ source, id, waiting, off, decided }: WaitingCallsProps) => {
   const [isOld, setOld] = useState(waiting === undefined)
   const path = isOld ? apiOf(id, '/waiting') : undefined
@@ -87,7 +87,7 @@ export const WaitingCalls = ({ source, id, waiting, off, decided }: WaitingCalls
   )
 }
 
-/** Where several conversations wait, of the first one on the page. */
+/** Presses the approve button of the first waiting call on the page, which may show several conversations. */
 const approveFirst = (): void => document.querySelector<HTMLElement>('.waiting-call .primary')?.click()
 
 const inputText = (input: unknown): string =>
@@ -128,7 +128,7 @@ const DecisionSheet = ({ source, id, call, decision, done }: DecisionSheetProps)
     )
     announced(isApproval ? 'Approved.' : 'Denied.')
   }
-  /** Until the tool has started. */
+  /** Withdraws an approval, which is possible until the tool has started. */
   const withdraw = async (): Promise<void> => {
     try {
       await source.post(apiPathOf('/conversations/{id}/waiting/{call}/withdraw', of), {})

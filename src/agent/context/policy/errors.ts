@@ -1,16 +1,16 @@
 import type { Covers } from '../../../events/events.ts'
 import type { ItemTokens } from '../tokens/tokens.ts'
 
-/** What has to stay in the context is too large, so hiding the rest does not help. Nothing was hidden. */
+/** Error: the items that must stay are too large, so hiding the rest does not help. Nothing was hidden. */
 export interface ContextTooLarge {
   readonly _tag: 'ContextTooLarge'
   readonly message: string
-  /** Tokens with everything hidden that may be. */
+  /** Tokens of the context with everything hidden that may be, and the most allowed. */
   readonly used: number
   readonly allowed: number
-  /** Tokens of system prompt and tools. */
+  /** Tokens of the system prompt and the tools. */
   readonly prompt: number
-  /** The items that have to stay, the largest first. */
+  /** The items that must stay, largest first. */
   readonly items: readonly ItemTokens[]
 }
 
@@ -31,7 +31,7 @@ export const contextTooLarge = (
   }
 }
 
-/** As `ContextTooLarge`, in the words of the API, which has refused the context. */
+/** Converts `ContextTooLarge` into the API's wording, for a context that the API has refused. */
 export const refusedTooLarge = (
   error: ContextTooLarge,
   { message }: { readonly message: string },
@@ -53,7 +53,7 @@ export interface ContextGrew {
   readonly after: number
 }
 
-/** The slice holds no message, only summaries and truncations: nothing new was said. Nothing was written. */
+/** The slice holds only summaries and truncations, no message, so there is nothing new to summarize. Nothing was written. */
 export interface NothingNew {
   readonly _tag: 'NothingNew'
   readonly message: string

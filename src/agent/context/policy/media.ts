@@ -1,6 +1,6 @@
 import { type Block, textBlock, unknownBlock } from '../../../events/blocks.ts'
 
-/** Bytes as a picture, a document or a text, if they are one; else a note, with what is recorded and not shown. */
+/** Returns bytes as a picture, a document or a text, if they are one; else as a note that they are recorded but not shown. */
 export const bytesBlocks = (bytes: Buffer): string | readonly Block[] => {
   const data = bytes.toString('base64')
   const shown = shownBlock(mediaTypeOf(bytes), data)
@@ -30,7 +30,7 @@ export const shownBlock = (mediaType: string | undefined, data: string): Block |
         source: { type: 'base64', media_type: mediaType, data },
       }
 
-/** The type of a file by its first bytes, whatever its name says: the API refuses a picture with the wrong type. */
+/** Detects a file's media type from its first bytes, not its name: the API refuses a picture with the wrong type. */
 export const mediaTypeOf = (bytes: Buffer): string | undefined => {
   const begins = (signature: string, at = 0): boolean =>
     bytes.toString('latin1', at, at + signature.length) === signature
@@ -43,7 +43,7 @@ export const mediaTypeOf = (bytes: Buffer): string | undefined => {
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/** The bytes as text; undefined if they are not text. */
+/** Decodes the bytes as UTF-8 text; undefined if they are not text. */
 export const utf8Of = (bytes: Buffer): string | undefined => {
   if (bytes.includes(0)) return undefined
   try {
@@ -55,10 +55,10 @@ export const utf8Of = (bytes: Buffer): string | undefined => {
 
 const dataUrl = /^data:[^,]*;base64,/
 
-/** Base64 without the beginning of a data URL. */
+/** Returns Base64 without the prefix of a data URL. */
 export const base64In = (given: string): string => given.replace(dataUrl, '')
 
-/** The picture or document, if these are the bytes of one that a model can be shown; else a note, with what is recorded and not shown. */
+/** Returns the picture or document if a model can be shown it; else a note that it is recorded but not shown. */
 export const pictureBlocks = (given: string, mimeType: unknown): readonly Block[] => {
   const data = base64In(given)
   const shown = shownBlock(mediaTypeOf(Buffer.from(data, 'base64')), data)

@@ -22,43 +22,43 @@ import { shortening, type ResultCut } from './shortening.ts'
 import { type TruncationStep, truncation } from './truncation.ts'
 
 interface Measured {
-  /** Tokens of the request as it is, and the most that it may have. */
+  /** Tokens of the request as it is, and the most it may have. */
   readonly used: number
   readonly allowed: number
   /** Tokens said since the last attempt to condense, if there was one. */
   readonly said?: number
-  /** What a refusal says about the estimates. */
+  /** Correction of the estimates that a refusal by the API implies. */
   readonly learned?: TokenCorrection
 }
-/** What to do with a context before the next request, by `type`. */
+/** Plan for a context before the next request, by `type`. */
 export type ContextPlan =
   | (Measured & { readonly type: 'nothing' })
   /** Show this slice as a summary. It holds at least one message, and is safe to hide. */
   | (Measured & { readonly type: 'condense'; readonly covers: Covers })
-  /** Hide these slices, one after the other; then the context fits, or, after a refusal, is smaller. */
+  /** Hide these slices, in order; the context then fits or, after a refusal, is smaller. */
   | (Measured & { readonly type: 'truncate'; readonly covers: readonly Covers[] })
-  /** Cut down the results of these items: otherwise what has to stay does not fit. */
+  /** Shorten the results of these items: otherwise the items that must stay do not fit. */
   | (Measured & { readonly type: 'shorten'; readonly edits: readonly ResultCut[] })
 
-/** What decides beside the history and the settings. */
+/** Conditions of a decision besides the history and the settings. */
 export interface PolicyConditions {
-  /** False if condensing has just failed, or cannot be done. */
+  /** False if condensing has just failed or is impossible. */
   readonly canCondense: boolean
-  /** How the API has refused the request that this history makes, if it has. */
+  /** The API's refusal of the request for this history, if it refused it. */
   readonly refused?: ContextRefusal | undefined
 }
 
-/** A condense waits until this fraction of the window was said since the last one. */
+/** Fraction of the window that must be said since the last condense before the next one. */
 const wait = 0.1
 
 /**
- * Whether the context has to become smaller, and how: decided on the arguments alone. It never hides the task, the newest turn of the
- * user, or the end, and never parts a call from its result. Each plan that is carried out makes the history smaller, and this ends: a
- * slice to condense holds a message, and after a truncation the context fits.
+ * Decides whether and how to make the context smaller, from the arguments alone. It never hides the task, the user's newest turn or the
+ * end, and never separates a call from its result. It terminates, as each plan carried out makes the history smaller: a slice to
+ * condense holds a message, and after a truncation the context fits.
  *
- * Between two plans to condense a tenth of the window is said, by the log, even if the first one failed.
+ * Between two plans to condense, a tenth of the window must have been said according to the log, even if the first one failed.
  *
- * @returns `InvalidInput` for invalid settings, `ContextTooLarge` if neither hiding all that may be hidden nor cutting results down helps
+ * @returns `InvalidInput` for invalid settings, `ContextTooLarge` if neither hiding everything that may be hidden nor shortening results helps
  */
 export const manageContext = (
   effective: Effective,
@@ -99,7 +99,7 @@ export const manageContext = (
     : shorter(step)
 }
 
-/** The largest slice with a message; if it leaves more than the target, fewer messages at the end are kept. */
+/** Finds the largest slice with a message; if condensing it leaves more than the target, keeps fewer messages at the end. */
 const toCondense = (effective: Effective, limits: ContextLimits, count: TokenCount): Covers | undefined => {
   const size = ({ from, to }: Region): number => {
     let tokens = 0
@@ -128,7 +128,7 @@ const tooLarge = ({ items, total, prompt }: TokenCount, allowed: number): Contex
   )
 
 /**
- * Whether a summary may replace a slice, to be checked before it is recorded.
+ * Checks that a summary may replace a slice, before it is recorded.
  *
  * @returns estimated tokens of the slice and of the summary; `NothingNew` if the slice holds no message (or is not shown),
  * `ContextGrew` if the summary is not smaller

@@ -2,14 +2,14 @@ import type { TokenCorrection } from '../tokens/usage.ts'
 import { allowedIn, type ContextSettings } from './settings.ts'
 import type { TokenCount } from '../tokens/tokens.ts'
 
-/** How an API refused a request as too long. */
+/** Refusal of a request as too long by an API. */
 export interface ContextRefusal {
   /** Tokens of the request and of the model's window, if the API named them. */
   readonly tokens?: number
   readonly maximum?: number
 }
 
-/** The counts in the error message of an API. */
+/** Reads the token counts from an API's error message. */
 export const refusalOf = ({ message }: { readonly message: string }): ContextRefusal => {
   const [, found, most] = /([\d,]+) tokens > ([\d,]+)/.exec(message) ?? []
   if (found && most) return { tokens: numberOf(found), maximum: numberOf(most) }
@@ -21,11 +21,11 @@ export const refusalOf = ({ message }: { readonly message: string }): ContextRef
   return tokens && maximum ? { tokens: numberOf(tokens), maximum: numberOf(maximum) } : {}
 }
 
-/** A number that follows or precedes these words in the error of an endpoint of Chat Completions. */
+/** Returns a pattern for errors of Chat Completions endpoints that finds the number (`N`) in any of these wordings. */
 const either = (...forms: readonly string[]): RegExp =>
   new RegExp(forms.map((form) => form.replaceAll('N', '([\\d,]+)')).join('|'), 'i')
 
-/** How they name the window. */
+/** Wordings of the window's size. */
 const limits = either(
   '(?:context|prompt|model) length (?:is|of)(?: only)? N',
   'must be <= ?N',
@@ -42,7 +42,7 @@ const limits = either(
   'n_ctx:? \\(?N',
   '`inputs` must have less than N',
 )
-/** How they name the tokens of the request without its answer. */
+/** Wordings of the request's size, without the answer. */
 const uses = either(
   'N (?:in the messages|in your prompt|of text input|input tokens|`inputs` tokens|tokens\\) (?:exceeds|is longer))',
   'resulted in N tokens',
@@ -60,10 +60,13 @@ const uses = either(
 
 const numberOf = (digits: string): number => Number(digits.replaceAll(',', ''))
 
-/** What fraction of the context to keep if nothing is known but that it is too long. */
+/** Fraction of the context to keep if all that is known is that it is too long. */
 const smaller = 0.75
 
-/** The most tokens, as we count them, of a context that the API refused with `total` of them: fewer, by as much as its message says. */
+/**
+ * Returns the most tokens, by our count, for a context of `total` tokens that the API refused: fewer than `total`, in the proportion
+ * that its message gives.
+ */
 export const allowedAfter = (
   { tokens, maximum }: ContextRefusal,
   total: number,

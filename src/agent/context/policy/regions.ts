@@ -11,16 +11,16 @@ import {
 } from '../../../projections/effective.ts'
 
 /**
- * Items that one marker may hide together: from index `from` up to, not including, `to`, `from` < `to`.
+ * Items that one marker may hide together: from index `from` up to, but not including, `to`; `from` < `to`.
  *
- * 1. It holds neither the first messages (the task), nor the newest turn of the user, nor the last items.
+ * 1. It holds neither the first messages (the task), nor the user's newest turn, nor the last items.
  * 2. A message that was edited in place counts as a message.
- * 3. No tool call is parted from its result at `from`, at `to`, or at a `cutAt`.
+ * 3. No tool call is separated from its result at `from`, at `to`, or at a `cutAt`.
  */
 export interface Region {
   readonly from: number
   readonly to: number
-  /** Where a slice may end that hides at least the items before the index; at most `to`. */
+  /** Returns a valid end for a slice that hides at least the items before the index; at most `to`. */
   readonly cutAt: (index: number) => number
 }
 
@@ -29,7 +29,7 @@ interface Kept {
   readonly keepLast: number
 }
 
-/** Where the history may be hidden: before the newest turn of the user, after it, or both, in this order. */
+/** Returns the regions that may be hidden: before the user's newest turn, after it, or both, in this order. */
 export const regionsOf = (effective: Effective, { keepFirst, keepLast }: Kept): readonly Region[] => {
   const { items } = effective
   const messages = items.flatMap((item, index) => (messageIn(item) ? [index] : []))
@@ -58,13 +58,13 @@ const beginsTurn = (item: Item): boolean => {
   return message !== undefined && isTurn(message)
 }
 
-/** The slice from one index up to, not including, another, as markers name it. */
+/** Converts a range of indices (`to` not included) into a marker's `covers`. */
 export const coversOf = ({ items }: Effective, from: number, to: number): Covers => ({
   first: items[from]?.position ?? 0,
   last: items[to - 1]?.position ?? 0,
 })
 
-/** The history once the next event truncates the slice; without the outline's slots, which no count needs. */
+/** Returns the history as it is if the next event truncates the slice; without the outline's slots, which counting does not need. */
 export const truncated = (effective: Effective, covers: Covers): Effective => {
   const hidden = sliceOf(effective, covers)
   const [first] = hidden

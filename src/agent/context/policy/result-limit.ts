@@ -4,30 +4,30 @@ import { isResultType } from '../../../projections/render/renderer.ts'
 import { beginningOf, endOf } from './cut-text.ts'
 import { estimate } from '../tokens/estimate.ts'
 
-/** The name of the tool that reads what was left out of a result. */
+/** Name of the tool that reads the omitted part of a result. */
 export const readerName = 'read_result'
 
 export interface ResultLimit {
   /**
-   * The most bytes of UTF-8 of a result that is shown whole, the JSON around its texts included; pictures and documents count as a text
-   * with as many tokens.
+   * Largest size of a result shown whole, in bytes of UTF-8, including the JSON around its texts; a picture or document counts as a
+   * text of as many tokens.
    */
   readonly bytes: number
-  /** What the model is told about the rest: that the reader reads it, that it is in the log, or that it is lost. */
+  /** Message to the model about the rest: the reader tool can read it, it is in the log, or it is lost. */
   readonly rest: 'readable' | 'recorded' | 'lost'
 }
 
 /** Bytes per token. */
 const textBytes = 3.3
 
-/** The size of a result, in the limit's bytes. */
+/** Returns the size of a result, in the bytes that the limit counts. */
 export const resultBytes = ({ content = '' }: KnownBlock<'tool_result'>): number =>
   typeof content === 'string' ? Buffer.byteLength(content) : bytesOf(shownIn(content))
 
 const bytesOf = (blocks: readonly Block[]): number =>
   blocks.reduce((sum, block) => sum + blockBytes(block), 0)
 
-/** A text, or what a picture or document is to the model, and the JSON around it: many small blocks are large. */
+/** Returns the size of a text, or the text equivalent of a picture or document, plus the JSON around it: many small blocks are large. */
 const blockBytes = (block: Block): number => {
   if (isBlock(block, 'text')) return Buffer.byteLength(block.text) + jsonBytes({ ...block, text: '' })
   if (isBlock(block, 'image') || isBlock(block, 'document'))
@@ -35,14 +35,14 @@ const blockBytes = (block: Block): number => {
   return jsonBytes(block)
 }
 
-/** Bytes of a block with the comma after it. */
+/** Bytes of a block as JSON, including the comma after it. */
 const jsonBytes = (block: object): number => Buffer.byteLength(JSON.stringify(block)) + 1
 
-/** The blocks of a result that a model is shown; a block's number is its place among these. */
+/** Returns the blocks of a result that are shown to a model; blocks are numbered by their index in this list. */
 export const shownIn = (content: readonly unknown[]): readonly Block[] =>
   content.filter((block) => isWellShaped(block)).filter(({ type }) => isResultType(type))
 
-/** The content with only head and tail of the results that are larger than the limit, and than a note; undefined if no result is. */
+/** Reduces each result larger than both the limit and a note to its head and tail; undefined if no result is. */
 export const limitResults = (content: readonly Block[], limit: ResultLimit): readonly Block[] | undefined => {
   const isLarge = (block: Block): block is KnownBlock<'tool_result'> =>
     isBlock(block, 'tool_result') && resultBytes(block) > Math.max(limit.bytes, noteBytes(block.tool_use_id))
@@ -51,27 +51,27 @@ export const limitResults = (content: readonly Block[], limit: ResultLimit): rea
     : undefined
 }
 
-/** How a model with these tools can get at the rest of a result. */
+/** Says how a model with these tools can access the rest of a result. */
 export const restFor = (tools: { readonly [name: string]: unknown }): ResultLimit['rest'] =>
   Object.hasOwn(tools, readerName) ? 'readable' : 'recorded'
 
-/** The message of results: whole, and with what the model is shown of them if that is less. */
+/** Builds the message of results: whole and, if shortened, with the content that the model is shown. */
 export const resultMessage = (content: readonly Block[], limit: ResultLimit): NewMessage => {
   const shown = limitResults(content, limit)
   const policy = { of: 'result' as const, used: largestResult(content), allowed: limit.bytes }
   return { role: 'user', content, ...(shown && { shown: { content: shown, policy } }) }
 }
 
-/** The most bytes of all results of a message together, if they cannot be recorded whole. */
+/** Largest total size of a message's results, in bytes, if they cannot be recorded whole. */
 const mostBytes = 4 * 1024 * 1024
 
-/** The message of results that are too large to be recorded: only what the model is shown of them. */
+/** Builds the message of results that are too large to record: only the content that the model is shown. */
 export const recordableMessage = (content: readonly Block[], maxResult: number): NewMessage => {
   const bytes = Math.min(maxResult, Math.floor(mostBytes / content.length))
   return { role: 'user', content: limitResults(content, { bytes, rest: 'lost' }) ?? content }
 }
 
-/** The largest result of a message. */
+/** Returns the size of a message's largest result. */
 const largestResult = (content: readonly Block[]): number =>
   content.reduce(
     (most, block) => (isBlock(block, 'tool_result') ? Math.max(most, resultBytes(block)) : most),
@@ -93,7 +93,7 @@ interface Cut {
   readonly tail: string
 }
 
-/** The most bytes of the note, which names only numbers and the call. */
+/** Returns the largest size of the note in bytes; it names only numbers and the call. */
 const noteBytes = (id: string): number => 200 + Buffer.byteLength(id)
 
 const cutText = (text: string, id: string, { bytes, rest }: ResultLimit): Cut => {
@@ -115,7 +115,7 @@ const howToRead = (rest: ResultLimit['rest'], id: string, from: number): string 
     : 'The result was too large to be recorded: ask for less at once.'
 }
 
-/** Texts as one text, cut; other blocks are kept if they fit, and else named. */
+/** Joins the texts into one and cuts it; keeps other blocks if they fit, and names them if not. */
 const cutBlocks = (blocks: readonly Block[], id: string, limit: ResultLimit): readonly Block[] => {
   const text = textIn(blocks)
   const others = blocks.flatMap((block, index) => (isBlock(block, 'text') ? [] : [{ block, index }]))
@@ -144,6 +144,6 @@ const cutBlocks = (blocks: readonly Block[], id: string, limit: ResultLimit): re
   return [...(shown === '' ? [] : [textBlock(shown)]), ...kept]
 }
 
-/** The texts among blocks, one per line. */
+/** Returns the texts of the blocks, one per line. */
 export const textIn = (blocks: readonly Block[]): string =>
   blocks.flatMap((block) => (isBlock(block, 'text') ? [block.text] : [])).join('\n')

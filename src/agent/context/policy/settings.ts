@@ -6,32 +6,32 @@ import { type InvalidInput, invalidInput } from '../../../events/errors.ts'
 const tokens = z.int().min(1)
 const percents = z.number().min(5).max(100)
 
-/** How large the context may grow, and what to do then. */
+/** Limits of the context's size, and how to stay below them. */
 export interface ContextSettings {
   /** The model's context window, in tokens. */
   readonly window: number
-  /** The most tokens of the model's answer. They are reserved in the window. */
+  /** The most tokens of the model's answer, reserved in the window. */
   readonly maxOutput?: number | undefined
-  /** Tokens of the window reserved for the answer. Default `maxOutput`, else 8,192. */
+  /** Tokens of the window reserved for the answer. Default: `maxOutput`, else 8,192. */
   readonly reserved?: number | undefined
-  /** The fraction of the window that stays free, as counts are not exact; 0 ≤ buffer < 1. Default 0.1. */
+  /** Fraction of the window kept free because counts are inexact; 0 ≤ buffer < 1. Default 0.1. */
   readonly buffer?: number | undefined
-  /** Whether to condense by itself. Default true; if false, what does not fit is truncated, and a refusal of the API ends the turn. */
+  /** Condense automatically. Default true; if false, excess content is truncated, and a refusal by the API ends the turn. */
   readonly automatic?: boolean | undefined
-  /** Condense from this percentage of the window, 5 to 100. Default 100: when the context would not fit. */
+  /** Percentage of the window from which to condense, 5 to 100. Default 100: when the context would not fit. */
   readonly percentage?: number | undefined
-  /** Percentages of single models, by name; -1 is `percentage`. */
+  /** Percentages for individual models, by name; -1 means `percentage`. */
   readonly profiles?: { readonly [model: string]: number } | undefined
   /**
-   * A condense leaves at most this fraction of the tokens that start it, 0 < target ≤ 1; if that needs it, it keeps fewer messages at the
-   * end than `keepLast`. Default 0.5.
+   * A condense leaves at most this fraction of the tokens that triggered it, 0 < target ≤ 1; if necessary, it keeps fewer messages at
+   * the end than `keepLast`. Default 0.5.
    */
   readonly target?: number | undefined
-  /** How many messages at the beginning always stay, at least the task. Default 1. */
+  /** Number of messages always kept at the beginning, at least the task. Default 1. */
   readonly keepFirst?: number | undefined
-  /** How many messages at the end stay; fewer if the context does not become small enough otherwise. Default 3. */
+  /** Number of messages kept at the end; fewer if the context cannot become small enough otherwise. Default 3. */
   readonly keepLast?: number | undefined
-  /** The fraction of what may be hidden that a truncation hides, repeated until it fits; 0 < fraction ≤ 1. Default 0.5. */
+  /** Fraction of the hideable content that a truncation hides, repeated until the context fits; 0 < fraction ≤ 1. Default 0.5. */
   readonly fraction?: number | undefined
 }
 
@@ -54,10 +54,10 @@ export const settingsSchema = z.strictObject({
   fraction: z.number().gt(0).max(1).optional(),
 })
 
-/** Settings with every default filled in, for one model. */
+/** Settings for one model, with all defaults filled in. */
 export interface ContextLimits {
   readonly window: number
-  /** Tokens that a request may have: the window without the buffer and the reserved output; ≥ 1. */
+  /** The most tokens of a request: the window without the buffer and the reserved output; ≥ 1. */
   readonly allowed: number
   readonly automatic: boolean
   readonly percentage: number
@@ -74,11 +74,11 @@ const defaultBuffer = 0.1
 const reservedBy = ({ maxOutput, reserved }: ContextSettings): number =>
   reserved ?? maxOutput ?? defaultReserved
 
-/** Tokens that a request may have in a window. */
+/** Returns the most tokens of a request in a window of this size. */
 export const allowedIn = (window: number, settings: ContextSettings): number =>
   Math.floor(window * (1 - (settings.buffer ?? defaultBuffer))) - reservedBy(settings)
 
-/** The smallest window that leaves room for a request. */
+/** Returns the smallest window that leaves room for a request. */
 const leastWindow = (reserved: number, buffer: number = defaultBuffer): number =>
   Math.ceil((reserved + 1) / (1 - buffer))
 

@@ -5,13 +5,13 @@ import { limitResults, type ResultLimit, resultBytes } from './result-limit.ts'
 import type { TokenCount } from '../tokens/tokens.ts'
 import type { TruncationStep } from './truncation.ts'
 
-/** Cut the results that an item shows down to this many bytes. */
+/** An edit that cuts the results shown by an item to at most this many bytes. */
 export interface ResultCut {
   readonly covers: Covers
   readonly bytes: number
 }
 
-/** No result is cut to fewer bytes. */
+/** Smallest size to which a result is cut, in bytes. */
 const fewestBytes = 500
 
 interface Shortened {
@@ -20,12 +20,12 @@ interface Shortened {
 }
 
 /**
- * The edits that make what cannot be hidden fit: results are cut down to half of the largest, to a quarter, and so on, no further than
- * needed. They are carried out before anything is truncated, which may change what the API's counts say, so they are tried in that order.
+ * Plans the edits that make the items that cannot be hidden fit: results are cut to half of the largest, then to a quarter, and so on,
+ * no further than needed. The edits precede truncations, which may change what the API's counts cover, so they are tried in that order.
  *
- * @param left what is left once everything is truncated that may be
- * @param countLeft the tokens of what is then left of a history
- * @returns the edits, empty if there is nothing to cut, and the tokens of what is left with them
+ * @param left the history once everything that may be truncated is
+ * @param countLeft counts the tokens of an edited history after the same truncations
+ * @returns the edits, empty if there is nothing to cut, and the tokens that remain after them
  */
 export const shortening = (
   effective: Effective,
@@ -65,13 +65,13 @@ const withShort = (
   return { edits, edited: { ...effective, items, at, head: at } }
 }
 
-/** What an item shows with its results cut down; undefined if there is nothing to cut. */
+/** Returns an item's content with shortened results; undefined if nothing can be shortened. */
 export const shortResults = (item: Item, limit: ResultLimit): readonly Block[] | undefined => {
   const content = resultsIn(item)
   return content && limitResults(content, limit)
 }
 
-/** The content of a message with results, as it was said or edited. */
+/** Returns the content of a message with results, as appended or edited. */
 const resultsIn = (item: Item): readonly Block[] | undefined => {
   const [message, ...others] = messagesOf(item)
   const isOne = message?.role === 'user' && others.length === 0

@@ -5,14 +5,14 @@ import { sliceOf } from '../../../projections/effective.ts'
 import type { ContextLimits } from './settings.ts'
 import { countTokens, type TokenCount } from '../tokens/tokens.ts'
 
-/** A history with the named slices truncated, and its tokens. */
+/** A history after truncating the named slices, and its tokens. */
 export interface TruncationStep {
   readonly effective: Effective
   readonly count: TokenCount
   readonly covers: readonly Covers[]
 }
 
-/** The history with as little truncated as makes it fit; if nothing does, with everything truncated that may be. */
+/** Truncates as little of the history as makes it fit; if nothing does, everything that may be truncated. */
 export const truncation = (
   effective: Effective,
   limits: ContextLimits,
@@ -33,7 +33,7 @@ export const truncation = (
   return smallest
 }
 
-/** Where the slices of a region end that hide the fraction of what is there, then that fraction of the rest, and so on. */
+/** Returns the ends of the slices of a region that hide this fraction of its items, then this fraction of the rest, and so on. */
 const cutsOf = ({ from, to, cutAt }: Region, length: number, fraction: number): readonly number[] => {
   const chosen = new Set<number>()
   for (let wished = from; wished < to;) {

@@ -22,25 +22,25 @@ import { receiptsOfSummary } from '../../receipts/summary-request.ts'
 
 export interface CondenseStep extends SummaryInput {
   readonly summarizer: Summarizer
-  /** Writes the condense: `condense` of the conversation that `effective` is of. */
+  /** Writes the condense: the `condense` method of the conversation that `effective` belongs to. */
   readonly condense: Conversation['condense']
-  /** `markers`: do not refuse because of markers and restores that came since. */
+  /** `markers`: do not refuse because of later markers and restores. */
   readonly tolerate?: 'markers' | undefined
   /**
-   * Reads what is shown now: `context` of the conversation. With it, what came since is no reason to refuse as long as the slice, and the item
-   * after it, are shown as they were.
+   * Reads what is shown now: the conversation's `context` method. If given, later events do not cause a refusal as long as the slice
+   * and the item after it are shown unchanged.
    */
   readonly context?: Conversation['context'] | undefined
 }
 export type CondenseError = (SummaryError | NothingNew | ContextGrew | WriteError | ReadError) & {
-  /** The failed calls of a model, including those for a summary that was not recorded. */
+  /** The failed calls to a model, including those for a summary that was not recorded. */
   readonly failed?: readonly FailedCall[]
 }
 
 /**
- * Condenses a slice: gets a summary and records it if it is valid (else `SummaryFailed`), smaller than what it replaces (else
- * `ContextGrew`), and nothing was written since `effective.at`, or, with `context`, nothing that changes the slice (else `StaleContext`).
- * If anything fails, nothing is written; `NothingNew` comes before the summarizer is called.
+ * Condenses a slice: obtains a summary, and records it if it is valid (else `SummaryFailed`), it is smaller than what it replaces (else
+ * `ContextGrew`), and nothing was written since `effective.at` or, with `context`, nothing that changes the slice (else
+ * `StaleContext`). If anything fails, nothing is written; `NothingNew` is returned before the summarizer is called.
  */
 export const condenseWith = (step: CondenseStep): Promise<E.Either<CondenseError, WriteResult>> =>
   run(condensing(step))
@@ -57,7 +57,7 @@ async function* condensing(step: CondenseStep): Steps<CondenseError, WriteResult
   return yield { ...error, message: error.message, failed: [...failedIn(origin), ...callsIn(origin, error)] }
 }
 
-/** The calls that a summary took which is not recorded; the last of them tells the usage of all. */
+/** Lists the calls made for a summary that was not recorded; the last one carries the usage of all of them. */
 const callsIn = (origin: Origin, { _tag, message }: CondenseError): readonly FailedCall[] => {
   const { usage, ...told } = origin
   const parts = origin.context ? receiptsOfSummary(origin.context).slice(1) : []
@@ -65,7 +65,7 @@ const callsIn = (origin: Origin, { _tag, message }: CondenseError): readonly Fai
   return [...parts.map(() => failedCall(of)), failedCall({ ...of, usage })]
 }
 
-/** How often recording a summary is tried again because something has happened meanwhile. */
+/** Number of times that recording a summary is retried because of concurrent events. */
 const maxStale = 10
 
 async function* record(
@@ -85,7 +85,7 @@ async function* record(
   }
 }
 
-/** Whether a slice, and the item after it, are shown as they were: then the summary still says what the slice says. */
+/** Reports whether a slice, and the item after it, are shown unchanged, so that the summary is still accurate. */
 const isShownAsBefore = ({ first, last }: Covers, before: Effective, now: Effective): boolean => {
   const from = (effective: Effective): readonly number[] => {
     const positions = effective.items.map(({ position }) => position)
@@ -96,7 +96,7 @@ const isShownAsBefore = ({ first, last }: Covers, before: Effective, now: Effect
   return earlier.slice(0, earlier.indexOf(last) + 2).every((position, index) => position === shown[index])
 }
 
-/** The user's summarizer may throw. */
+/** Calls the user's summarizer, which may throw. */
 const asked = async (
   summarizer: Summarizer,
   input: SummaryInput,
@@ -110,10 +110,10 @@ const asked = async (
   }
 }
 
-/** Blocks that make sense by themselves in a user message. Most others would be left out of requests. */
+/** Blocks that make sense by themselves in a user message. Most others would be omitted from requests. */
 const summaryTypes: ReadonlySet<string> = new Set(['text', 'image', 'document'])
 
-/** The fields that pictures and documents are measured by. */
+/** Fields from which pictures and documents are measured. */
 const sourceSchema = z.object({
   data: z.string().optional(),
   content: z.union([z.string(), z.array(blockSchema)]).optional(),
@@ -128,7 +128,7 @@ const summarizedSchema = z.object({
   origin: originSchema.optional(),
 })
 
-/** The summary in what a summarizer answered. */
+/** Extracts the summary from a summarizer's answer. */
 const summaryIn = (answer: unknown): E.Either<SummaryError, SummaryResult> => {
   if (isTagged(answer) && answer._tag === 'Left' && isTagged(answer.left))
     return E.left(answer.left as SummaryError)

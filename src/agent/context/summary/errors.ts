@@ -1,12 +1,12 @@
 import type { FailedCall } from '../../models/model.ts'
 
-/** The model gave no usable summary. Nothing was written. */
+/** The model returned no usable summary. Nothing was written. */
 export interface SummaryFailed {
   readonly _tag: 'SummaryFailed'
   readonly message: string
   /**
-   * The reply's stop reason, if the reply is not whole; `blank`: nothing in it is visible; `invalid`: what the summarizer gave is not a
-   * summary; `too_large`: what to summarize does not fit into a request; `threw`: the summarizer threw `cause`.
+   * The reply's stop reason, if the reply is incomplete; `blank`: it has no visible content; `invalid`: the summarizer's result is not
+   * a summary; `too_large`: the content to summarize does not fit into a request; `threw`: the summarizer threw `cause`.
    */
   readonly reason: string
   /** The calls that failed. */

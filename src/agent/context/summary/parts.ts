@@ -6,9 +6,9 @@ import { estimate, estimatePrompt } from '../tokens/estimate.ts'
 import { itemsLeft, requestOfSummary, type SummaryOptions } from '../../receipts/summary-request.ts'
 
 /**
- * The next request for a summary: of all that is left of the slice, if that is at most `allowed` tokens, else of as many items from its
- * beginning as fit and can be cut off without parting a call from its result. If even the first of them does not fit, its longest
- * texts are cut, then its pictures left out.
+ * Builds the next request for a summary: of the rest of the slice, if that is at most `allowed` tokens, else of as many items from its
+ * beginning as fit and can be cut off without separating a call from its result. If even the first of them does not fit, its longest
+ * texts are cut, then its pictures omitted.
  *
  * @param correction the factor of the estimates
  */
@@ -32,14 +32,14 @@ export const nextRequest = (
   return shortest ? E.right(shortest) : E.left(summaryFailed('too_large', tooLarge(part, allowed)))
 }
 
-/** About how many tokens a request for a summary is. */
+/** Estimates the tokens of a request for a summary. */
 export const estimateOfSummary = (effective: Effective, options: SummaryOptions): number => {
   const { system, tools, messages } = requestOfSummary(effective, options)
   const blocks = messages.flatMap(({ content }) => content)
   return estimatePrompt(system, tools) + estimate(blocks)
 }
 
-/** The positions where a part may end. */
+/** Returns the positions where a part may end. */
 const endsOf = (effective: Effective, options: SummaryOptions): readonly number[] => {
   const items = itemsLeft(effective, options)
   const calls = callsOf({ ...effective, items })
@@ -47,11 +47,11 @@ const endsOf = (effective: Effective, options: SummaryOptions): readonly number[
   return [...safe.map(({ position }) => position), options.covers.last]
 }
 
-/** A token is at most four characters on average, and a text of fewer characters than these is of no use. */
+/** A token is at most four characters on average, and a text shorter than this minimum is useless. */
 const charactersPerToken = 4
 const fewestCharacters = 200
 
-/** Ways to show less and less of the same items, in this order. */
+/** Returns increasingly reduced views of the same items, in the order to try them. */
 const cutDowns = (part: SummaryOptions, allowed: number): readonly SummaryOptions[] =>
   [...new Set([part.images, false])].flatMap((images) => {
     const all: SummaryOptions[] = []

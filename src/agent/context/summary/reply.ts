@@ -4,7 +4,7 @@ import type { Origin } from '../../../events/events.ts'
 import { summaryFailed, type SummaryFailed } from './errors.ts'
 import type { Reply } from '../../models/model.ts'
 
-/** Stop reasons of whole replies. A reply without one is whole too: a model answers only with whole replies. */
+/** Stop reasons of complete replies. A reply without one is complete, too: a model returns only complete replies. */
 const wholeStops: ReadonlySet<unknown> = new Set(['end_turn', 'stop_sequence', undefined])
 
 const advice: Readonly<Record<string, string>> = {
@@ -12,7 +12,7 @@ const advice: Readonly<Record<string, string>> = {
   refusal: 'the model refused to summarize: use another model or other instructions, or truncate',
 }
 
-/** The texts of a whole summary: at least one, and none is blank. */
+/** Returns the texts of a complete summary: at least one, none of them blank. */
 export const textsOf = ({ content, origin }: Reply): E.Either<SummaryFailed, readonly string[]> => {
   const { stopReason } = origin
   if (!wholeStops.has(stopReason)) {
@@ -27,12 +27,12 @@ export const textsOf = ({ content, origin }: Reply): E.Either<SummaryFailed, rea
   return texts.length > 0 ? E.right(texts) : E.left(summaryFailed('blank', blank))
 }
 
-/** Whether a text is not blank, which a request needs. */
+/** True if a text is not blank; requests need that. */
 export const isVisible = (text: string): boolean => text.trim() !== ''
 
 type Usage = NonNullable<Origin['usage']>
 
-/** The sums of the numbers in two usages, at every depth; of anything else the later value. */
+/** Adds up the numbers of two usages, at every depth; other values are taken from the later one. */
 export const sumOfUsage = (one: Usage, other: Usage): Usage => {
   const entries = Object.entries(other).map(([key, value]): readonly [string, unknown] => {
     const before = one[key]

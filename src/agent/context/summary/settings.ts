@@ -14,28 +14,28 @@ import { longestTimer } from '../../../result/timers.ts'
 
 const tooLate = `is at most ${longestTimer} milliseconds, 24 days: leave it out for no limit`
 
-/** The texts that must survive word for word, given the items that are summarized. */
+/** Selects the texts to preserve word for word from the items to be summarized. */
 export type PinnedTextSelector = (items: readonly Item[]) => readonly string[]
 
-/** How to summarize. */
+/** Settings of the summarizer. */
 export interface SummarizerSettings {
   /** The model that summarizes; it may differ from the conversation's. */
   readonly model: string
-  /** Its context window, in tokens. A tenth of it stays free, as estimates are not exact. */
+  /** The model's context window, in tokens. A tenth of it stays free, as estimates are inexact. */
   readonly window: number
   /** The most tokens of a summary. Default 4,096. */
   readonly maxTokens?: number | undefined
-  /** Instructions to use instead of the default ones. */
+  /** Instructions that replace the default ones. */
   readonly instructions?: string | undefined
-  /** Whether the model accepts pictures and documents; if not, a note replaces each. Default true. */
+  /** True if the model accepts pictures and documents; if not, a note replaces each. Default true. */
   readonly images?: boolean | undefined
-  /** The most milliseconds for a summary with all its parts. Default: no limit. */
+  /** Time limit for a summary with all its parts, in milliseconds. Default: no limit. */
   readonly deadline?: number | undefined
-  /** Milliseconds without any sign of a reply after which its call has stalled. Default 60,000. */
+  /** Milliseconds without any sign of a reply after which a call counts as stalled. Default 60,000. */
   readonly stallTimeout?: number | undefined
-  /** How often to repeat each call that failed for a passing reason. Default 3. */
+  /** Number of retries of each call that failed for a transient reason. Default 3. */
   readonly maxRetries?: number | undefined
-  /** Texts that are appended to the summary word for word, each as a block. Blank ones are left out. */
+  /** Texts appended to the summary word for word, each as a block. Blank ones are omitted. */
   readonly pinned?: readonly string[] | PinnedTextSelector | undefined
 }
 
@@ -58,7 +58,7 @@ export const settingsSchema = z.strictObject({
     .optional(),
 })
 
-/** Settings with every default filled in. */
+/** Settings with all defaults filled in. */
 export interface SummaryLimits {
   readonly model: string
   /** The most tokens of a request: 90 % of the window, minus the summary; ≥ 1. */
@@ -73,7 +73,7 @@ export interface SummaryLimits {
 const defaultMaxTokens = 4_096
 const buffer = 0.1
 
-/** Errors: `InvalidInput` for settings that are misspelt or impossible. */
+/** Resolves the settings. Errors: `InvalidInput` for misspelt or impossible settings. */
 export const summaryLimitsOf = (settings: SummarizerSettings): E.Either<InvalidInput, SummaryLimits> => {
   const checked = check(settingsSchema, settings)
   if (E.isLeft(checked)) return checked

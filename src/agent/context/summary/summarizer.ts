@@ -23,13 +23,13 @@ import { countTokens } from '../tokens/tokens.ts'
 
 export type { SummarizerSettings }
 
-/** What to summarize: a slice of what is shown. */
+/** Slice of the effective history to summarize. */
 export interface SummaryInput {
   readonly effective: Effective
   readonly covers: Covers
   readonly signal?: AbortSignal | undefined
 }
-/** What replaces the slice, as a user message, and where it came from. */
+/** Content that replaces the slice, as a user message, and its origin. */
 export interface SummaryResult {
   readonly blocks: readonly Block[]
   readonly origin?: Origin
@@ -55,10 +55,10 @@ export type Summarizer = (
 ) => Promise<SummaryResult | E.Either<SummaryError, SummaryResult>>
 
 /**
- * A summarizer that calls a model. What does not fit into a request is summarized in parts, each after the summary of those before it.
- * `origin.usage` is that of all requests together, `origin.context` the receipt of the last one. How: docs/summaries.md.
- * Errors: `InvalidInput` for invalid settings, `SummaryFailed` for a reply that is not a whole summary, `ModelAborted` for an abort and a
- * missed deadline.
+ * Returns a summarizer that calls a model. A slice too large for one request is summarized in parts, each after the summary of the
+ * preceding ones. `origin.usage` is the total of all requests, `origin.context` the receipt of the last one. Details:
+ * docs/summaries.md. Errors: `InvalidInput` for invalid settings, `SummaryFailed` for a reply that is not a complete summary,
+ * `ModelAborted` for an abort or a missed deadline.
  */
 export const summarizer = (
   model: Model,
@@ -81,7 +81,7 @@ export const summarizer = (
   }
 }
 
-/** What to summarize, and the calls that failed meanwhile. */
+/** Slice to summarize, with the calls that have failed so far. */
 interface Asking extends SummaryInput {
   readonly failed: FailedCall[]
 }
@@ -140,21 +140,24 @@ async function* summarize(
   }
 }
 
-/** A reply, and the request that it answers. */
+/** A reply, and the request it answers. */
 interface Answer {
   readonly asked: SummaryOptions
   readonly request: SummaryRequest
   readonly texts: readonly string[]
   readonly origin: Origin
-  /** The most tokens of a request, by what the API has refused so far. */
+  /** The most tokens of a request, given the API's refusals so far. */
   readonly allowed: number
 }
 
-/** Estimates may be too low: if the API finds a request too long, the next one is smaller by this factor; this many times for one part. */
+/**
+ * Estimates may be too low: if the API finds a request too long, the next one is smaller by this factor, up to this many times per
+ * part.
+ */
 const shrink = 0.75
 const retries = 3
 
-/** Requests a summary of what is left of the slice, or of as much of it as fits. */
+/** Requests a summary of the rest of the slice, or of as much of it as fits. */
 async function* ask(
   model: Model,
   limits: Omit<SummaryLimits, 'options'> & { readonly options: SummaryOptions },

@@ -14,22 +14,22 @@ import { ok, type Steps, task } from '../../../result/steps.ts'
 import { countTokens, type TokenCount } from './tokens.ts'
 
 export interface CountOptions extends PositionOption {
-  /** Also count by the API: its client, or any other `Model`. */
+  /** Client of the API, or any other `Model`, that also counts. */
   readonly client?: AnthropicClient | Model | undefined
-  /** The model to count for, if none is configured. */
+  /** Model to count for, if none is configured. */
   readonly model?: string | undefined
 }
 
-/** Tokens by the log, and by the API if a client was given. */
+/** Tokens according to the log and, if a client was given, to the API. */
 export interface TokenReport extends TokenCount {
   /**
-   * Only if the model is awaited: the API does not count a request that is empty or ends in a reply. After a reply with its usage, `total`
-   * is what the API counted.
+   * Present only if the model is to reply next: the API does not count a request that is empty or ends in a reply. After a reply with
+   * its usage, `total` is the API's count.
    */
   readonly exact?: number
 }
 
-/** Whether this may be a client, or a `Model`. */
+/** Reports whether a value may be a client or a `Model`. */
 export const isClient = (value: unknown): boolean => {
   // A function has a `call`, too.
   if (typeof value !== 'object' || value === null) return false
@@ -46,8 +46,8 @@ export const modelOf = (client: AnthropicClient | Model): Model =>
   'call' in client ? guarded(client) : anthropicModel(client)
 
 /**
- * How many tokens the next request of a conversation is to the model: counted from the log, and by the API if a client is given and the
- * model is awaited.
+ * Counts the tokens of a conversation's next request: from the log and, if a client is given and the model is to reply next, by the
+ * API.
  */
 export const tokensOf = (
   chat: Conversation,

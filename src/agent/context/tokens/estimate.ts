@@ -13,20 +13,23 @@ import { tokensByBytes } from '../../../projections/tokens.ts'
 
 // What the API's documentation says about pictures and PDF files; docs/adr/0010-counting-tokens.md.
 
-/** A picture is one token per square of this many pixels, the last ones begun. */
+/** A picture counts one token per square of this many pixels; partial squares count as whole ones. */
 const patch = 28
-/** Larger ones are scaled down: to this many pixels on the long edge, and this many tokens. The limits of the models that accept most. */
+/**
+ * Larger pictures are scaled down to this many pixels on the long edge, and to this many tokens: the limits of the models that accept
+ * most.
+ */
 const maxEdge = 2_576
 const maxPictureTokens = 4_784
-/** A page is its text and its picture; the documentation names 1,500 to 3,000. */
+/** Tokens of a page, its text and its picture; the documentation says 1,500 to 3,000. */
 const pageTokens = 3_000
-/** Bytes of a page in a PDF file whose pages cannot be counted. */
+/** Bytes per page of a PDF file whose pages cannot be counted. */
 const pageBytes = 50_000
 
-/** Tokens of a tool result besides its content: the least squares of 456 requests of a real session. */
+/** Tokens of a tool result besides its content: a least-squares fit over 456 requests of a real session. */
 const resultTokens = 13
 
-/** About how many tokens system prompt and tools are to a model, whole, ≥ 0. */
+/** Estimates the tokens of the system prompt and the tools: an integer ≥ 0. */
 export const estimatePrompt = (
   system: string | readonly Block[] = [],
   tools?: Configuration['tools'],
@@ -34,7 +37,10 @@ export const estimatePrompt = (
   estimate(typeof system === 'string' ? [textBlock(system)] : system) +
   (tools ? tokensByBytes([unknownBlock({ type: 'tools', tools })]) : 0)
 
-/** About how many tokens blocks are to a model, whole, ≥ 0: pictures and documents by their size, the rest by bytes. Never stored as `tokens`. */
+/**
+ * Estimates the tokens of the blocks, an integer ≥ 0: pictures and documents by their size, the rest by bytes. Never stored as
+ * `tokens`.
+ */
 export const estimate = (blocks: readonly Block[]): number =>
   blocks.reduce((sum, block) => sum + blockTokens(block), 0)
 
@@ -48,7 +54,7 @@ const blockTokens = (block: Block): number => {
   )
 }
 
-/** Other blocks in a tool result are not sent. */
+/** True if a block in a tool result is sent; others are omitted. */
 const isShown = (block: unknown): block is Block => isWellShaped(block) && isResultType(block.type)
 
 const pictureTokens = (source: BlockSource): number => {

@@ -4,9 +4,9 @@ import { estimate } from './estimate.ts'
 import { inputOf, tokensIn } from './usage.ts'
 
 /**
- * The origin of a reply, with estimates of the tokens that its endpoint has not reported: some report none.
+ * Returns the origin of a reply, with estimates for the token counts that its endpoint did not report: some report none.
  *
- * @param input about how many tokens its request was
+ * @param input estimated tokens of its request
  */
 export const withEstimates = (origin: Origin, input: () => number, content: readonly Block[]): Origin => {
   const { usage = {} } = origin

@@ -9,21 +9,21 @@ export interface EntryTokens extends ItemTokens {
   readonly kind: Item['kind']
   readonly status: EntryStatus
 }
-/** How much smaller a condense made the context. */
+/** Tokens saved by a condense. */
 export interface CondenseSavings {
   readonly marker: number
-  /** Tokens of the items that it hid, and of its summary. */
+  /** Tokens of the items it hid, and of its summary. */
   readonly before: number
   readonly after: number
   readonly saved: number
 }
-/** The tokens of a conversation: of the next request, of every item on the path, and what each condense on the path saved. */
+/** Tokens of a conversation: of the next request, of every item on the path, and those saved by each condense on the path. */
 export interface HistoryTokens extends Omit<TokenCount, 'items'> {
   readonly items: readonly EntryTokens[]
   readonly condensed: readonly CondenseSavings[]
 }
 
-/** Counts a whole log, up to its end; also uses the usage of replies that are hidden now. */
+/** Counts the tokens of a whole log, up to its end; also uses the usage of replies that are hidden now. */
 export const historyTokens = (log: Log): HistoryTokens => {
   const now = effective(log)
   const count = countTokens(now)

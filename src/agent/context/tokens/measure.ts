@@ -10,16 +10,16 @@ import { estimate } from './estimate.ts'
 import type { TokenCorrection } from './usage.ts'
 import { type UsageAnchor, anchorsOf } from './usage.ts'
 
-/** The tokens of each item of a history: counted by the API where that can be told, else estimated. */
+/** Tokens of each item of a history: counted by the API where possible, else estimated. */
 export interface Measure {
-  /** Tokens by the index of the item, and whether the API has counted them. */
+  /** Tokens by item index, and whether the API counted them. */
   readonly tokens: readonly number[]
   readonly isCounted: readonly boolean[]
   readonly anchors: readonly UsageAnchor[]
-  /** The last reply whose usage still describes what is shown. */
+  /** The last reply whose usage still describes the shown content. */
   readonly valid: UsageAnchor | undefined
   readonly model: string | undefined
-  /** Actual tokens of this model's earlier requests by estimated ones. */
+  /** Ratio of actual to estimated tokens in this model's earlier requests. */
   readonly correction: number
 }
 
@@ -54,7 +54,7 @@ export const measure = (effective: Effective, start = sentFrom(effective)): Meas
   return { tokens, isCounted, anchors, valid, model, correction }
 }
 
-/** Makes the tokens from one index up to, not including, another add up to `total`, in their present proportions. */
+/** Scales the tokens from one index up to, but not including, another to add up to `total`, keeping their proportions. */
 export const spread = (tokens: number[], from: number, to: number, total: number): void => {
   if (to - from === 1) {
     tokens[from] = Math.round(total)
@@ -78,10 +78,10 @@ export const sum = (numbers: readonly number[]): number => numbers.reduce((total
 const isOf = (model: string | undefined, reply: UsageAnchor): boolean =>
   model === undefined || reply.model === undefined || reply.model.startsWith(model)
 
-/** What an item shows the model. */
+/** Size and kind of the content that an item shows to the model. */
 interface Shown {
   readonly estimated: number
-  /** Whether the same comes before it as when it was said. */
+  /** True if the content before it is the same as when it was said. */
   readonly unchanged: boolean
   readonly thinks: boolean
 }
@@ -95,7 +95,7 @@ const shownIn = (effective: Effective, start: number): readonly Shown[] => {
   })
 }
 
-/** What an item shows with its thinking, and without it. */
+/** The content that an item shows with its thinking, and without it. */
 interface Ways {
   readonly whole: Shown
   readonly spoken: Shown
@@ -118,7 +118,7 @@ const waysToShow = (item: Item): Ways => {
   }
 }
 
-/** The index of the API's own summary, which makes the API ignore everything before it; 0 if there is no such summary. */
+/** Returns the index of the API's own summary, which makes the API ignore everything before it; 0 if there is none. */
 const sentFrom = ({ items }: Effective): number =>
   Math.max(
     0,
@@ -127,14 +127,14 @@ const sentFrom = ({ items }: Effective): number =>
     ),
   )
 
-/** A reply and what follows it, up to the next reply at index `end`, with the API's count of all of it. */
+/** A reply and the items after it, up to the next reply at index `end`, with the API's count of all of it. */
 interface Gap {
   readonly reply: UsageAnchor
   readonly end: number
   readonly tokens: number
 }
 
-/** What the API counted between each two successive replies with the same beginning, if everything said between is shown. */
+/** Returns the API's counts between successive replies with the same beginning, if everything said between them is shown. */
 const gapsOf = ({ items, outline }: Effective, anchors: readonly UsageAnchor[]): readonly Gap[] => {
   const changes = [
     ...items.filter(({ kind }) => kind !== 'message').map(({ position }) => position),
@@ -156,7 +156,7 @@ const gapsOf = ({ items, outline }: Effective, anchors: readonly UsageAnchor[]):
 // This many estimated tokens are taken as exact, so that little evidence moves the estimates little.
 const trust = 2_000
 
-/** What refusals of the API have said about the estimates for the model, as far as the markers that this led to are shown. */
+/** Returns the corrections of the estimates that the API's refusals implied for the model, as far as the resulting markers are shown. */
 const learnedIn = ({ items }: Effective, model: string | undefined): readonly TokenCorrection[] => {
   const found: TokenCorrection[] = []
   for (const item of items) {
@@ -198,7 +198,10 @@ const outputOf = (
   return isLess ? estimated : Math.max(output, estimated)
 }
 
-/** Whether it holds for any from one index up to, not including, another. Without a copy, as this is called for every reply shown. */
+/**
+ * Reports whether the predicate holds for any element from one index up to, but not including, another. Makes no copy, as this is
+ * called for every reply shown.
+ */
 const isAny = (all: readonly Shown[], from: number, to: number, is: (one: Shown) => boolean): boolean => {
   for (let index = from; index < to; index++) {
     const one = all[index]

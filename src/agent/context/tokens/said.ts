@@ -2,9 +2,9 @@ import type { Effective, Item } from '../../../projections/effective.ts'
 import type { TokenCount } from './tokens.ts'
 
 /**
- * Tokens said since a turn last tried to condense in a window of this size; undefined if nothing shown tells of an attempt. The newest
- * marker of the policy tells how much had been said by then, as a truncation may have hidden the summary. If the attempt failed and
- * nothing was hidden, the reply after it tells of it.
+ * Returns the tokens said since a turn last tried to condense in a window of this size; undefined if no shown item records an attempt.
+ * The policy's newest marker records how much had been said by then, as a truncation may have hidden the summary. If the attempt failed
+ * and nothing was hidden, the next reply records it.
  */
 export const saidSince = ({ items }: Effective, count: TokenCount, window: number): number | undefined => {
   let newest: Item | undefined
@@ -24,11 +24,11 @@ const failureOf = (item: Item) => (item.kind === 'message' ? item.origin?.conden
 const windowOf = (item: Item): unknown => failureOf(item)?.window ?? policyOf(item)?.settings?.['window']
 const ofContext = (item: Item): boolean => policyOf(item)?.of === 'context'
 
-/** Whether it is a summary of the policy, or tells of one that failed. Cutting results down is neither. */
+/** True if the item is a summary of the policy, or records that one failed. Shortening results is neither. */
 const isAttempt = (item: Item): boolean =>
   item.kind === 'summary'
     ? item.method === 'model'
     : (failureOf(item) ?? policyOf(item)?.failed) !== undefined
 
-/** A result that is shown in part counts as its message. */
+/** True for messages and for partly shown results: these count as their messages. */
 const isSaid = (item: Item): boolean => item.kind === 'message' || policyOf(item)?.of === 'result'

@@ -5,36 +5,36 @@ import { measure, type Measure, spread, sum } from './measure.ts'
 import { estimatePrompt } from './estimate.ts'
 import { type UsageAnchor, tokensIn } from './usage.ts'
 
-/** An item, and how many tokens it is to the model. */
+/** An item and its tokens. */
 export interface ItemTokens {
   readonly position: number
   readonly tokens: number
 }
 
 /**
- * How many tokens a request with this history is to the model, without the answer.
+ * Tokens of a request with this history, without the answer.
  *
- * 1. `total` is `prompt` and the tokens of all items. All are whole and ≥ 0.
- * 2. If there is an `anchor`, prompt and items through the anchored reply are together what the API counted.
+ * 1. `total` is `prompt` plus the tokens of all items. All are integers ≥ 0.
+ * 2. If there is an `anchor`, prompt and items through the anchored reply together equal the API's count.
  */
 export interface TokenCount {
   readonly total: number
-  /** How many tokens of the total the API has not counted. */
+  /** Tokens of the total that the API has not counted. */
   readonly estimated: number
-  /** System prompt and tools: what the API counted beyond the items, else an estimate. */
+  /** System prompt and tools: the part of the API's count beyond the items, else an estimate. */
   readonly prompt: number
   readonly items: readonly ItemTokens[]
-  /** Position of the last reply whose usage still describes what is shown. */
+  /** Position of the last reply whose usage still describes the shown content. */
   readonly anchor?: number
-  /** The model that the count is for: the configured one, else that of the last reply. */
+  /** Model that the count is for: the configured one, else that of the last reply. */
   readonly model?: string
-  /** The factor of the estimates: actual tokens of the model's earlier requests by estimated ones, from 0.5 to 2. */
+  /** Factor applied to the estimates: ratio of actual to estimated tokens in the model's earlier requests, from 0.5 to 2. */
   readonly correction: number
 }
 
 /**
- * Counts by what the API counted, and estimates the rest: what came after the last reply, and what a marker has changed since.
- * Deterministic: the same effective history always has the same count, whether it was folded or loaded. How:
+ * Counts tokens from the API's counts, and estimates the rest: items after the last reply, and items that a marker has changed since.
+ * Deterministic: the same effective history always has the same count, whether folded or loaded. Details:
  * docs/adr/0010-counting-tokens.md.
  */
 export const countTokens = memo((effective: Effective): TokenCount => {
@@ -56,14 +56,14 @@ export const countTokens = memo((effective: Effective): TokenCount => {
   }
 })
 
-/** The prompt is what the API counted beyond the items before the reply. */
+/** Derives the prompt's tokens: the API's count beyond the items before the reply. */
 const settle = (tokens: number[], { from, input }: UsageAnchor): number => {
   const before = sum(tokens.slice(0, from))
   if (before > input) spread(tokens, 0, from, input)
   return Math.max(0, input - before)
 }
 
-/** The prompt if no reply describes what is shown any more. */
+/** Returns the prompt's tokens if no reply describes the shown content any more. */
 const promptOf = (effective: Effective, { anchors, tokens, correction }: Measure): number => {
   const { items } = effective
   const { system } = configurationOf(effective)

@@ -4,10 +4,10 @@ import { type Effective, isReply, type Item } from '../../../projections/effecti
 import { mapped } from '../../../projections/memo.ts'
 
 /**
- * A reply whose real usage is recorded: the items from index `from` up to, not including, `to`.
+ * A reply whose actual usage is recorded: the items from index `from` up to, but not including, `to`.
  *
- * 1. The context was `input` tokens when the reply began, with the prompt and everything shown before it.
- * 2. The reply itself is `output` tokens, or at least as many if it is not `finished`.
+ * 1. The context had `input` tokens when the reply began, including the prompt and everything shown before it.
+ * 2. The reply itself has `output` tokens, or at least as many if it is not `finished`.
  */
 export interface UsageAnchor {
   readonly from: number
@@ -16,11 +16,11 @@ export interface UsageAnchor {
   readonly model: string | undefined
   readonly input: number
   readonly output: number
-  /** If false, the usage is that of a stream's beginning: it has the input, but only the first tokens of the reply. */
+  /** If false, the usage is from the stream's beginning: it includes the input, but only the first tokens of the reply. */
   readonly finished: boolean
 }
 
-/** The replies of a history with a usable usage, in its order. */
+/** Returns the replies of a history with a usable usage, in order. */
 export const anchorsOf = ({ items }: Effective): readonly UsageAnchor[] => {
   const counted = rememberedCounts(items, countedOf)
   const anchors: UsageAnchor[] = []
@@ -38,7 +38,7 @@ export const anchorsOf = ({ items }: Effective): readonly UsageAnchor[] => {
   return anchors
 }
 
-/** Whether an item continues the reply before it: a reply may be stored in parts. */
+/** True if an item continues the reply before it: a reply may be stored in parts. */
 const isPart = (items: readonly Item[], index: number): boolean => {
   const id = requestOf(items[index])
   return id !== undefined && id === requestOf(items[index - 1])
@@ -51,7 +51,7 @@ type Counted = Pick<UsageAnchor, 'model' | 'input' | 'output' | 'finished'>
 
 const rememberedCounts = mapped<Item, Counted | 'nothing' | 'unknown'>()
 
-/** The counts of a reply; `unknown` if it has no usage. */
+/** Returns the counts of a reply; `unknown` if it has no usage. */
 const countedOf = (item: Item): Counted | 'nothing' | 'unknown' => {
   const { usage, stopReason, model } = (isReply(item) ? item.origin : undefined) ?? {}
   if (!usage) return 'unknown'
@@ -64,7 +64,7 @@ const countedOf = (item: Item): Counted | 'nothing' | 'unknown' => {
 
 type Usage = Readonly<Record<string, unknown>>
 
-/** The first and the last sampling of the model after the last server compaction; empty if the usage is not broken down. */
+/** Returns the first and the last sampling after the last server compaction; empty if the usage has no breakdown. */
 const iterationsOf = ({ iterations }: Usage): readonly Usage[] => {
   if (!Array.isArray(iterations)) return []
   const all = iterations.filter(isFields)
@@ -74,15 +74,15 @@ const iterationsOf = ({ iterations }: Usage): readonly Usage[] => {
   return [messages[0], messages.at(-1)].flatMap((usage) => (usage ? [usage] : []))
 }
 
-/** Tokens of the input that a usage has, cached or not. */
+/** Returns the input tokens of a usage, cached or not. */
 export const inputOf = (usage: Usage): number =>
   tokensIn(usage, 'input_tokens') +
   tokensIn(usage, 'cache_read_input_tokens') +
   tokensIn(usage, 'cache_creation_input_tokens')
 
 /**
- * Tells a message that continues the reply that another one begins, as an import may have stored a reply in parts. Request ids decide; without
- * them the ids of messages do. Routers repeat those, but parts were sent the same input.
+ * Reports whether a message continues the same reply as another: an import may have stored a reply in parts. Request ids decide;
+ * without them, message ids do. Routers repeat message ids, but all parts have the same input.
  */
 export const isSameReply = (one: ReplyPart, other: ReplyPart): boolean => {
   const [a, b] = [one.origin ?? {}, other.origin ?? {}]
@@ -92,15 +92,18 @@ export const isSameReply = (one: ReplyPart, other: ReplyPart): boolean => {
 }
 type ReplyPart = Pick<EventData['MessageAppended'], 'messageId' | 'origin'>
 
-/** Tokens of reasoning that Chat Completions counts as output, and that are not sent again. */
+/** Returns the reasoning tokens that Chat Completions counts as output but that are not sent again. */
 const reasoningIn = ({ completion_tokens_details: details }: Usage): number =>
   isFields(details) ? tokensIn(details, 'reasoning_tokens') : 0
 
-/** A count of a usage; 0 if it has none. */
+/** Returns a count of a usage; 0 if absent. */
 export const tokensIn = (usage: Usage, field: string): number => {
   const { [field]: count } = usage
   return typeof count === 'number' && count > 0 ? count : 0
 }
 
-/** What a refusal says about our estimates: the actual number of the tokens that the API had not counted before, and our estimate of it. */
+/**
+ * A refusal's correction of our estimates: the actual number of the tokens that the API had not counted before, and our estimate of
+ * them.
+ */
 export type TokenCorrection = NonNullable<Policy['learned']>

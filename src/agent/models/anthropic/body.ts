@@ -1,12 +1,12 @@
 import type { ModelRequest } from '../model.ts'
 
-/** A request as fields of a body, in the order in which they are sent. */
+/** Returns a request as fields of a body, in the order in which they are sent. */
 export const bodyOf = ({ parameters, ...request }: ModelRequest): Record<string, unknown> => ({
   ...parameters,
   ...request,
 })
 
-/** The body of a call, as the SDK sends it; beta features are in a header. */
+/** Returns the body of a call as the SDK sends it; beta features are in a header. */
 export const calledBody = (request: ModelRequest): Record<string, unknown> => ({
   ...bodyOf(request),
   stream: true,

@@ -5,15 +5,15 @@ import { failureOf } from '../streaming/failures.ts'
 import { bodyOf, calledBody } from './body.ts'
 import { anthropicDialect } from './dialect.ts'
 
-/** The used part of a client of `@anthropic-ai/sdk`: `new Anthropic()`, or one for a cloud provider. */
+/** The part that we use of a client of `@anthropic-ai/sdk`: `new Anthropic()`, or a client for a cloud provider. */
 export interface AnthropicClient {
   readonly messages: AnthropicMessages
   readonly beta?: { readonly messages: Pick<AnthropicMessages, 'create'> }
 }
 
 /**
- * By shape, not by the SDK's own types: those differ between `import` and `require`, and between its versions. Methods, so that the SDK's
- * more exact types of a body are accepted.
+ * Typed by shape, not by the SDK's own types: those differ between `import` and `require`, and between its versions. Methods, so that
+ * the SDK's more exact types of a body are accepted.
  */
 interface AnthropicMessages {
   create(body: object, options: { readonly signal: AbortSignal; readonly maxRetries: number }): Streaming
@@ -28,13 +28,13 @@ interface Streaming {
 }
 
 export interface AnthropicOptions {
-  /** Beta features to request, by name, such as the API's own compaction. Default none. */
+  /** Names of beta features to request, such as the API's own compaction. Default: none. */
   readonly betas?: readonly string[] | undefined
 }
 
 /**
- * A model reached through a client of the SDK. A call is one request, which the SDK does not retry: the caller does, and so knows of every
- * one. A reply counts only if its stream has ended properly.
+ * Returns a model reached through a client of the SDK. A call is one request, which the SDK does not retry: the caller does, and so
+ * knows of every attempt. A reply counts only if its stream ended properly.
  */
 export const anthropicModel = (
   { messages, beta }: AnthropicClient,

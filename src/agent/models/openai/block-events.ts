@@ -1,9 +1,9 @@
 import type { Fields } from '../../../events/json.ts'
 import type { ReplyEvent } from '../model.ts'
 
-/** Makes the events that tell of a reply's blocks, which are numbered as they begin. */
+/** Makes the events of a reply's blocks, which are numbered in the order they begin. */
 export interface BlockEvents {
-  /** The number of a new block, and the event that it begins with. */
+  /** Returns the number of a new block, and its first event. */
   readonly start: (block: Fields) => readonly [number, ReplyEvent]
   readonly delta: (index: number, fields: Fields) => ReplyEvent
   readonly stop: (index: number) => ReplyEvent

@@ -5,14 +5,14 @@ import { speech } from './speech.ts'
 import { usageOf } from './usage.ts'
 import { type WrittenCalls, writtenCalls } from './written-calls.ts'
 
-/** Reads the chunks of a stream as the events of the Messages API that say the same. */
+/** Translates the chunks of a stream into the equivalent events of the Messages API. */
 export interface ChunkReader {
   readonly eventsOf: (chunk: object) => readonly ReplyEvent[]
-  /** The last events; none if the reply did not come to its end. */
+  /** Returns the last events; none if the reply did not finish. */
   readonly ending: () => readonly ReplyEvent[]
 }
 
-/** What is kept of a chunk besides its deltas. */
+/** Fields of a chunk that are kept besides its deltas. */
 const kept = ['id', 'model', 'system_fingerprint', 'service_tier'] as const
 
 /**
@@ -59,7 +59,7 @@ export const chunkReader = (
     ]
   }
 
-  /** A text, or a list of parts: what Mistral's models think is in one of them, and the sources that they name in another. */
+  /** Translates a text or a list of parts: Mistral's models put their thinking into one part, and the sources they cite into another. */
   const spoken = (content: unknown): readonly ReplyEvent[] => {
     if (content === null || content === undefined || typeof content === 'string') return text(content)
     return (Array.isArray(content) ? (content as readonly unknown[]) : [content]).flatMap((part) => {
@@ -108,7 +108,7 @@ export const chunkReader = (
   }
 }
 
-/** The text of a list of parts, or the text itself. */
+/** Returns the text of a list of parts, or the text itself. */
 const textsIn = (parts: unknown): string => {
   if (typeof parts === 'string') return parts
   if (!Array.isArray(parts)) return ''
@@ -117,7 +117,7 @@ const textsIn = (parts: unknown): string => {
     .join('')
 }
 
-/** Reasons of replies that broke off: what their calls lack is not known. */
+/** Finish reasons of replies that broke off: the missing part of their calls is unknown. */
 const broken: ReadonlySet<string> = new Set([
   'error',
   'abort',

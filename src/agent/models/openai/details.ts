@@ -1,6 +1,6 @@
 import { type Fields, isFields } from '../../../events/json.ts'
 
-/** A list of reasoning details that comes in parts: the parts of one detail have the same index and type. */
+/** Collects a list of reasoning details that arrives in parts: the parts of one detail have the same index and type. */
 export const detailsList = (): {
   readonly add: (parts: readonly unknown[]) => void
   readonly all: () => readonly Fields[]
@@ -16,7 +16,7 @@ export const detailsList = (): {
   return { add: (parts) => parts.filter(isFields).forEach(addOne), all: () => details }
 }
 
-/** These grow; every other field is what was said of it last. */
+/** Fields that grow; every other field has the last value received. */
 const growing: ReadonlySet<string> = new Set(['text', 'summary', 'data'])
 
 const continued = (before: Fields, part: Fields): Fields => {

@@ -1,7 +1,7 @@
 import { type Dialect, isPassingStatus } from '../streaming/failures.ts'
 
 /**
- * How endpoints say in words that a request is too long. "Too many tokens" alone is not among them: that is also said of rates, and of the
+ * Wordings by endpoints for a request that is too long. "Too many tokens" alone is not included: it is also used for rates, and for the
  * reply's own limit.
  */
 const tooLong = new RegExp(
@@ -41,12 +41,12 @@ const tooLongCodes: ReadonlySet<unknown> = new Set([
   'model_max_prompt_tokens_exceeded',
   'exceed_context_size_error',
 ])
-/** Of a rate, whatever the status: these pass. */
+/** Wordings for a rate limit, of any status: these errors are transient. */
 const rate = /rate.?limit|tokens per (min|day|hour)|\bTP[MD]\b|throttl|please wait/i
-/** Of a rate limit in tokens a minute: no wait would help. */
+/** Wording for a request larger than a limit of tokens per minute: waiting would not help. */
 const tooLargeForRate = /request too large/i
 
-/** Kinds of errors that stay, by type or code. */
+/** Types or codes of permanent errors. */
 const lasting: ReadonlySet<unknown> = new Set([
   'invalid_request_error',
   'insufficient_quota',
@@ -55,10 +55,10 @@ const lasting: ReadonlySet<unknown> = new Set([
   'not_found_error',
 ])
 
-/** How Mistral, and the templates of Mistral, Llama and Gemma, refuse what the user says right after a tool. */
+/** Wordings by Mistral, and by the templates of Mistral, Llama and Gemma, that refuse a user message directly after a tool result. */
 const refusesOrder = /unexpected role '?(user|system)'? after role '?tool|roles must alternate/i
 
-/** Whether a message of the assistant between the two may help. */
+/** True if an assistant message between the two may help. */
 export const wantsBridge = ({
   status,
   message,

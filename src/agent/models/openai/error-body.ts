@@ -2,9 +2,9 @@ import { type Fields, isFields, parsedJson } from '../../../events/json.ts'
 import type { OpenAiClient } from './client.ts'
 
 /**
- * The error that the body of an answer tells of. OpenAI's is `{ error: { message, type, code } }`; Mistral, Cohere, Cerebras and older vLLM
- * have its fields at the top, Gemini puts it into a list, xAI and LM Studio have a text in its place, FastAPI calls it `detail`, and
- * OpenRouter repeats in `metadata.raw` what the provider has said.
+ * Finds the error in the body of an answer. OpenAI's is `{ error: { message, type, code } }`; Mistral, Cohere, Cerebras and older vLLM
+ * put its fields at the top, Gemini puts it into a list, xAI and LM Studio have a text in its place, FastAPI calls it `detail`, and
+ * OpenRouter repeats the provider's error in `metadata.raw`.
  */
 export const errorIn = (body: unknown): Fields | undefined => {
   if (Array.isArray(body)) return errorIn(body[0])
@@ -19,8 +19,8 @@ export const errorIn = (body: unknown): Fields | undefined => {
 }
 
 /**
- * A client that reads the errors of every endpoint: the SDK throws away all of an error's body but `error`. The client itself where that
- * cannot be helped, or where somebody has wrapped its calls.
+ * Returns a client that can read every endpoint's errors: the SDK discards all of an error's body except `error`. Returns the client
+ * itself where this is impossible, or where its calls have been wrapped.
  */
 export const readingErrors = (client: OpenAiClient): OpenAiClient => {
   const given: unknown = Reflect.get(client, 'fetch')

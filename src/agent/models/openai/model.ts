@@ -10,32 +10,32 @@ import { openAiDialect, wantsBridge } from './dialect.ts'
 import { readingErrors } from './error-body.ts'
 import { chunksOf } from './plain.ts'
 
-/** What an endpoint takes, where it differs from OpenAI's own. */
+/** Options of an endpoint, where it differs from OpenAI's own. */
 export interface OpenAiOptions {
-  /** The provider's name, which reasoning is stored under. Default: the host of the client's `baseURL`. */
+  /** Name of the provider under which reasoning is stored. Default: the host of the client's `baseURL`. */
   readonly provider?: string | undefined
-  /** Default `max_completion_tokens`; older servers know only `max_tokens`. */
+  /** Parameter that limits the reply. Default: `max_completion_tokens`; older servers know only `max_tokens`. */
   readonly limit?: 'max_tokens' | 'max_completion_tokens' | undefined
-  /** The role of the system prompt. Default `system`, which every endpoint takes. */
+  /** Role of the system prompt. Default: `system`, which every endpoint accepts. */
   readonly system?: 'system' | 'developer' | undefined
-  /** Whether to ask for the usage of a stream (`stream_options`), which some servers refuse. Default true. */
+  /** Request the usage of a stream (`stream_options`), which some servers refuse. Default true. */
   readonly usage?: boolean | undefined
   /**
-   * Put a message of the assistant (`OK.`) between the results of tools and what the user says: Mistral, and some templates, refuse the one
-   * right after the other. Default: once the endpoint has refused that; false for never.
+   * Insert an assistant message (`OK.`) between tool results and the user's text: Mistral, and some templates, refuse the latter
+   * directly after the former. Default: once the endpoint has refused that; false for never.
    */
   readonly bridge?: boolean | undefined
-  /** Whether the model takes pictures and files; if not, a note stands for each. Default true. */
+  /** True if the model accepts pictures and files; if not, a note replaces each. Default true. */
   readonly images?: boolean | undefined
   readonly files?: boolean | undefined
-  /** Give its reasoning back to this provider, in this field of its messages. Default: reasoning is stored and never sent. */
+  /** Return reasoning to this provider, in this field of its messages. Default: reasoning is stored and never sent. */
   readonly reasoning?: 'reasoning_content' | 'reasoning' | 'reasoning_details' | undefined
 }
 
 /**
- * A model at an endpoint of OpenAI's Chat Completions API, reached through a client of `openai`. A call is one request, which the SDK does
- * not retry. Requests are translated, and receipts are of the translation (`form`); what has no place in it is in `repairs`. Replies are
- * blocks of the Messages API, and so are the events. docs/models.md.
+ * Returns a model at an endpoint of OpenAI's Chat Completions API, reached through a client of `openai`. A call is one request, which
+ * the SDK does not retry. Requests are translated, and receipts cover the translation (`form`); content that has no place in it is
+ * listed in `repairs`. Replies and events have the form of the Messages API. Details: docs/models.md.
  *
  * @example
  * import OpenAI from 'openai'
@@ -87,7 +87,7 @@ export const openAiModel = (client: OpenAiClient, options: OpenAiOptions = {}): 
   }
 }
 
-/** The ids of the calls in a request. */
+/** Returns the ids of the calls in a request. */
 const callsIn = ({ messages }: ModelRequest): ReadonlySet<string> =>
   new Set(
     messages.flatMap(({ content }) =>

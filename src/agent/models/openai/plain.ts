@@ -2,7 +2,7 @@ import { type Fields, isFields, parsedJson } from '../../../events/json.ts'
 import type { StreamResponse } from '../streaming/call.ts'
 import { errorIn } from './error-body.ts'
 
-/** The chunks of an answer. A server that ignores `stream` answers with a completion in one piece, which is read as one chunk. */
+/** Yields the chunks of an answer. A server that ignores `stream` answers with a single completion, which is read as one chunk. */
 export async function* chunksOf({ data, response }: StreamResponse): AsyncIterable<object> {
   const { body, headers } = response
   const isStream = headers.get('content-type')?.includes('text/event-stream') === true
@@ -46,7 +46,7 @@ const completionIn = (text: string, headers: Headers): object => {
   return { ...(completion as Fields), choices: choices.filter(isFields).map(choiceOf) }
 }
 
-/** A whole message is all that there is to say; its calls are told apart by their places. */
+/** Reads a complete message as a choice of one chunk; its calls are identified by their places. */
 const choiceOf = ({ message, finish_reason: reason, ...choice }: Fields): Fields => {
   const { tool_calls: calls, ...said } = isFields(message) ? message : ({} as Fields)
   const made = Array.isArray(calls) ? (calls as readonly unknown[]).filter(isFields) : []

@@ -4,11 +4,11 @@ import type { BlockEvents } from './block-events.ts'
 import type { ReasoningOrigin } from './chat/chat.ts'
 import { detailsList } from './details.ts'
 
-/** What a model says and thinks, as events: a new block wherever the one ends and the other begins. */
+/** Text and thinking of a model as events: a new block begins wherever one kind follows the other. */
 export interface Speech {
   readonly text: (text: unknown) => readonly ReplyEvent[]
   readonly reasoning: (delta: Fields) => readonly ReplyEvent[]
-  /** Something else begins. */
+  /** Ends the open block because another kind of content begins. */
   readonly interrupt: () => readonly ReplyEvent[]
   readonly end: () => readonly ReplyEvent[]
 }
@@ -17,9 +17,9 @@ type Kind = 'text' | 'thinking'
 
 export const speech = (provider: string, { start, delta, stop }: BlockEvents): Speech => {
   const details = detailsList()
-  /** What the last delta was of. */
+  /** Block of the last delta. */
   let open: { readonly kind: Kind; readonly index: number } | undefined
-  /** The block of thinking that has details: they may come until the end. */
+  /** The thinking block with details: they may arrive until the end. */
   let detailed: number | undefined
 
   const interrupt = (): readonly ReplyEvent[] => {

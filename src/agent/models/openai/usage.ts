@@ -1,6 +1,9 @@
 import { type Fields, isFields } from '../../../events/json.ts'
 
-/** The endpoint's counts in the fields of the Messages API, followed by its own. There, cached tokens are no part of the input. */
+/**
+ * Returns the endpoint's counts in the fields of the Messages API, followed by its own fields. In the Messages API, cached tokens are
+ * not part of the input.
+ */
 export const usageOf = (usage: unknown): Fields => {
   if (!isFields(usage)) return {}
   const inside = (field: string): Fields => {

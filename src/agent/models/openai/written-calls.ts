@@ -3,19 +3,19 @@ import { type Fields, isFields } from '../../../events/json.ts'
 import type { ReplyEvent } from '../model.ts'
 import type { BlockEvents } from './block-events.ts'
 
-/** The calls of a reply, while they are written. */
+/** The calls of a reply while they are being written. */
 export interface WrittenCalls {
   readonly add: (part: unknown) => readonly ReplyEvent[]
   readonly isAny: () => boolean
-  /** Whether the arguments of every call are an object, so that nothing of them is missing. */
+  /** True if the arguments of every call are a complete object. */
   readonly areWhole: () => boolean
   readonly end: () => readonly ReplyEvent[]
 }
 
-/** A call that is being written. Its block begins with its name, which need not come first. */
+/** A call that is being written. Its block begins with its name, which may arrive later. */
 interface Writing {
   readonly id: string
-  /** By the endpoint. */
+  /** The id that the endpoint gave. */
   readonly given: string | undefined
   name: string
   /** The arguments so far. */
@@ -26,11 +26,11 @@ interface Writing {
 }
 
 interface Begins {
-  /** The name of a tool, by the name that the model knows it by. */
+  /** Maps the name that the model knows a tool by to the tool's name. */
   readonly nameOf: (sent: string) => string
-  /** Ids of earlier calls: some endpoints count from the same one in each reply. */
+  /** Ids of earlier calls: some endpoints restart from the same id in each reply. */
   readonly taken: ReadonlySet<string>
-  /** The events that come before a new block. */
+  /** Returns the events that precede a new block. */
   readonly interrupt: () => readonly ReplyEvent[]
 }
 
@@ -41,7 +41,7 @@ export const writtenCalls = (
   const calls: Writing[] = []
   const places = new Map<unknown, Writing>()
 
-  /** The call that a part belongs to: by its index or its id, but some endpoints give every call the same ones, or none. */
+  /** Finds the call that a part belongs to, by its index or id; some endpoints give all calls the same ones, or omit them. */
   const writingOf = (part: Part): Writing => {
     const { index, id, name } = part
     const isNew = index !== undefined && name !== ''
@@ -57,7 +57,7 @@ export const writtenCalls = (
     calls.push(writing)
     return writing
   }
-  /** The last call, which a part belongs to that has no place, or none that is known and only arguments. */
+  /** Returns the last call if the part continues it: a part without index and id, or one with only arguments. */
   const lastFor = ({ index, id, name }: Part): Writing | undefined => {
     const last = calls.at(-1)
     const isRest = id === undefined && name === '' && last?.block !== undefined
@@ -98,7 +98,7 @@ export const writtenCalls = (
   }
 }
 
-/** A part of a call as it comes; what it does not say is undefined or empty. */
+/** A part of a call as it arrives; fields it lacks are undefined or empty. */
 interface Part {
   readonly index: unknown
   readonly id: string | undefined
@@ -116,7 +116,7 @@ const partOf = ({ index, id, function: made }: Fields): Part => {
   }
 }
 
-/** Whether a part begins another call than the one that has its place: with another id, or when nothing of that one is missing. */
+/** Reports whether a part begins a new call instead of continuing the one in its place: it has another id, or that call is complete. */
 const begins = ({ id, name, json }: Part, known: Writing): boolean => {
   if (name === '' || known.block === undefined) return false
   if (id !== undefined && known.given !== undefined && id !== known.given) return true

@@ -6,34 +6,34 @@ import { type PartialReply, type Dialect, failureOf, spoiltBy, stalledAfter } fr
 import { replyDraft } from './reply.ts'
 import { hear, watch } from './watch.ts'
 
-/** An answer whose stream has begun, as the SDKs give it. */
+/** An answer whose stream has begun, as the SDKs return it. */
 export interface StreamResponse {
   readonly data: AsyncIterable<object>
   readonly response: Response
   readonly request_id?: string | null | undefined
 }
 
-/** What is particular to an API. */
+/** The API-specific parts of a call. */
 export interface Endpoint {
   /** Sends the request. */
   readonly begin: (signal: AbortSignal) => Promise<StreamResponse>
-  /** The events of the Messages API's stream that a part of this API's stream stands for, in order. */
+  /** Returns the equivalent events of the Messages API's stream for a part of this API's stream, in order. */
   readonly eventsOf: (part: object) => readonly ReplyEvent[]
-  /** Those at the stream's proper end. */
+  /** Returns the events at the stream's proper end. */
   readonly ending?: () => readonly ReplyEvent[]
   readonly dialect: Dialect
 }
 
 const defaultStallTimeout = 60_000
 
-/** One request and its reply, event by event. The reply counts only if its stream has ended properly. */
+/** Sends one request and reads its reply, event by event. The reply counts only if its stream ended properly. */
 export const streamedCall = async (
   { begin, eventsOf, ending, dialect }: Endpoint,
   { signal, onEvent, stallTimeout = defaultStallTimeout }: CallOptions,
 ): Promise<E.Either<ModelError, Reply>> => {
   const watched = watch(signal, stallTimeout)
   let draft = replyDraft()
-  /** What the listener or the reading of an event threw: not a fault of the API. */
+  /** Error thrown by the listener or while reading an event: not the API's fault. */
   let spoilt: { readonly error: unknown } | undefined
   const take = (events: () => readonly ReplyEvent[]): void => {
     try {

@@ -2,14 +2,14 @@ import { abortedBy } from '../aborted.ts'
 import { errorText } from '../error-text.ts'
 import type { ModelError, ModelFailed, ModelStalled, Reply } from '../model.ts'
 
-/** What had arrived of a reply when its call failed. */
+/** The part of a reply that had arrived when its call failed. */
 export interface PartialReply {
   readonly partial?: Reply | undefined
-  /** Of what arrived, if the stream had begun. */
+  /** Usage of the part that arrived, if the stream had begun. */
   readonly usage?: Reply['origin']['usage']
 }
 
-/** What an error of an API says. */
+/** Details of an API's error. */
 export interface ApiErrorDetails {
   readonly status: number | undefined
   readonly type: string | null | undefined
@@ -17,32 +17,32 @@ export interface ApiErrorDetails {
   readonly message: string
 }
 
-/** How an API speaks of what went wrong. */
+/** Vocabulary of an API's errors. */
 export interface Dialect {
-  /** The environment variable with the key. */
+  /** Environment variable that holds the key. */
   readonly key: string
-  /** Whether the request does not fit into the context window. A 413 says so in every dialect. */
+  /** Reports whether the request does not fit into the context window. A 413 says so in every dialect. */
   readonly isTooLong: (told: ApiErrorDetails) => boolean
-  /** Whether the reason may pass; undefined if the error says nothing about it. */
+  /** Reports whether the reason may be transient; undefined if the error does not tell. */
   readonly isPassing: (told: ApiErrorDetails) => boolean | undefined
 }
 
-/** What the errors of every version of the SDKs say. */
+/** Fields that the errors of all SDK versions share. */
 interface SdkError {
   readonly message?: string
-  /** The API's own words. */
+  /** Message in the API's own words. */
   readonly apiMessage?: string | null
   readonly status?: number
   readonly type?: string | null
   readonly code?: unknown
   readonly requestID?: string | null
-  /** Those of the answer; every error of the API or of the connection has the key. */
+  /** Headers of the answer; every error of the API or of the connection has this key. */
   readonly headers?: Headers
 }
 
 const tooManyBytes = 413
 
-/** Statuses worth a retry: the SDKs' own choice. */
+/** True for statuses worth retrying: the SDKs' own choice. */
 export const isPassingStatus = (status: number): boolean => [408, 409, 429].includes(status) || status >= 500
 
 const adviceOn = (status: number | undefined, { key }: Dialect): string => {
@@ -62,7 +62,7 @@ export const stalledAfter = (timeout: number, broken: PartialReply): ModelStalle
   ...given(broken),
 })
 
-/** The call ended because the caller's listener threw, or the stream could not be read. */
+/** Returns the error of a call that ended because the caller's listener threw, or the stream could not be read. */
 export const spoiltBy = (error: unknown, broken: PartialReply): ModelFailed => ({
   _tag: 'ModelFailed',
   message: `the model gave no complete answer (${messageOf(error)}): no reply was recorded; fix what it names`,
@@ -117,7 +117,7 @@ const given = ({ partial, usage }: PartialReply): PartialReply => ({
   ...(usage && Object.keys(usage).length > 0 && { usage }),
 })
 
-/** Whether a retry may help, and the milliseconds to wait before it, if the API says so. */
+/** Reports whether a retry may help, and the milliseconds to wait before it, if the API gives them. */
 const retryIn = (
   error: SdkError,
   { usage }: PartialReply,
@@ -134,7 +134,7 @@ const retryIn = (
   }
 }
 
-/** Milliseconds; `retry-after` is in seconds or a date. */
+/** Returns the milliseconds to wait; `retry-after` is in seconds or a date. */
 const waitIn = (headers: Headers): number | undefined => {
   const precise = Number.parseFloat(headers.get('retry-after-ms') ?? '')
   if (precise >= 0) return precise

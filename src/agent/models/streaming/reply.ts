@@ -6,13 +6,13 @@ type Fields = { readonly [field: string]: unknown }
 
 /** A reply that grows event by event. */
 export interface ReplyDraft {
-  /** Throws on an event that it does not know, as nothing may be left out of a reply. */
+  /** Adds an event. Throws on an unknown one, as no part of a reply may be lost. */
   readonly add: (event: ReplyEvent) => void
-  /** The whole reply; undefined before the stream's last event. */
+  /** Returns the complete reply; undefined before the stream's last event. */
   readonly whole: () => Reply | undefined
-  /** Completed blocks, and the beginning of a text; undefined if there is nothing of the kind. */
+  /** Returns the completed blocks and the beginning of a text; undefined if there are neither. */
   readonly partial: () => Reply | undefined
-  /** What the API has counted so far; undefined before the stream has begun. */
+  /** Returns the API's counts so far; undefined before the stream has begun. */
   readonly usage: () => Fields | undefined
 }
 
@@ -132,10 +132,13 @@ export const replyDraft = (requestId?: string | null): ReplyDraft => {
   }
 }
 
-/** Levels of an input: with those of the message around it, it can be stored. */
+/** Greatest nesting depth of an input: with the levels of the message around it, it can still be stored. */
 const mostInput = 900
 
-/** The input of a call; the text itself if it is not JSON, because the reply was cut off inside it, or nested too deeply. */
+/**
+ * Parses the input of a call; returns the text itself if it is not JSON because the reply was cut off inside it, or if it is nested too
+ * deeply.
+ */
 const inputOf = (json: string): unknown => {
   try {
     return parsedJson(json, mostInput)

@@ -1,17 +1,17 @@
 import { longestTimer } from '../asking.ts'
 
-/** Watches a call: it ends with the caller's signal, and when nothing has arrived for too long. */
+/** Watchdog of a call: aborts it with the caller's signal, and when nothing has arrived for too long. */
 export interface CallWatchdog {
   /** The signal of the call. */
   readonly signal: AbortSignal
-  /** Something has arrived. */
+  /** Reports a sign of life. */
   readonly alive: () => void
   readonly isStalled: () => boolean
-  /** The call is over: leaves no timer, and no listener on the caller's signal. */
+  /** Ends the watch, leaving no timer, and no listener on the caller's signal. */
   readonly end: () => void
 }
 
-/** Made once: each would take a picture of the stack. */
+/** Created once: each new one would capture a stack trace. */
 const over = new DOMException('the call is over', 'AbortError')
 
 /** @param timeout milliseconds */
@@ -46,7 +46,7 @@ export const watch = (caller: AbortSignal | undefined, timeout: number): CallWat
   }
 }
 
-/** Calls `told` for every byte of the answer: pings are signs of life too, and the SDK does not pass them on. */
+/** Calls `told` for every byte of the answer: pings are signs of life, too, and the SDK does not report them. */
 export const hear = (response: Response | undefined, told: () => void): void => {
   const body = response?.body
   if (!body || body.locked) return

@@ -4,19 +4,19 @@ import { isFinal } from '../../../projections/final.ts'
 import { caught, type Steps } from '../../../result/steps.ts'
 import type { ReadError } from '../../../store/errors.ts'
 
-/** What the log of a conversation says of its turns: whether workers are asked for one, and which have ended. */
+/** State of a conversation's turns according to its log: whether workers are requested to give one, and which have ended. */
 export interface TurnDemand {
-  /** Position of the last reply with which a model has finished, on whichever branch; START if there is none. */
+  /** Position of the last final reply, on any branch; START if there is none. */
   readonly final: number
-  /** Something that was recorded since asks for an answer. */
+  /** True if an event recorded since then requests an answer. */
   readonly isAsked: boolean
-  /** The command that brought that reply: what else it brings belongs to the same turn. */
+  /** Command that recorded that reply: its later events belong to the same turn. */
   readonly overBy?: string | undefined
 }
 
 export const nothingAsked: TurnDemand = { final: START, isAsked: false }
 
-/** After something of another command, which asks for nothing. */
+/** Returns the state after an event of another command that requests nothing. */
 export const afterOther = ({ final, isAsked, overBy }: TurnDemand): TurnDemand => ({
   final,
   isAsked: isAsked && overBy === undefined,
@@ -34,10 +34,10 @@ export const askedAfter = (before: TurnDemand, event: ConversationEvent): TurnDe
   return { final: before.final, isAsked, ...(!isOpen && { overBy: before.overBy }) }
 }
 
-/** How many events are read first, from the end; then twice as many, and so on. */
+/** Number of events read first, from the end; doubled for each further page. */
 const firstPage = 32
 
-/** What was asked up to a position. Reads back to the last reply with which a model has finished. */
+/** Returns the requests up to a position. Reads back to the last final reply. */
 export async function* askedUpTo(
   chat: Pick<Conversation, 'events'>,
   at: number,

@@ -5,53 +5,53 @@ import type { ReadError, StoreError } from '../../../store/errors.ts'
 import type { OpenCall } from './open-calls.ts'
 
 /**
- * What the log of turns says of a call.
+ * State of a call according to the log of turns.
  *
- * 1. A wait has at most one decision, and permits at most one start: what is asked again waits again.
- * 2. A fork has the call of another conversation's reply: it waits, is decided about and is started in each for itself.
+ * 1. A wait has at most one decision, and permits at most one start: a call that needs approval again waits again.
+ * 2. A fork shares calls of replies with other conversations: each conversation has its own waits, decisions and starts of such a call.
  */
 export interface CallState {
-  /** The newest wait for it. */
+  /** Its newest wait. */
   readonly wait?: RecordedTurnFact<'CallsWaiting'>
   /** The decision on that wait. */
   readonly decision?: RecordedTurnFact<'CallDecided'>
-  /** Its newest start since that wait, or at all if it has never waited. */
+  /** Its newest start since that wait, or its newest start if it has never waited. */
   readonly started?: RecordedTurnFact<'ToolStarted'>
   /** Its newest start before that wait. */
   readonly earlier?: RecordedTurnFact<'ToolStarted'>
-  /** What became of it where this conversation has the reply from. */
+  /** State of the call in the conversation that the reply was inherited from. */
   readonly above?: CallAbove
 }
 
 /** A call in the conversation that this one was forked from. */
 export interface CallAbove {
-  /** The conversation that knows most of it. */
+  /** The ancestor with the most relevant record of the call. */
   readonly conversation: string
   readonly started?: RecordedTurnFact<'ToolStarted'>
   readonly wait?: RecordedTurnFact<'CallsWaiting'>
 }
 
-/** How far the calls of some replies got. */
+/** States of the calls of some replies. */
 export interface CallStates {
-  /** Where the log of turns ended. */
+  /** End of the log of turns. */
   readonly end: TurnsEnd
-  /** Ids of the first events of the logs, of the conversation's own and of those above. */
+  /** Ids of the first events of the logs: the conversation's own and its ancestors'. */
   readonly begun: ReadonlySet<string>
   readonly of: (reply: number, call: string) => CallState
 }
 
 const unknown: CallState = {}
 
-/** What is known of calls of which nothing was recorded up to there. */
+/** Returns the states of calls with no record up to this end. */
 export const noStates = (end: TurnsEnd): CallStates => ({ end, begun: begunIn([end]), of: () => unknown })
 
 const begunIn = (ends: readonly TurnsEnd[]): ReadonlySet<string> =>
   new Set(ends.flatMap(({ begun }) => begun ?? []))
 
 /**
- * How far calls got, here and where a fork has them from.
+ * Returns the states of calls, in this conversation and in the ones that it was forked from.
  *
- * @param at by what was recorded while the conversation ended at this position or before it
+ * @param at include only facts recorded while the conversation ended at this position or before it
  */
 export async function* statesOf(
   log: TurnLog,
@@ -89,13 +89,13 @@ export async function* statesOf(
   return { end: own.end, begun: begunIn([own, ...read.values()].map(({ end }) => end)), of }
 }
 
-/** The newest start of a call. */
+/** Returns the newest start of a call. */
 export const startOf = ({ started, earlier }: Pick<CallState, 'started' | 'earlier'>): CallState['started'] =>
   started ?? earlier
 
 /**
- * @param reply the position of the first reply that matters: the log is read back to it
- * @param at by what was recorded while the conversation ended at this position or before it
+ * @param reply position of the first relevant reply: the log is read back to it
+ * @param at include only facts recorded while the conversation ended at this position or before it
  */
 export async function* callStates(log: TurnLog, reply: number, at = Infinity): Steps<StoreError, CallStates> {
   const facts: RecordedTurnFact[] = []
@@ -110,7 +110,7 @@ export async function* callStates(log: TurnLog, reply: number, at = Infinity): S
   return { end, begun: begunIn([end]), of: (position, call) => states.get(`${position} ${call}`) ?? unknown }
 }
 
-/** What the log says of the call of this id that has waited last, however long ago; undefined if none has. */
+/** Returns the state of the call with this id that waited last, however long ago; undefined if none has. */
 export const lastWaiting = (log: TurnLog, call: string): Steps<StoreError, CallState | undefined> =>
   caught(async () => {
     const facts: RecordedTurnFact[] = []
@@ -122,7 +122,7 @@ export const lastWaiting = (log: TurnLog, call: string): Steps<StoreError, CallS
     return undefined
   })
 
-/** What facts, the oldest first, say of each call. */
+/** Folds facts, oldest first, into the state of each call. */
 const foldOf = (facts: readonly RecordedTurnFact[]): ReadonlyMap<string, CallState> => {
   const states = new Map<string, CallState>()
   const change = (reply: number, call: string, to: (before: CallState) => CallState): void => {
@@ -150,13 +150,13 @@ const foldOf = (facts: readonly RecordedTurnFact[]): ReadonlyMap<string, CallSta
 export interface RewindPoint {
   readonly position: number
   readonly to: number
-  /** Nothing else was written along with it: somebody has gone back in time, and not only put messages in order. */
+  /** True if nothing else was written with it: the user went back in time, and messages were not just reordered. */
   readonly isAlone: boolean
 }
 
 /**
- * Whether the conversation has gone back to before the wait for a call was settled: then it is asked about again. A wait ends with its
- * reply; what was decided or started on it, once the conversation returns to a moment before that.
+ * Reports whether the conversation was rewound to before the wait for a call was settled: then the call needs a new decision. A wait
+ * ends with its reply; its decision or start, once the conversation returns to an earlier moment.
  */
 export const isWithdrawn = (
   { wait, decision, started }: CallState,
@@ -175,6 +175,6 @@ export const isWithdrawn = (
   )
 }
 
-/** Whether the time for a decision is over. */
+/** True if the time for a decision has expired. */
 export const isOver = ({ until }: { readonly until?: string | undefined }, now: number): boolean =>
   until !== undefined && Date.parse(until) <= now

@@ -7,18 +7,18 @@ import { type DeferredMessages, isSaid, overtakenSince, saidLast } from './held.
 import { type OpenCall, openCalls } from './open-calls.ts'
 import { unansweredIn } from './said-results.ts'
 
-/** The calls without a result at the end of a history, and what has happened since they were made. */
+/** The calls without a result at the end of a history, and the events since they were made. */
 export interface CallsNow {
   readonly open: readonly OpenCall[]
-  /** What the user has said after them. */
+  /** The user's messages after them. */
   readonly held?: DeferredMessages | undefined
-  /** Position of the first of that; Infinity if it is nothing. */
+  /** Position of the first of those; Infinity if there are none. */
   readonly said: number
-  /** Where the conversation was rewound after the position given, through that of the history. */
+  /** Rewinds after the given position, through the history's position. */
   readonly rewinds: readonly RewindPoint[]
 }
 
-/** @param since the position after which rewinds matter */
+/** @param since position after which rewinds matter */
 export async function* callsNow(
   chat: Conversation,
   now: Effective,
@@ -47,7 +47,7 @@ export async function* rewindsAfter(
   })
 }
 
-/** Position of the first thing that the user says in a history and not in the one before; Infinity if there is none. */
+/** Returns the position of the user's first message in a history that is absent from the one before; Infinity if there is none. */
 export const saidSince = (now: Effective, { items }: Effective): number => {
   const before = new Set(items.map(({ position }) => position))
   return now.items.find((item) => !before.has(item.position) && isSaid(item))?.position ?? Infinity

@@ -20,21 +20,21 @@ import {
   type ToolUse,
 } from '../results/tools.ts'
 
-/** What is to be done about a call without a result. */
+/** Task for a call without a result. */
 export type CallTask =
   | {
       readonly type: 'run'
       readonly tool: ToolSettings
       readonly edited?: InputEdit
-      /** What the tool is given, if its schema has made that. */
+      /** The tool's input, if its schema has produced it. */
       readonly made?: ParsedInput
-      /** It was started before, on the same approval if it needs one. */
+      /** True if it was started before, on the same approval if it needs one. */
       readonly isAgain: boolean
-      /** Its start is recorded although the tool has no effect: an approval can be withdrawn until then. */
+      /** Record its start although the tool has no effect: an approval can be withdrawn until then. */
       readonly isApproved?: true
-      /** The conversation that this one was forked from, where it was started. */
+      /** Conversation that this one was forked from, where the call was started. */
       readonly startedIn?: string
-      /** It was started before its approval: the revision of the wait tells the two apart. */
+      /** Set if it was started before its approval: the revision of the wait distinguishes the two starts. */
       readonly onWait?: number
     }
   | { readonly type: 'answer'; readonly result: Block }
@@ -43,30 +43,30 @@ export type CallTask =
       readonly why: 'approval' | 'handed-back'
       readonly isNew: boolean
       readonly until?: string | undefined
-      /** What the tool will be given, where that is not what the model gave. */
+      /** The tool's input, if it differs from the model's. */
       readonly input?: Fields | undefined
     }
 
-/** What is known when it is decided what to do. */
+/** Conditions of a decision about calls. */
 export interface CallConditions {
   readonly tools: Tools
-  /** Whether the request defines a client tool of this name. */
+  /** Reports whether the request defines a client tool of this name. */
   readonly isDefined: (name: string) => boolean
-  /** Whether the writer of the reply at this position records which of its calls were started. */
+  /** Reports whether the writer of the reply at this position records which of its calls were started. */
   readonly recordsStarts: (reply: number) => boolean
-  /** Whether the reply at this position makes several open calls of this id. */
+  /** Reports whether the reply at this position makes several open calls with this id. */
   readonly isRepeated: (reply: number, call: string) => boolean
-  /** Whether a rewind has withdrawn the wait for a call. */
+  /** Reports whether a rewind has withdrawn the wait for a call. */
   readonly isWithdrawn: (state: CallState) => boolean
-  /** Position of what the user has said after the calls; Infinity if nothing. */
+  /** Position of the user's messages after the calls; Infinity if there are none. */
   readonly said: number
-  /** Milliseconds since 1970. */
+  /** Current time in milliseconds since 1970. */
   readonly now: number
-  /** Milliseconds after which an approval comes too late. */
+  /** Milliseconds after which an approval is too late. */
   readonly expires: number | undefined
-  /** Applies the schema of a tool to an input: once, however often it is asked. */
+  /** Applies the schema of a tool to an input, once per input. */
   readonly applied: InputParser
-  /** Ends the asking whether a call needs an approval. */
+  /** Aborts the check whether a call needs approval. */
   readonly signal: AbortSignal
 }
 
@@ -92,7 +92,7 @@ export const taskFor = async (
   const { above } = state
   const isLeft = isWithdrawn(state)
   const wait = isLeft ? undefined : state.wait?.data
-  /** It was started on what permits it now. */
+  /** True if it was started under its current permission. */
   const isStarted = !isLeft && state.started !== undefined
   // Too late for what the user has said before it, unless that is no denial.
   const decided = wait && state.decision?.data
@@ -102,7 +102,7 @@ export const taskFor = async (
   const isApproved = decision?.decision === 'approved'
   if (decision?.decision === 'denied')
     return denied(` by ${decision.by}${decision.reason ? `: ${decision.reason}` : '.'}`)
-  /** Whether the log knows that nobody has begun it. */
+  /** True if the log shows that the call has not been started. */
   const isUntouched = !startOf(state) && !above?.started && recordsStarts(use)
   if (said < Infinity && !wait?.keep && !isApproved) {
     if (wait?.why === 'approval') return denied(': the user said something else.')
@@ -125,7 +125,7 @@ export const taskFor = async (
   if (!tool) return { type: 'wait', why: 'handed-back', isNew: true }
   const run: Run = { type: 'run', tool, isAgain: isStarted }
   const recorded = state.wait?.data.inputs?.[call.id]
-  /** Runs it with an input that the schema has been applied to, or says why not. */
+  /** Runs the call with the schema's output, or answers with the problem if the input is invalid. */
   const ready = async (how: Run): Promise<CallTask> => {
     const made = await applied(tool, how.edited?.input ?? call.input, signal)
     if (made && E.isLeft(made))
@@ -171,14 +171,14 @@ export const taskFor = async (
   return { type: 'wait', why: 'approval', isNew: true, until, input: made && shownOf(made.right, call) }
 }
 
-/** What a schema makes of an input, or why it does not fit; undefined if the tool has no schema. */
+/** Returns a schema's output for an input, or the problem if the input is invalid; undefined if the tool has no schema. */
 export type InputParser = (
   tool: ToolSettings,
   input: unknown,
   signal: AbortSignal,
 ) => Promise<E.Either<string, unknown> | undefined>
 
-/** Applies the schemas of tools, to each input once. */
+/** Returns a parser that applies the schemas of tools to each input once. */
 export const applying = (): InputParser => {
   const known = new Map<unknown, ReturnType<InputParser>>()
   const apply: InputParser = async ({ check }, input, signal) => {
@@ -198,10 +198,10 @@ export const applying = (): InputParser => {
   }
 }
 
-/** The most characters of an input, as JSON, that are recorded a second time. */
+/** Longest input, in characters of JSON, that is recorded a second time. */
 const longestInput = 1_048_576
 
-/** What is recorded of an input that a schema has made: nothing if that is what the model gave, or no JSON. */
+/** Returns the record of a schema's output: undefined if it equals the model's input, or is not JSON. */
 const shownOf = (made: unknown, { input }: ToolUse): Fields | undefined => {
   const copied = copyJson(made)
   if (E.isLeft(copied) || !isFields(copied.right)) return undefined
@@ -209,7 +209,7 @@ const shownOf = (made: unknown, { input }: ToolUse): Fields | undefined => {
   return text === JSON.stringify(input) || text.length > longestInput ? undefined : copied.right
 }
 
-/** Whether the call needs an approval; left what the tool's own function has thrown: then the call is not run. */
+/** Checks whether the call needs approval; left is the error thrown by the tool's own function, in which case the call is not run. */
 const isAsked = async (
   tool: ToolSettings,
   { id, name, input }: ToolUse,
@@ -226,20 +226,20 @@ const isAsked = async (
   }
 }
 
-/** A call with what is to be done about it. */
+/** A call with its task. */
 export interface PlannedCall extends OpenCall {
   readonly task: CallTask
 }
 
-/** How calls wait. */
+/** Options for waiting calls. */
 export interface WaitOptions {
-  /** Milliseconds after which an approval comes too late, and the call is denied. Default: never. */
+  /** Milliseconds after which an approval is too late, and the call is denied. Default: never. */
   readonly expires?: number | undefined
-  /** Whether calls still wait after the user has said something. Default false: that denies them. */
+  /** Keep calls waiting after a user message. Default false: such a message denies them. */
   readonly keep?: boolean | undefined
 }
 
-/** What has to be in the log of turns before any of it is done. */
+/** Returns the facts to record in the log of turns before acting on the plan. */
 export const factsOf = (planned: readonly PlannedCall[], keep: boolean, at: number): readonly TurnFact[] => {
   const started = planned.flatMap(({ call, use, task }): readonly TurnFact[] => {
     if (task.type !== 'run' || task.isAgain) return []
@@ -279,7 +279,7 @@ export const factsOf = (planned: readonly PlannedCall[], keep: boolean, at: numb
   return [...started, ...waiting]
 }
 
-/** A call as it is told to whoever decides. */
+/** Describes a call to the person who decides about it. */
 export const waitingCall = ({ id, name, input }: ToolUse, until?: string, made?: Fields): WaitingCall => ({
   call: id,
   tool: name,

@@ -23,30 +23,30 @@ import {
   notWithdrawn,
 } from './errors.ts'
 
-/** Who approves a call, and with what. */
+/** Approval of a call: the person who approves it, and optionally a note and another input. */
 export interface Approval {
-  /** Who decides: for the log, and for the model where it is told of the decision. */
+  /** Name of the person who decides: for the log, and for the model if it is shown the decision. */
   readonly by: string
-  /** For those who look later. */
+  /** A note for later readers of the log. */
   readonly note?: string | undefined
-  /** What the tool is given in place of the model's input. The result says so; the call stays as the model made it. */
+  /** Input for the tool instead of the model's. The result mentions it; the call itself is unchanged. */
   readonly input?: { readonly [field: string]: unknown } | undefined
 }
-/** Who denies a call, and why. */
+/** Denial of a call: the person who denies it, and the reason. */
 export interface Denial {
   readonly by: string
-  /** The model is told. */
+  /** Reason, which the model is shown. */
   readonly reason?: string | undefined
 }
 
-/** Who withdraws an approval, and why. */
+/** Withdrawal of an approval: the person who withdraws it, and the reason. */
 export interface CallWithdrawal {
   readonly by: string
-  /** For those who look later. */
+  /** Reason, for later readers of the log. */
   readonly reason?: string | undefined
 }
 
-/** A decision as it was recorded. */
+/** A recorded decision. */
 export interface CallDecision {
   readonly conversation: string
   readonly call: string
@@ -54,25 +54,25 @@ export interface CallDecision {
   readonly by: string
 }
 
-/** A call that waits, as it is shown to whoever decides or answers. */
+/** A waiting call, as shown to the person who decides about it or supplies its result. */
 export interface AwaitedCall extends WaitingCall {
   readonly why: 'approval' | 'handed-back'
-  /** Position of the reply that makes it. */
+  /** Position of the reply that makes the call. */
   readonly reply: number
-  /** ISO 8601, UTC. */
+  /** Time since which it has waited: ISO 8601, UTC. */
   readonly since: string
-  /** When it was started before, if it was: ahead of a rewind, or in the conversation that this one was forked from. It may have taken effect. */
+  /** Time of an earlier start, if any: before a rewind, or in the conversation that this one was forked from. It may have taken effect. */
   readonly started?: string
 }
 
 export type WithdrawalError = ReadError | EventTooLarge | NotWithdrawn
 export type DecisionError = ReadError | EventTooLarge | AlreadyDecided | NotWaiting
 
-/** People who decide about calls. */
+/** Methods with which people decide about calls. */
 export interface ApprovalMethods<W extends ResultStyle = 'task'> {
   /**
-   * Lets a call run that waits for an approval; the next turn runs it. `input` takes the place of the model's. The first decision counts.
-   * Errors: `AlreadyDecided`, `NotWaiting`, a `ReadError`.
+   * Approves a waiting call; the next turn runs it. `input` replaces the model's input. The first decision counts. Errors:
+   * `AlreadyDecided`, `NotWaiting`, a `ReadError`.
    *
    * @example
    * const { waiting } = await chat.turn({ client, model: 'claude-opus-5-5' })
@@ -80,14 +80,14 @@ export interface ApprovalMethods<W extends ResultStyle = 'task'> {
    */
   readonly approve: (call: string, approval: Approval) => MethodResult<W, DecisionError, CallDecision>
   /**
-   * The call is not run, and the model is told why. Errors as for `approve`.
+   * Denies a call: it is not run, and the model receives the reason. Errors as for `approve`.
    *
    * @example
    * for (const { call } of await chat.waiting()) await chat.deny(call, { by: 'ann', reason: 'Not on a Friday.' })
    */
   readonly deny: (call: string, denial: Denial) => MethodResult<W, DecisionError, CallDecision>
   /**
-   * Withdraws the approval of a call, as long as its tool has not started: the call waits again. Errors: `NotWithdrawn`, a `ReadError`.
+   * Withdraws the approval of a call as long as its tool has not started: the call waits again. Errors: `NotWithdrawn`, a `ReadError`.
    *
    * @example
    * for (const { call } of await chat.waiting()) {
@@ -100,8 +100,9 @@ export interface ApprovalMethods<W extends ResultStyle = 'task'> {
     withdrawal: CallWithdrawal,
   ) => MethodResult<W, WithdrawalError, CallDecision>
   /**
-   * The calls that wait for an approval, or for a result from outside, in the order in which the model made them; with `at`, by what was
-   * written and decided while the conversation ended at that position or before it; none if it has not begun. Errors: a `ReadError`.
+   * Returns the calls that wait for approval or for an outside result, in the order in which the model made them; with `at`, according
+   * to the events and decisions written while the conversation ended at that position or before it; empty for a conversation that does
+   * not exist yet. Errors: a `ReadError`.
    *
    * @example
    * for (const { call, tool, input, why } of await chat.waiting()) console.log(call, tool, input, why)
@@ -120,7 +121,7 @@ const approvalSchema = z.strictObject({
 const withdrawalSchema = z.strictObject({ call: callId, by, reason: z.string().optional() })
 const denialSchema = z.strictObject({ call: callId, by, reason: z.string().optional() })
 
-/** Why nothing can be decided about a call that has waited; undefined if something can. */
+/** Returns the error if the call, which has waited, cannot be decided about; undefined if it can. */
 const problemWith = (
   call: string,
   state: CallState,
@@ -137,7 +138,7 @@ const problemWith = (
   return isOver({ until }, now) ? `its time was over at ${until}` : undefined
 }
 
-/** Why an approval cannot be withdrawn; undefined if it can. */
+/** Returns the error if an approval cannot be withdrawn; undefined if it can. */
 const problemWithWithdrawing = (
   call: string,
   state: CallState,
@@ -154,7 +155,7 @@ const problemWithWithdrawing = (
   return started && `its tool was started at ${started.metadata.time}`
 }
 
-/** What people decide about the calls of a conversation. */
+/** Returns the methods for deciding about the calls of a conversation. */
 export const deciding = (chat: Conversation): ApprovalMethods => {
   const log = chat.turnLog
 

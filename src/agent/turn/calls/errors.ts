@@ -1,6 +1,6 @@
 import type { RecordedTurnFact } from '../../../events/turn-events.ts'
 
-/** Somebody has decided about the call before. The first decision counts. */
+/** The call has already been decided about. The first decision counts. */
 export interface AlreadyDecided {
   readonly _tag: 'AlreadyDecided'
   readonly message: string
@@ -8,27 +8,27 @@ export interface AlreadyDecided {
   readonly call: string
   readonly decision: 'approved' | 'denied'
   readonly by: string
-  /** ISO 8601, UTC. */
+  /** Time of the decision: ISO 8601, UTC. */
   readonly time: string
 }
 
-/** Nothing can be decided about the call: it does not wait for an approval, or no longer. */
+/** The call cannot be decided about: it does not wait for approval, or no longer. */
 export interface NotWaiting {
   readonly _tag: 'NotWaiting'
   readonly message: string
   readonly conversation: string
   readonly call: string
-  /** The calls that do wait. */
+  /** The calls that do wait for approval. */
   readonly waiting: readonly string[]
 }
 
-/** The approval stands: the tool has started, or there is no approval that could be withdrawn. */
+/** The approval was not withdrawn: the tool has started, or there is no approval to withdraw. */
 export interface NotWithdrawn {
   readonly _tag: 'NotWithdrawn'
   readonly message: string
   readonly conversation: string
   readonly call: string
-  /** When the tool was started, if that is why: ISO 8601, UTC. */
+  /** Start of the tool, if that is the reason: ISO 8601, UTC. */
   readonly started?: string
 }
 

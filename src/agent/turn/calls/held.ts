@@ -27,35 +27,35 @@ import { isCall, openCalls } from './open-calls.ts'
 type Marker = 'Condensed' | 'Truncated'
 type Carried = Marker | 'Restored' | 'Configured'
 
-/** A history whose last messages may have to wait, and what it is without them. */
+/** A history whose last messages may have to wait, and the history without them. */
 export interface DeferredMessages {
-  /** If `again` is empty, the log has this history at `before.at`. */
+  /** History without those messages. If `again` is empty, it is the log's history at `before.at`. */
   readonly before: Effective
   readonly said: readonly NewMessage[]
-  /** What else has happened since the first of them: recorded again after `before.at`, it makes the history `before`. */
+  /** The other events since the first of those messages: recorded again after `before.at`, they produce the history `before`. */
   readonly again: readonly Event<Carried>[]
 }
 
 /**
- * Whether what the user has said last has to wait for the next reply: it comes after the results of client tools that were called beside
- * a server tool, whose result comes with the next reply, and only if nothing is said before that.
+ * Reports whether the user's last messages must wait for the next reply: they follow the results of client tools that were called
+ * together with a server tool, whose result comes with the next reply, but only if no other message precedes that reply.
  */
 export const isHeldBack = ({ before }: DeferredMessages, options: RequestOptions): boolean =>
   isResults(before.items.at(-1)) && waitsForServer(before, options)
 
-/** Whether a server tool is still to answer, which it does in a reply to results and nothing else. */
+/** Reports whether a server tool has yet to answer, which happens only in a reply to results and nothing else. */
 export const waitsForServer = (before: Effective, options: RequestOptions): boolean => {
   const rendered = requestOf(before, options)
   return E.isRight(rendered) && hasOpenUse(rendered.right.messages)
 }
 
-/** The position after which to look for what the user has said after results; undefined if there is nothing. */
+/** Returns the position after which to look for user messages that follow results; undefined if there are none. */
 export const heldSince = ({ items }: Effective): number | undefined => {
   const last = items.findLastIndex((item) => !isSaid(item))
   return last < items.length - 1 && isResults(items[last]) ? endOf(items.slice(0, last + 1)) : undefined
 }
 
-/** The position after which to look for what the user has said after calls without a result; undefined if there is nothing. */
+/** Returns the position after which to look for user messages that follow calls without a result; undefined if there are none. */
 export const overtakenSince = (now: Effective): number | undefined => {
   const { items } = now
   const reply = items.findLastIndex((item) => messageIn(item)?.role !== 'user' && !isSystem(messageIn(item)))
@@ -66,16 +66,16 @@ export const overtakenSince = (now: Effective): number | undefined => {
   return openCalls({ ...now, items: before }).length > 0 ? endOf(before) : undefined
 }
 
-/** An edit may be newer than what was said after the edited item. */
+/** Returns the position of the last message; an edit may be newer than the messages after the edited item. */
 const endOf = (items: readonly Item[]): number =>
   items.findLast(({ kind }) => kind === 'message')?.position ?? START
 
 /**
- * What the user has said last, each message as it was said and with what is shown in its place, despite markers, restores and
+ * Returns the user's last messages, each as appended and with the content shown in its place, despite markers, restores and
  * configurations in between.
  *
- * @param since the events after `position`, through `now.at` at least
- * @returns undefined if that is nothing, or if something else has happened since, before which nothing can be moved
+ * @param since the events after `position`, at least through `now.at`
+ * @returns undefined if there are no such messages, or if another event has happened since, before which nothing can be moved
  */
 export const saidLast = (
   now: Effective,
@@ -95,7 +95,7 @@ export const saidLast = (
   return { ...held, before: without(now, shown, path[first - 1]?.position ?? position) }
 }
 
-/** The events after a position that are on the path at `at`; undefined if the path has left that position. */
+/** Returns the events after a position that are on the path at `at`; undefined if the path no longer includes that position. */
 export const pathAfter = (
   since: readonly ConversationEvent[],
   position: number,
@@ -112,26 +112,26 @@ export const pathAfter = (
   return place === position ? path.toReversed() : undefined
 }
 
-/** Whether a reply that was computed before the event may come after it, or before it. */
+/** True if a reply computed before the event may be recorded either before or after it. */
 export const mayWait = (event: ConversationEvent): boolean =>
   event.type === 'Configured' || isMarkerOrRestore(event) || beginsTurn(event)
 
-/** Whether it is a message that no model has given: after calls it may stand between them and their results. */
+/** True for messages that are not a model's: they may come between calls and their results. */
 const comesBetween = ({ type, data }: ConversationEvent): boolean =>
   type === 'MessageAppended' && data.role !== 'assistant'
 
 const isSystem = (message: Message | undefined): boolean => message?.role === 'system'
 
-/** Whether a message is more than results, which ends the wait for results. */
+/** True if a message is more than results, which ends the wait for results. */
 const speaks = (message: Message | undefined): boolean =>
   message !== undefined && (isSystem(message) ? message.content.length > 0 : isTurn(message))
 
 interface Taken extends Pick<DeferredMessages, 'said' | 'again'> {
-  /** Positions of the messages, and of the edits of them. */
+  /** Positions of the messages and of their edits. */
   readonly shown: ReadonlySet<number>
 }
 
-/** Separates messages from what came between them. Undefined if a marker covers such a message together with something else. */
+/** Separates messages from the events between them. Undefined if a marker covers such a message together with another item. */
 const taking = (events: readonly ConversationEvent[], next: number): Taken | undefined => {
   const said: NewMessage[] = []
   const again: Event<Carried>[] = []
@@ -166,7 +166,7 @@ const taking = (events: readonly ConversationEvent[], next: number): Taken | und
   return { said, again, shown: new Set(placeOf.keys()) }
 }
 
-/** The same marker without its view, which depends on its place. */
+/** Returns the marker without its view, which depends on its place. */
 const markerFor = (event: ConversationEvent<Marker>, covers: Covers): Event<Marker> => {
   if (event.type === 'Condensed') {
     const { view: _, ...data } = event.data
@@ -176,7 +176,7 @@ const markerFor = (event: ConversationEvent<Marker>, covers: Covers): Event<Mark
   return { type: event.type, data: { ...data, covers } }
 }
 
-/** What an edit in place shows for its message. */
+/** Returns the content that an edit in place shows for its message. */
 const shownBy = (event: ConversationEvent<Marker>): NewMessage['shown'] => {
   const item = itemOf(event)
   const content = item && messageIn(item)?.content
@@ -190,7 +190,7 @@ const without = (now: Effective, shown: ReadonlySet<number>, at: number): Effect
   return { at, head: at, items: now.items.filter(isLeft), outline }
 }
 
-/** Whether the user says something in an item. */
+/** True if an item holds words of the user. */
 export const isSaid = (item: Item): boolean => {
   const message = messageIn(item)
   return message !== undefined && isTurn(message)

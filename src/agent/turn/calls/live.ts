@@ -8,27 +8,27 @@ import { ok, run, type Steps } from '../../../result/steps.ts'
 import type { ReadError, StoreError } from '../../../store/errors.ts'
 import { afterOther, type TurnDemand, askedAfter, askedUpTo } from './asked.ts'
 
-/** The effective history as of now, each time it is called. */
+/** Returns the current effective history on each call. */
 export interface LiveHistory {
   (): Steps<ReadError, Effective>
-  /** What waits in the inbox, as of now. */
+  /** Returns the current contents of the inbox. */
   readonly mail: () => Steps<StoreError, readonly QueuedMessage[]>
   /**
-   * Begins to read what the next call of each gives, beside whatever else there is to do. If that call comes much later, it reads again.
+   * Starts reading the results of the next call of each, concurrently with other work. If that call comes much later, it reads again.
    *
-   * @param hasMail false: the inbox need not be read, nothing waits in it as far as is known. It is read again before a turn ends
+   * @param hasMail false: skip reading the inbox, which is empty as far as known. It is read again before a turn ends
    * @returns the last position
    */
   readonly begin: (hasMail?: boolean) => Promise<E.Either<ReadError, number>>
-  /** The turn has written something. After a configuration, nothing has to be read before it continues. */
+  /** Notes a write by the turn. After a configuration, nothing has to be read before the turn continues. */
   readonly wrote: (written: WriteResult) => void
-  /** What was asked of workers, as of the history that was given last. */
+  /** Returns the requests to workers, as of the last returned history. */
   readonly asked: () => Steps<ReadError, TurnDemand>
-  /** How much is kept, in characters of JSON. */
+  /** Returns the size of the cached content, in characters of JSON. */
   readonly size: () => number
 }
 
-/** For so many milliseconds, what was begun to be read counts as what is there now. */
+/** Milliseconds for which a read that was started early counts as current. */
 const fresh = 100
 
 interface Begun {
@@ -37,12 +37,12 @@ interface Begun {
   mail?: Promise<E.Either<StoreError, readonly QueuedMessage[]>> | undefined
 }
 
-/** Keeps the history that it last gave and takes in what has happened since: a turn of a long conversation reads only what is new. */
+/** Caches the last returned history and adds the events since: a turn of a long conversation reads only new events. */
 export const liveHistory = (chat: Conversation): LiveHistory => {
   let known: { readonly now: Effective; readonly asked?: TurnDemand | undefined } | undefined
   let begun: Begun | undefined
 
-  /** Takes what was begun, once. */
+  /** Takes the read that was started early, once. */
   const taken = <K extends 'history' | 'mail'>(what: K): Begun[K] => {
     const isNow = begun && chat.party.clock.now() - begun.since < fresh
     const reading = begun?.[what]

@@ -7,11 +7,11 @@ import type { ToolUse } from '../results/tools.ts'
 /** A call without a result. */
 export interface OpenCall {
   readonly call: ToolUse
-  /** The position of the reply that makes it. */
+  /** Position of the reply that makes it. */
   readonly use: number
 }
 
-/** The calls at the end of the history that have no result. */
+/** Returns the calls at the end of the history that have no result. */
 export const openCalls = (effective: Effective): readonly OpenCall[] => {
   const { items } = effective
   const lastReply = items.findLastIndex(isReply)
@@ -27,7 +27,7 @@ export const openCalls = (effective: Effective): readonly OpenCall[] => {
   })
 }
 
-/** Whether a reply or results are still to come. */
+/** Reports whether a reply or results are still outstanding. */
 export const isToDo = (now: Effective): boolean => openCalls(now).length > 0 || render(now).awaits === 'model'
 
 export const isCall = (block: Block): block is ToolUse => isBlock(block, 'tool_use')

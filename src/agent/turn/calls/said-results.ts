@@ -6,7 +6,7 @@ import { type OpenCall, openCalls } from './open-calls.ts'
 
 // Results of calls may come beside something else, or after it, in messages of the user. They are the results all the same.
 
-/** The open calls before what was said, without those whose results are in it. */
+/** Returns the open calls before the user's messages, except those whose results are in these messages. */
 export const unansweredIn = ({
   before,
   said,
@@ -19,17 +19,18 @@ export const unansweredIn = ({
   })
 }
 
-/** What was said, with the results in it apart. */
+/** The user's messages, with the results in them separated. */
 export interface SplitMessages {
   readonly results: readonly NewMessage[]
   readonly said: readonly NewMessage[]
 }
 
 /**
- * Takes the results of open calls out of what was said, where the model would be told that there are none: after something else.
+ * Separates the results of open calls from the user's messages where they come after other content: the model would otherwise be told
+ * that they are missing.
  *
- * @param isAlone no result may stand beside something else
- * @returns undefined if there is nothing to take out
+ * @param isAlone no result may be next to other content
+ * @returns undefined if there is nothing to separate
  */
 export const sorted = ({ before, said }: DeferredMessages, isAlone: boolean): SplitMessages | undefined => {
   const [first, ...others] = said
@@ -51,7 +52,7 @@ const callOf = (block: Block): readonly string[] => (isBlock(block, 'tool_result
 
 const shownIn = ({ content, shown }: NewMessage): readonly Block[] => blocksOf(shown?.content ?? content)
 
-/** The message with some of its blocks; none if the model is shown none of them. */
+/** Returns the message with some of its blocks; no message if none of them is shown to the model. */
 const part = (message: NewMessage, isIn: (block: Block) => boolean): readonly NewMessage[] => {
   const whole = blocksOf(message.content)
   const all = shownIn(message)

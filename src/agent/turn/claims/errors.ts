@@ -1,9 +1,9 @@
-/** Somebody else gives the conversation a turn, and `whileHeld` is `fail`. Nothing was written. */
+/** Another worker or program is giving the conversation a turn, and `whileHeld` is `fail`. Nothing was written. */
 export interface TurnHeld {
   readonly _tag: 'TurnHeld'
   readonly message: string
   readonly conversation: string
-  /** The worker, or the program, as the log names it. */
+  /** Name of the worker or program in the log. */
   readonly holder: string
 }
 

@@ -17,29 +17,32 @@ import { letGo } from './letting-go.ts'
 import { type Claim, type ClaimStatus, standingOf } from './standing.ts'
 import { untilFree } from './until-free.ts'
 
-/** What a turn knows of who gives turns to its conversation, and what it says of that itself (ADR 29). */
+/** State of the claims to a conversation as a turn sees them, and the turn's own claim (ADR 29). */
 export interface TurnClaim extends ClaimHandle {
   /**
-   * Begins a turn, or continues one: waits while somebody else gives one, and claims the conversation where others may be about to.
+   * Begins or continues a turn: waits while another holder gives one, and claims the conversation if others may be about to.
    *
-   * @returns the history to continue with: another one if it has waited
+   * @returns the history to continue with: a newer one if it has waited
    */
   readonly enter: (now: Effective, phase: Phase) => Steps<HoldError, Effective>
-  /** What has to be recorded along with the next facts, at that revision. The turn is lost if the conversation is another's by now. */
+  /**
+   * Returns the facts to record together with the next ones, at that revision. The turn is lost if somebody else holds the conversation
+   * by now.
+   */
   readonly along: (at: number, revision: number) => Steps<StoreError, readonly TurnFact[]>
-  /** These facts were recorded. */
+  /** Notes recorded facts. */
   readonly recorded: (facts: readonly TurnFact[], end: TurnsEnd) => void
-  /** Whether the turn has claimed the conversation, lost or not. */
+  /** Reports whether the turn has claimed the conversation, even if it lost it since. */
   readonly hasClaimed: () => boolean
   /**
-   * The turn has ended: lets go of the conversation, unless its last reply says so.
+   * Ends the turn: releases the conversation, unless its last reply implies that.
    *
-   * @param final the position of that reply, if the model has finished with it
+   * @param final the position of that reply, if it is final
    */
   readonly leave: (final: number | undefined, reason: Reason) => Promise<void>
 }
 
-/** What a turn leaves: nothing to do, calls that wait for somebody, or something for whoever is free. */
+/** State in which a turn leaves the conversation: nothing to do, calls waiting for somebody, or work for any free worker. */
 type Reason = 'done' | 'waiting' | 'free'
 
 export type HoldError = WriteError | ReadError | ModelAborted | TurnHeld
@@ -47,18 +50,18 @@ export type HoldError = WriteError | ReadError | ModelAborted | TurnHeld
 export interface HoldOptions {
   readonly whileHeld: 'wait' | 'fail' | 'take'
   readonly ttl: number
-  /** Somebody else is waited for. */
+  /** Called when the turn waits for another holder. */
   readonly onHeld: (by: string) => void
 }
 
 interface Phase {
   readonly watch: TurnWatch
   readonly isFirst: boolean
-  /** The model has finished, and is called again for what was said meanwhile. */
+  /** True if the model has finished, and is called again for messages that arrived meanwhile. */
   readonly hasFinished: boolean
 }
 
-/** What the turns of one handle know of the claims in the log, so that none reads them again. */
+/** Claims in the log as known to the turns of one handle, which saves reading them again. */
 export interface ClaimCache {
   standing?: ClaimStatus
 }
@@ -77,20 +80,20 @@ export const holding = (
   const { party, turnLog: log } = chat
   let own: Own | undefined
   let isLost = false
-  /** Of the last reply with which a model has finished. */
+  /** Position of the last final reply. */
   let final = -1
-  /** The conversation's last position when the turn last looked at what there is to do. */
+  /** The conversation's last position when the turn last checked for work. */
   let seen = final
-  /** A claim that this turn takes over. */
+  /** Revision of a claim that this turn takes over. */
   let overtaken: number | undefined
   let announcing: Promise<unknown> = Promise.resolve()
   let stopBeating: (() => void) | undefined
 
-  /** Of this turn's claims, in place of the name of a step: known before the answer to their append is. */
+  /** Name of this turn's claims, used in place of a step's: known before their append is acknowledged. */
   const name = `turn-${randomUUID()}`
   const isMine = ({ data: { worker, step } }: Claim): boolean =>
     party.isWorker ? worker === party.id : nameIn(step) === name
-  /** A claim that stands, of somebody else. A claim of this program's that none of its turns holds is over. */
+  /** Returns somebody else's valid claim. A claim of this program that none of its turns holds is over. */
   const otherIn = ({ claim: newest }: ClaimStatus): Claim | undefined => {
     if (!newest || newest.data.at < final || isMine(newest) || newest.revision === overtaken) return undefined
     const isOver = newest.data.worker === party.id && !party.holds.has(nameIn(newest.data.step))
@@ -134,7 +137,7 @@ export const holding = (
     recorded(facts, yield* log.append(facts, revision))
   }
 
-  /** Waits until somebody else's claim is over, or its holder dead. */
+  /** Waits until another holder's claim is over, or that holder is dead. */
   async function* wait(other: Claim, now: Effective, watch: TurnWatch): Steps<HoldError, void> {
     if (whileHeld === 'fail') return yield turnHeld(chat.id, other.data.worker)
     onHeld(other.data.worker)
@@ -150,7 +153,7 @@ export const holding = (
     if (yield* ok(result)) overtaken = other.revision
   }
 
-  /** Claims the conversation if somebody else might. */
+  /** Claims the conversation if another program or worker might. */
   async function* enterAsProgram(given: Effective, { watch, isFirst }: Phase): Steps<HoldError, Effective> {
     await announcing
     let now = given
@@ -185,7 +188,10 @@ export const holding = (
     return now
   }
 
-  /** A worker has claimed what it gives turns to. What comes after a final reply, it claims again: to others, that reply ends the claim. */
+  /**
+   * Renews a worker's claim. A worker has claimed the conversation already, but after a final reply it claims again: to others, that
+   * reply ends the claim.
+   */
   async function* enterAsWorker({ at }: Effective, { hasFinished }: Phase): Steps<HoldError, void> {
     if (!hasFinished) return
     ;({ final } = yield* history.asked())

@@ -7,27 +7,24 @@ import type { StoreError } from '../../../store/errors.ts'
 export type Claim = RecordedTurnFact<'TurnClaimed'>
 type AboutClaims = RecordedTurnFact<'TurnClaimed' | 'TurnReleased' | 'TurnParked'>
 
-/** Who gives turns to a conversation, as the log of turns says. */
+/** Status of the claims to a conversation, according to the log of turns. */
 export interface ClaimStatus {
-  /** The last revision of the log; -1 if nothing is recorded. */
+  /** Last revision of the log; -1 if it is empty. */
   readonly revision: number
-  /** The highest position that anything was recorded at. */
+  /** Highest position at which a fact was recorded. */
   readonly at: number
-  /** The step that was last claimed, released or parked. */
+  /** Step that was last claimed, released or parked. */
   readonly step?: string | undefined
-  /** The newest claim that was not let go of. A reply that was recorded after it, and with which the model has finished, ends it. */
+  /** Newest claim that was not released. A final reply recorded after it ends it. */
   readonly claim?: Claim | undefined
-  /** Position at which workers were last asked for a turn. */
+  /** Position at which workers were last requested to give a turn. */
   readonly requestedAt?: number | undefined
 }
 
-/** Most logs of turns say who has the conversation among their last facts. */
+/** Number of facts per page: in most logs of turns, the holder is named among the last ones. */
 const page = 8
 
-/**
- * @param since position of the last reply with which a model has finished: what was recorded before it is over. Without it, reads until it
- *   knows the step
- */
+/** @param since position of the last final reply: facts recorded before it no longer matter. Without it, reads until it knows the step */
 export async function* standingOf(log: TurnLog, since?: number): Steps<StoreError, ClaimStatus> {
   return yield* caught<StoreError, ClaimStatus>(async () => {
     let revision = -1

@@ -8,17 +8,17 @@ import type { RecordedEvent } from '../../../store/port.ts'
 import type { Claim } from './standing.ts'
 
 interface Waiting {
-  /** After so many milliseconds of silence, the holder is taken for dead. */
+  /** Milliseconds of silence after which the holder counts as dead. */
   readonly ttl: number
   readonly signal: AbortSignal
-  /** Whether the claim still stands. */
+  /** Reports whether the claim is still valid. */
   readonly stands: () => Steps<ReadError | WriteError, boolean>
 }
 
 /**
- * Waits until a claim is over, or whoever holds it is known to have ended, or nothing was received from it for so long that it is taken for dead.
+ * Waits until a claim is over, its holder is known to have ended, or the holder has been silent for so long that it counts as dead.
  *
- * @returns whether the claim still stands
+ * @returns true if the claim is still valid
  */
 export async function* untilFree(
   chat: Conversation,

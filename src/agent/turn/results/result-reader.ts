@@ -30,8 +30,8 @@ const definition = {
 }
 
 /**
- * A tool that reads what `maxResult` has left out of the results of a conversation, even if they are hidden now. Its own results keep
- * within the limit.
+ * Creates a tool that reads the parts of a conversation's results that `maxResult` omitted, even if the results are hidden now. Its own
+ * results stay within the limit.
  */
 export const resultReader = (chat: Pick<Conversation, 'events' | 'position'>): ResultReader => ({
   definition,
@@ -61,7 +61,7 @@ interface Input {
   readonly block?: number
 }
 
-/** A picture or a document cannot be read in parts. */
+/** Returns a picture or document whole; it cannot be read in parts. */
 const whole = (block: Block, bytes: number): readonly Block[] => {
   const size = resultBytes({ type: 'tool_result', tool_use_id: '', content: [block] })
   if (size > bytes)
@@ -69,7 +69,7 @@ const whole = (block: Block, bytes: number): readonly Block[] => {
   return [block]
 }
 
-/** Bytes for the line that says which part it is. */
+/** Bytes reserved for the line that names the part. */
 const headBytes = 100
 
 const partOf = (
@@ -83,10 +83,10 @@ const partOf = (
   return `[Characters ${from} to ${to} of ${text.length}${next}]\n${part}`
 }
 
-/** How many events are searched first, from the end; then twice as many, and so on. */
+/** Number of events searched first, from the end; doubled for each further page. */
 const firstPage = 256
 
-/** The newest result of a call. */
+/** Returns the newest result of a call. */
 const resultOf = async (
   chat: Pick<Conversation, 'events' | 'position'>,
   id: string,

@@ -4,8 +4,9 @@ import { type Fields, isFields } from '../../../events/json.ts'
 import { mediaTypeOf, named, noteOn, pictureBlocks, shownBlock, utf8Of } from '../../context/policy/media.ts'
 
 /**
- * A block that a tool returned, as it may be in a tool result: a block of the API as the API accepts it, one of an MCP client in the API's
- * form, any other as JSON. What no model can be shown stays too, after a text that says what it is: rendering leaves it out.
+ * Converts a block returned by a tool into blocks for a tool result: a block of the API as the API accepts it, one of an MCP client in
+ * the API's form, any other as JSON. Content that no model can be shown is kept, too, after a text that describes it: rendering omits
+ * it.
  */
 export const resultBlocks = (given: AnyBlock, tools?: ToolNames): readonly Block[] => {
   const { type, data, mimeType, resource } = given
@@ -17,7 +18,7 @@ export const resultBlocks = (given: AnyBlock, tools?: ToolNames): readonly Block
   return ownBlocks(block, tools) ?? [textBlock(JSON.stringify(block))]
 }
 
-/** What cannot be shown is recorded as it was given. */
+/** Converts a foreign picture; if it cannot be shown, it is recorded as given. */
 const foreignPicture = (block: Block, data: string): readonly Block[] =>
   pictureBlocks(data, block['mimeType']).map((made) => ('data' in made ? block : made))
 

@@ -8,21 +8,22 @@ import { resultBlocks } from './tool-blocks.ts'
 import { bytesBlocks } from '../../context/policy/media.ts'
 import type { ToolNames } from './tool-own-blocks.ts'
 
-/** What the model is shown of a call: `content` and `is_error` of a tool result. */
+/** Result of a call as shown to the model: `content` and `is_error` of a tool result. */
 export interface ToolAnswer {
   readonly content?: string | readonly Block[]
   readonly is_error?: true
 }
 
 export interface ToolOutputOptions {
-  /** Ends the reading of a stream. */
+  /** Aborts the reading of a stream. */
   readonly signal?: AbortSignal
   readonly tools?: ToolNames
 }
 
 /**
- * What a tool returned, as the API accepts it. The tool has taken effect, so nothing is refused: a text stays as it is, blocks of the API
- * become what the API accepts, blocks and results of an MCP client the API's form, bytes what they hold, everything else JSON.
+ * Converts a tool's return value to the form that the API accepts. The tool has taken effect, so nothing is refused: a text is kept as
+ * is, blocks of the API are adapted to what it accepts, blocks and results of an MCP client are converted to the API's form, bytes to
+ * their content, everything else to JSON.
  */
 export const answerOf = async (output: unknown, reading: ToolOutputOptions = {}): Promise<ToolAnswer> => {
   try {
@@ -47,7 +48,7 @@ const readAnswer = async (output: unknown, reading: ToolOutputOptions): Promise<
   return json === undefined ? { content: inspect(output, shown) } : answerOfJson(json, reading.tools)
 }
 
-/** The value as JSON; undefined if JSON would lose a part of it. */
+/** Returns the value as JSON; undefined if JSON would lose a part of it. */
 const jsonOf = (value: object): Json | undefined => {
   try {
     const own = 'toJSON' in value ? (JSON.parse(JSON.stringify(value)) as unknown) : value
@@ -57,7 +58,7 @@ const jsonOf = (value: object): Json | undefined => {
   }
 }
 
-/** How much is shown of what JSON cannot hold. */
+/** Limits on the text of values that JSON cannot hold. */
 const shown = { depth: 8, maxArrayLength: 10_000, maxStringLength: 1_000_000 }
 
 const answerOfJson = (output: Json, tools: ToolNames): ToolAnswer => {
@@ -71,7 +72,7 @@ const answerOfJson = (output: Json, tools: ToolNames): ToolAnswer => {
 const isBlocks = (value: unknown): value is readonly Block[] =>
   Array.isArray(value) && value.every((each) => isFields(each) && typeof each['type'] === 'string')
 
-/** What an MCP client's `callTool` resolves to. */
+/** Result of an MCP client's `callTool`. */
 interface CallToolResult extends Fields {
   readonly content: readonly Block[]
 }

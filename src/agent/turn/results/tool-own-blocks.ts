@@ -2,10 +2,10 @@ import { type AnyBlock, type Block, isWellShaped, textBlock, unknownBlock } from
 import { type Fields, isFields } from '../../../events/json.ts'
 import { base64In, mediaTypeOf, named, noteOn, pictureBlocks, utf8Of } from '../../context/policy/media.ts'
 
-/** The tools that a block may refer to; undefined if not all of their names are known. */
+/** Names of the tools that a block may refer to; undefined if not all names are known. */
 export type ToolNames = ReadonlySet<string> | undefined
 
-/** The names of the tools of a request. The tools of an MCP server are named by the server. */
+/** Returns the names of the tools of a request; undefined if there are tools of an MCP server, which names them itself. */
 export const toolNames = (tools: readonly Fields[] = []): ToolNames =>
   tools.every(({ name }) => typeof name === 'string')
     ? new Set(tools.map(({ name }) => String(name)))
@@ -13,14 +13,14 @@ export const toolNames = (tools: readonly Fields[] = []): ToolNames =>
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== ''
 
-/** What the API accepts in optional fields. */
+/** Values that the API accepts in optional fields. */
 const optional: { readonly [field: string]: (value: unknown) => boolean } = {
   cache_control: (value) => isFields(value) && value['type'] === 'ephemeral',
   citations: (value) => typeof value === 'object' && value !== null,
   context: isText,
 }
 
-/** The block with only the fields that the API accepts: it refuses a request with any other. */
+/** Returns the block with only the fields that the API accepts: it refuses a request with any other. */
 const only = (block: Block, fields: readonly string[]): Block => {
   const known = Object.entries(block).filter(
     ([field, value]) =>
@@ -30,8 +30,8 @@ const only = (block: Block, fields: readonly string[]): Block => {
 }
 
 /**
- * A block in the API's own form, as the API accepts it: a conversation with a block that the API refuses would be refused for good.
- * Undefined if it is not a block of the API, or lacks what cannot be supplied.
+ * Converts a block in the API's own form to one that the API accepts: a refused block would make every later request of the
+ * conversation fail. Undefined if it is not a block of the API, or lacks a field that cannot be supplied.
  */
 export const ownBlocks = (block: Block, tools: ToolNames): readonly Block[] | undefined => {
   const { type }: AnyBlock = block
@@ -62,7 +62,7 @@ const imageBlocks = (block: Block): readonly Block[] | undefined => {
   return isElsewhere(source) ? [block] : undefined
 }
 
-/** The other fields stay with the block that is shown. */
+/** Adds the other fields to the block that is shown. */
 const withRest = (made: readonly Block[], rest: Fields): readonly Block[] =>
   made.map((block) => ('source' in block ? { ...rest, ...block } : block))
 

@@ -14,14 +14,14 @@ export type ToolUse = KnownBlock<'tool_use'>
 
 export interface ToolRunOptions {
   readonly signal: AbortSignal | undefined
-  /** Milliseconds. */
+  /** Time limit of a call in milliseconds. */
   readonly timeout: number
-  /** Bytes. */
+  /** Largest result, in bytes, that is shown to the model whole. */
   readonly maxResult: number
   readonly named: ToolNames
-  /** How the model can get at what is cut from a result. */
+  /** The model's access to the part cut from a result. */
   readonly rest: ResultLimit['rest']
-  /** Is told how far a call is. */
+  /** Called with the progress of a call. */
   readonly onEvent: CallOptions['onEvent']
   readonly emit: Emit
 }
@@ -31,22 +31,22 @@ export const toolOf = (tools: Tools, name: string): ToolSettings | undefined => 
   return typeof tool === 'function' ? { run: tool } : tool
 }
 
-/** Tells the model that an abort came before the tool was called. */
+/** Message to the model that an abort came before the tool was called. */
 export const notBegun = 'The call was interrupted by the user before it began: it was not carried out.'
 const ended = 'The call was interrupted by the user.'
 const unknownEffect = 'It was cut off; whether it took effect is not known.'
 
-/** Tells the model how a call ended early. What it may have done until then is as unknown as after a crash. */
+/** Returns the message to the model that a call ended early. Its effect until then is as unknown as after a crash. */
 const cutOff = (tool: ToolSettings, how: string): string =>
   effectOf(tool) === 'none' ? how : `${how} ${unknownEffect}`
 
 const endings = [notBegun, ended, `${ended} ${unknownEffect}`]
 
-/** Whether an abort has ended a call, so that nothing else is known of it. */
+/** Reports whether an abort ended a call, so that nothing else is known of it. */
 export const isCutOff = ({ content }: Block): boolean =>
   typeof content === 'string' && endings.some((text) => content === text || content.endsWith(`\n\n${text}`))
 
-/** The result of a call that was not begun. */
+/** Returns the result of a call that was not started. */
 export const notRun = (call: ToolUse): Block =>
   failed(call, 'This call was not run: the reply was interrupted.')
 
@@ -55,16 +55,16 @@ const result = ({ id }: ToolUse, answer: ToolAnswer): Block => ({
   tool_use_id: id,
   ...answer,
 })
-/** The result of a call that did not succeed. */
+/** Returns the result of a call that failed. */
 export const failed = (call: ToolUse, content: string): Block => result(call, { is_error: true, content })
 
-/** Somebody has put an input in place of the model's. */
+/** An input supplied by a person in place of the model's. */
 export interface InputEdit {
   readonly by: string
   readonly input: object
 }
 
-/** What a schema has made of an input. */
+/** Output of a schema for an input. */
 export interface ParsedInput {
   readonly value: unknown
 }
@@ -72,7 +72,7 @@ export interface ParsedInput {
 export const editNote = ({ by, input }: InputEdit): string =>
   `${by} has changed the input. The tool was run with ${JSON.stringify(input)}`
 
-/** The model's own call stays as it is: the result says what was done in its place. */
+/** Adds a note on the edited input to the result: the model's own call stays unchanged. */
 const withInput = ({ content, ...answer }: ToolAnswer, edited: InputEdit): ToolAnswer => {
   const note = editNote(edited)
   if (content === undefined) return { ...answer, content: note }
@@ -82,16 +82,16 @@ const withInput = ({ content, ...answer }: ToolAnswer, edited: InputEdit): ToolA
   }
 }
 
-/** What is to be run. */
+/** Tool run to carry out. */
 interface Running {
   readonly tool: ToolSettings
   readonly edited?: InputEdit
   readonly made?: ParsedInput
-  /** The same for each attempt at this call, and for no other call. */
+  /** Key of this call: the same for each attempt, and different for every other call. */
   readonly key: string
 }
 
-/** Runs a tool. */
+/** Runs a tool and returns its result. */
 export const resultOf = (call: ToolUse, running: Running, limits: ToolRunOptions): Promise<Block> =>
   tracedTool(call, (running.edited ?? call).input, () => ran(call, running, limits))
 

@@ -2,7 +2,7 @@ import type { Block, KnownBlock } from '../../../events/blocks.ts'
 import { showsContent } from '../../telemetry/open-telemetry.ts'
 import { inSpan } from '../../telemetry/spans.ts'
 
-/** The result of a call, and why it is an error if the tool has not said so itself. */
+/** The result of a call, and why it is an error if the tool itself did not return one. */
 export interface Ran {
   readonly block: Block
   readonly why?: string
@@ -10,7 +10,7 @@ export interface Ran {
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value ?? null))
 
-/** Runs a tool, as a span that the conventions for GenAI describe. */
+/** Runs a tool in a span that follows the GenAI conventions. */
 export const tracedTool = (
   { id, name }: KnownBlock<'tool_use'>,
   input: unknown,

@@ -5,12 +5,12 @@ import type { Emit, ToolRun } from '../stream/turn-event.ts'
 
 interface Watching {
   readonly emit: Emit
-  /** Bytes. */
+  /** Largest result, in bytes, that is shown to the model whole. */
   readonly maxResult: number
   readonly rest: ResultLimit['rest']
 }
 
-/** The result of a call; whoever listens is told of it, as the model will be shown it, and how long it took. */
+/** Returns the result of a call, and notifies listeners of it, as the model will see it, and of its duration. */
 export const watched = async (
   { id, name }: KnownBlock<'tool_use'>,
   { emit, maxResult: bytes, rest }: Watching,
@@ -32,7 +32,7 @@ export const watched = async (
   return result
 }
 
-/** Also keeps how long the calls of tools took. */
+/** Returns a listener that also collects the durations of tool calls. */
 export const timing =
   (emit: Emit, tools: ToolRun[]): Emit =>
   (event) => {

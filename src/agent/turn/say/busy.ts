@@ -11,8 +11,8 @@ import { isCall, type OpenCall, openCalls } from '../calls/open-calls.ts'
 import { unansweredIn } from '../calls/said-results.ts'
 
 /**
- * Whether a reply or results are still to come: the conversation awaits the model, or has open calls. Known from the log alone. Not while
- * all open calls wait for somebody's approval.
+ * Reports whether a reply or results are outstanding: the conversation awaits the model, or has open calls. Read from the log alone.
+ * False while all open calls wait for approval.
  */
 export async function* isBusy(chat: Conversation, now: Effective): Steps<ReadError, boolean> {
   const open = openCalls(now)
@@ -30,21 +30,21 @@ const isPaused = (item: Item | undefined): boolean =>
   isReply(item) && item.origin?.stopReason === 'pause_turn'
 
 /**
- * Whether what the user says may come at the end of the history: no call waits for its result, unless it is among what is said, and no
- * paused reply for its rest.
+ * Reports whether user messages may be appended at the end of the history: no call waits for a result that is not among them, and no
+ * paused reply has to be continued.
  */
 export const isPlaceToSpeak = (now: Effective, mail: readonly QueuedMessage[]): boolean =>
   unansweredIn({ before: now, said: mail.flatMap(({ data }) => data.messages) }).length === 0 &&
   !isPaused(now.items.at(-1))
 
-/** Whether calls wait for their results, and all of these are in the inbox. */
+/** Reports whether calls wait for their results, and all of these are in the inbox. */
 export const areAnswered = (now: Effective, mail: readonly QueuedMessage[]): boolean =>
   openCalls(now).length > 0 && isPlaceToSpeak(now, mail)
 
-/** How many of the newest entries are searched first. */
+/** Number of the newest entries searched first. */
 const firstPage = 100
 
-/** The position of the user message that began the turn at the conversation's end; undefined if there is none. */
+/** Returns the position of the user message that began the turn at the conversation's end; undefined if there is none. */
 export async function* turnStart(chat: Conversation, at: number): Steps<ReadError, number | undefined> {
   for (let last = firstPage; ; last *= 4) {
     const entries = yield* ok(chat.full({ at, last }))
@@ -54,5 +54,5 @@ export async function* turnStart(chat: Conversation, at: number): Steps<ReadErro
   }
 }
 
-/** Whether the model had nothing more to say after this. */
+/** True if the model had finished with this entry. */
 const isEnd = (entry: Entry): boolean => isReply(entry) && !isPaused(entry) && !entry.content.some(isCall)

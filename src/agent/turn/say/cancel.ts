@@ -6,7 +6,7 @@ import { ok, type Steps, task } from '../../../result/steps.ts'
 import type { NoteError, ReadError } from '../../../store/errors.ts'
 import { recordFact } from './record-fact.ts'
 
-/** Who cancels a turn, and why. */
+/** Name of the person who cancels a turn, and the reason. */
 export interface CancelOptions {
   readonly by?: string | undefined
   readonly reason?: string | undefined
@@ -15,7 +15,7 @@ export type CancelError = NoteError | ReadError
 
 const optionsSchema = z.strictObject({ by: z.string().min(1).optional(), reason: z.string().optional() })
 
-/** Ends the turn that is being given to a conversation, in whichever process, if there is one. Cancels nothing that begins later. */
+/** Cancels a conversation's current turn, in any process, if there is one. Later turns are unaffected. */
 export const cancelling =
   (chat: Conversation) =>
   (options: CancelOptions = {}): TaskEither<CancelError, void> =>

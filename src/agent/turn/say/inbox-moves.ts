@@ -5,11 +5,12 @@ import { ok, type Steps } from '../../../result/steps.ts'
 import type { WriteError } from '../../../store/errors.ts'
 
 /**
- * Moves what waits in the inbox to the end of the conversation, in the order in which it was said, and records that. Each message is
- * appended under the command id under which it was queued: so once, however many move it, and wherever one of them dies.
+ * Moves the contents of the inbox to the end of the conversation, in the order in which they were queued, and records that. Each
+ * message keeps the command id under which it was queued, so it is appended exactly once, however many movers there are, and wherever
+ * one of them dies.
  *
- * @param mail what waits there, if it was just read
- * @returns whether there was anything
+ * @param mail contents of the inbox, if just read
+ * @returns true if there were any
  */
 export async function* moveIn(
   chat: Conversation,

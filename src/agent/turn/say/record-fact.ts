@@ -5,14 +5,14 @@ import { caught, ok, type Steps } from '../../../result/steps.ts'
 import { despiteConflicts } from '../../../store/conflicts.ts'
 import type { NoteError, ReadError, StoreError } from '../../../store/errors.ts'
 
-/** Whether a command has recorded a fact before. */
+/** Reports whether a command has already recorded a fact. */
 const isRecorded = ({ turnLog }: Conversation, commandId: string): Steps<StoreError, boolean> =>
   caught(async () => {
     for await (const { metadata } of turnLog.newest()) if (metadata.commandId === commandId) return true
     return false
   })
 
-/** Records beside an existing conversation what is true whatever else its turns do. Repeated under its `commandId`, it records nothing. */
+/** Records a fact about an existing conversation that holds regardless of its turns. Repeated under its `commandId`, it records nothing. */
 export async function* recordFact(
   chat: Conversation,
   factAt: (position: number) => TurnFact,

@@ -29,10 +29,11 @@ type Policy = (typeof policies)[number]
 
 export interface SayOptions extends Omit<CommandEnvelope, 'interrupts'> {
   /**
-   * What to do while the conversation awaits the model, or results of its calls.
+   * Behaviour while the conversation awaits the model, or results of its calls.
+   *
    * - `enqueue`: hold the message, and append it after the reply, or after the results of the reply's calls.
-   * - `interrupt`: append it at once; a turn drops the reply that the model is giving, and answers both.
-   * - `rollback`: rewind to before the user message that began the turn, and append this instead.
+   * - `interrupt`: append it at once; a turn drops the reply in progress, and answers both messages.
+   * - `rollback`: rewind to before the user message that began the turn, and append this one instead.
    * - `reject`: write nothing (`Busy`).
    *
    * Default `enqueue`.
@@ -40,26 +41,26 @@ export interface SayOptions extends Omit<CommandEnvelope, 'interrupts'> {
   readonly whileBusy?: Policy | undefined
 }
 
-/** What became of a message: it is in the conversation, or waits in its inbox. */
+/** Outcome for a message: it is in the conversation, or waits in its inbox. */
 export type SayResult =
   | { readonly status: 'recorded'; readonly conversation: string; readonly position: number }
   | { readonly status: 'queued'; readonly conversation: string; readonly id: string }
 export type SayError = WriteError | ReadError | Busy
 
-/** Something that waits to be moved into a conversation. */
+/** Messages that wait to be moved into a conversation. */
 export interface QueuedMessages {
   readonly id: string
-  /** ISO 8601. */
+  /** Time of queueing: ISO 8601. */
   readonly time: string
   readonly messages: readonly NewMessage[]
 }
 
 type Says<A> = Steps<SayError, A>
 
-/** How often it is decided again because something has happened meanwhile. */
+/** Number of times that the decision is retried because of concurrent events. */
 const maxStale = 100
 
-/** Records what the user says, at any time: now, or where it comes after what the model is about to say. */
+/** Records a user message at any time: at once, or after the reply in progress. */
 export const saying = (chat: Conversation) => {
   const recorded = ({ position }: WriteResult): SayResult => ({
     status: 'recorded',
@@ -67,7 +68,10 @@ export const saying = (chat: Conversation) => {
     position,
   })
 
-  /** What became of queued messages. Looks after they were written, as a turn looks into the inbox after it has recorded its reply. */
+  /**
+   * Returns the outcome for queued messages. Checks the conversation after writing them, as a turn checks the inbox after recording its
+   * reply.
+   */
   async function* queued({ id, data, metadata }: QueuedMessage): Says<SayResult> {
     const now = yield* chat.begun()
     if (now && (yield* isBusy(chat, now))) {
@@ -86,7 +90,7 @@ export const saying = (chat: Conversation) => {
     return yield* ok(chat.record(messages, { ...envelope, ...options }))
   }
 
-  /** Looks at the history, and does not keep it: what comes next may read all of it again. */
+  /** Reads the history without keeping it: the next step may have to read all of it again. */
   async function* busyNow(): Says<{ readonly at: number; readonly isNow: boolean }> {
     const now = yield* chat.begun()
     return { at: now?.at ?? START, isNow: now !== undefined && (yield* isBusy(chat, now)) }
@@ -119,7 +123,7 @@ export const saying = (chat: Conversation) => {
     }
   }
 
-  /** What was said before; never rejects. */
+  /** Completion of the previous message; never rejects. */
   let before: Promise<unknown> = Promise.resolve()
 
   return (
@@ -135,7 +139,7 @@ export const saying = (chat: Conversation) => {
     })
 }
 
-/** What waits in a conversation's inbox, in the order in which it was said. */
+/** Returns the contents of a conversation's inbox, in the order in which they were queued. */
 export const queuedIn =
   (chat: Conversation) =>
   (options?: PositionOption): TaskEither<StoreError | InvalidInput, readonly QueuedMessages[]> =>
@@ -155,7 +159,7 @@ const optionsSchema = z.strictObject({
   whileBusy: z.enum(policies, { error: `is one of ${policies.join(', ')}` }).optional(),
 })
 
-/** What is said, checked and copied at once: the caller's objects may change meanwhile. */
+/** Checks and copies a message at once: the caller's objects may change meanwhile. */
 const checkedSay = (message: unknown, options: unknown): E.Either<InvalidInput, Checked> =>
   pipe(
     E.Do,

@@ -7,42 +7,49 @@ import type { ReadError, StoreError } from '../../../store/errors.ts'
 import type { RecordedEvent } from '../../../store/port.ts'
 import { pathAfter } from '../calls/held.ts'
 
-/** Work of a turn that is of no use any more once the conversation has left what it was begun for. */
+/** Work of a turn that becomes useless once the conversation has left the state that it was begun for. */
 interface Work {
-  /** The position that the path has to lead through: of the call, or of what the request is made of. */
+  /** Position that the path must include: of the call, or of the history that the request is made from. */
   readonly context: number
   /** The conversation's last position that the turn knows of. */
   readonly seen: number
-  /** What ends it: a message that interrupts (never a tool), a rewind past the context, somebody else's claim (neither if a late reply is to be kept). */
+  /**
+   * Events that end it: an interrupting message (never for a tool) and, unless late replies are kept, a rewind past the context or
+   * another holder's claim.
+   */
   readonly endedBy: readonly Why[]
-  /** It only waits for somebody else's turn. */
+  /** True if it only waits for another holder's turn. */
   readonly isWaiting?: boolean
 }
 
 type Why = 'interrupt' | 'rewind' | 'lost'
-/** Why work was ended: by what was said or rewound, or because somebody else has claimed the conversation. */
+/** Reason why work was ended: a message or a rewind, or another holder's claim. */
 type Ended = { readonly why: 'interrupt' | 'lost' } | { readonly why: 'rewind'; readonly error: StaleContext }
 
-/** Who gives turns to the conversation, and what the turn says of that itself. */
+/** State of the claims to the conversation, and the turn's own claim. */
 export interface ClaimHandle {
-  /** Work takes long: claims the conversation, beside it. @param at the conversation's last position that the turn knows of */
+  /**
+   * Claims the conversation while long work continues.
+   *
+   * @param at the conversation's last position that the turn knows of
+   */
   readonly announce: (at: number) => Promise<void>
-  /** Whether somebody else has claimed the conversation, as the newest of these facts say. The turn is then lost. */
+  /** Reports whether another holder has claimed the conversation, according to the newest of these facts. The turn is then lost. */
   readonly isTakenIn: (facts: readonly RecordedTurnFact[]) => boolean
-  /** The conversation is another's: nothing may be recorded of what this turn has not ended. */
+  /** Reports whether another holder has the conversation: then nothing more of this turn's unfinished work may be recorded. */
   readonly isLost: () => boolean
 }
 
-/** Looks at what others do to a conversation while a turn waits for its model or tools. */
+/** Watches for others' changes to a conversation while a turn waits for its model or tools. */
 export interface TurnWatch {
-  /** Aborts when somebody cancels the turn, or its caller aborts it. */
+  /** Aborts when the turn is cancelled, or its caller aborts it. */
   readonly signal: AbortSignal
-  /** Does work whose signal aborts when it is of no use any more, and says why it did. */
+  /** Runs work whose signal aborts when the work becomes useless, and returns the reason. */
   readonly during: <A>(
     work: Work,
     run: (signal: AbortSignal) => Promise<A>,
   ) => Promise<{ readonly result: A; readonly ended: Ended | undefined }>
-  /** Who has cancelled the turn, and why, if somebody has. */
+  /** Returns the cancellation of the turn, with its author and reason, if any. */
   readonly cancelled: () => Cancelled | undefined
   readonly end: () => void
 }
@@ -53,10 +60,10 @@ interface Working extends Work {
   ended?: Ended
 }
 
-/** Work that is done sooner is not worth following the conversation, in milliseconds. */
+/** Milliseconds of work below which following the conversation is not worthwhile. */
 const patience = 5
 
-/** Whether an event may concern the work of a turn. */
+/** True if an event may affect the work of a turn. */
 const mayConcern = ({ type, metadata }: RecordedEvent): boolean =>
   type === 'Rewound' ||
   type === 'TurnCancelled' ||
@@ -64,9 +71,9 @@ const mayConcern = ({ type, metadata }: RecordedEvent): boolean =>
   metadata.includes('"interrupts":true')
 
 /**
- * Follows the conversation from the first work on. What it is told only makes it look: what counts is in the log.
+ * Follows the conversation from the first work on. Notifications only trigger a look at the log, which decides.
  *
- * @param since the last revision of the turns' stream when the turn began: it heeds what was recorded later
+ * @param since the last revision of the turns' stream when the turn began: only later facts count
  * @param caller the caller's signal
  */
 export const watchOf = (

@@ -6,38 +6,38 @@ import { receiptsOfSummary } from '../../receipts/summary-request.ts'
 import { costOf, priceOf, type Prices } from './prices.ts'
 import { countsIn, noUsage, sumOf, tokensOfUsage, type Usage } from './usage.ts'
 
-/** What calls of a model came to. */
+/** Usage of model calls. */
 export interface ModelUsage extends Usage {
-  /** Replies, calls for summaries, and calls that failed. */
+  /** Number of replies, calls for summaries, and failed calls. */
   readonly calls: number
-  /** US dollars, by the `prices`; absent if a price is missing. */
+  /** Cost in US dollars, by the `prices`; absent if a price is missing. */
   readonly usd?: number
-  /** Of these tokens, those that were estimated, as the endpoint reported none; absent if none were. */
+  /** Tokens among these that were estimated because the endpoint reported none; absent if none were. */
   readonly estimated?: number
 }
-/** What a turn came to so far. */
+/** Usage of a turn so far. */
 export interface TurnUsage extends ModelUsage {
   readonly models: { readonly [model: string]: ModelUsage }
 }
 
-/** What has come of a turn since the message of the user that began it. */
+/** Totals of a turn since the user message that began it. */
 export interface TurnTotals {
   readonly usage: TurnUsage
   readonly replies: number
-  /** How often the context was condensed and truncated, and how many calls of a model failed. */
+  /** Numbers of condenses, truncations, and failed model calls. */
   readonly condensed: number
   readonly truncated: number
   readonly retried: number
 }
 
-/** What changes an account. */
+/** Entry of an account. */
 export type AccountEntry =
   | { readonly type: 'reply'; readonly origin: Origin }
   | { readonly type: 'condensed'; readonly origin?: Origin | undefined }
   | { readonly type: 'truncated' }
   | { readonly type: 'failed'; readonly calls: readonly FailedCall[] }
 
-/** The names of models and their prices; `model` is that of calls which do not say theirs. */
+/** Prices by model name; `model` is the model of calls that do not name theirs. */
 interface Book {
   readonly prices: Prices
   readonly model: string
@@ -69,7 +69,7 @@ export const withEntry = (account: TurnTotals, entry: AccountEntry, book: Book):
   }
 }
 
-/** A summary in parts took several calls. */
+/** Returns the number of calls made for a summary: one in parts took several. */
 const callsFor = ({ context }: Origin): number => (context ? receiptsOfSummary(context).length : 1)
 
 const withCalls = (account: TurnTotals, origin: Origin, calls: number, book: Book): TurnTotals => {
@@ -110,11 +110,11 @@ const withUsage = (
   return { ...more(sum), models: { ...sum.models, [model]: more(sum.models[model] ?? nothing) } }
 }
 
-/** The sum of tokens that were estimated, if there are any. */
+/** Adds up estimated tokens; returns no field if the sum is 0. */
 export const estimatedIn = (one = 0, more = 0): Pick<ModelUsage, 'estimated'> =>
   one + more > 0 ? { estimated: one + more } : {}
 
-/** What the events of a path, oldest first, have added to the account of its turn. */
+/** Returns the entries that the events of a path, oldest first, add to the account of its turn. */
 export const entriesOf = (path: readonly ConversationEvent[]): readonly AccountEntry[] =>
   path.flatMap((event, index): readonly AccountEntry[] => {
     if (event.type === 'MessageAppended' && event.data.role === 'assistant') {

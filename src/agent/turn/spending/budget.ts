@@ -4,45 +4,45 @@ import { priceOf, type Prices } from './prices.ts'
 import { tokensOfUsage } from './usage.ts'
 
 /**
- * What a turn may come to, counted from the user's last message, however often `turn` is called for it. No call of a model begins once
- * it is spent; the last call may exceed it.
+ * Limits on a turn's usage, counted from the user's last message over all calls of `turn` for it. No model call begins once the budget
+ * is spent; the last call may exceed it.
  */
 export interface Budget {
-  /** Replies, calls for summaries, and calls that failed. */
+  /** Number of replies, calls for summaries, and failed calls. */
   readonly calls?: number | undefined
-  /** Input, cached or not, and output. */
+  /** Tokens of input, cached or not, and output. */
   readonly tokens?: number | undefined
-  /** US dollars, by the `prices`. */
+  /** Cost in US dollars, by the `prices`. */
   readonly usd?: number | undefined
 }
 
-/** The budget of the turn is spent. All of it is recorded; a message of the user, or a larger budget, continues. */
+/** The turn's budget is spent. All of it is recorded; a user message or a larger budget continues the turn. */
 export interface BudgetSpent {
   readonly _tag: 'BudgetSpent'
   readonly message: string
   readonly conversation: string
   readonly budget: Budget
-  /** What of it is spent. */
+  /** The limit that was reached. */
   readonly of: keyof Budget
-  /** What the turn came to. */
+  /** Usage of the turn. */
   readonly usage: TurnUsage
 }
 
-/** There is a budget in US dollars, and no price for a model. Nothing was sent. */
+/** There is a budget in US dollars, but no price for a model. Nothing was sent. */
 export interface PriceMissing {
   readonly _tag: 'PriceMissing'
   readonly message: string
   readonly models: readonly string[]
 }
 
-/** What counts against a budget. Without a price, nobody knows that there is any money left. */
+/** Returns the amounts that count against a budget. Without a price, the cost counts as infinite. */
 const amountsIn = (usage: ModelUsage) => ({
   calls: usage.calls,
   tokens: tokensOfUsage(usage),
   usd: usage.usd ?? Infinity,
 })
 
-/** What of a budget is spent, if anything is. */
+/** Returns the limit of a budget that is reached, if any. */
 export const spentOf = (budget: Budget, usage: ModelUsage): keyof Budget | undefined => {
   const amounts = amountsIn(usage)
   return (['calls', 'tokens', 'usd'] as const).find((kind) => {
@@ -51,7 +51,7 @@ export const spentOf = (budget: Budget, usage: ModelUsage): keyof Budget | undef
   })
 }
 
-/** Whether another call of a model may begin. */
+/** Checks that another model call is within the budget. */
 export const withinBudget = (
   conversation: string,
   budget: Budget,
@@ -71,7 +71,7 @@ export const withinBudget = (
   return E.left({ _tag: 'BudgetSpent', message, conversation, budget, of, usage })
 }
 
-/** Whether the models that will be called have a price, if there is a budget that needs one. */
+/** Checks that the models to be called have a price, if the budget requires one. */
 export const isPriced = (
   { usd }: Budget,
   prices: Prices,

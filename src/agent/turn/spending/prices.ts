@@ -6,27 +6,27 @@ export interface TokenRates {
   readonly input: number
   readonly output: number
   readonly cacheRead: number
-  /** Tokens written to the cache for five minutes, and for an hour. */
+  /** Rates of tokens written to the cache for five minutes, and for an hour. */
   readonly cacheWrite5m: number
   readonly cacheWrite1h: number
 }
 
-/** What a model costs. */
+/** Prices of a model's tokens. */
 export interface Price extends TokenRates {
-  /** The rates of a call whose input, cached or not, has more tokens than `above`. */
+  /** Rates of a call whose input, cached or not, exceeds `above` tokens. */
   readonly long?: TokenRates & { readonly above: number }
 }
 
-/** Prices by the name of the model. A date at the end of a name (`-20250929`, `@20250929`) may be left out. */
+/** Prices by model name. A date at the end of a name (`-20250929`, `@20250929`) may be omitted. */
 export type Prices = { readonly [model: string]: Price }
 
 const rate = z.number().nonnegative()
 const rates = { input: rate, output: rate, cacheRead: rate, cacheWrite5m: rate, cacheWrite1h: rate }
 const priceSchema = z.strictObject({ ...rates, long: z.strictObject({ ...rates, above: rate }).optional() })
-/** `Prices` as a caller gives them. */
+/** Schema of `Prices` given by a caller. */
 export const pricesSchema = z.record(z.string(), priceSchema)
 
-/** The day of the table below. */
+/** Date of the table below. */
 export const pricesAsOf = '2026-11-22'
 
 const price = (
@@ -41,9 +41,9 @@ const opus = price(5, 25, 0.5)
 const sonnet = price(3, 15, 0.3)
 
 /**
- * List prices of the Messages API as of `pricesAsOf` (https://platform.claude.com/docs/en/about-claude/pricing). `costOf` applies what is
- * known of batches, web searches and inference in the US; priority, fast mode, other hosts and containers have prices of their own, which
- * are not. `prices` of a turn adds to them or replaces them.
+ * List prices of the Messages API as of `pricesAsOf` (https://platform.claude.com/docs/en/about-claude/pricing). `costOf` applies the
+ * known terms of batches, web searches and inference in the US; priority, fast mode, other hosts and containers have their own prices,
+ * which it does not know. The `prices` of a turn add to these or override them.
  */
 export const prices: Prices = {
   'claude-fable-5-1': price(10, 50, 0.25),
@@ -64,15 +64,15 @@ export const prices: Prices = {
 
 const date = /[-@]\d{8}$/
 
-/** The price of a model, if there is one: under its name, or its name without the date. */
+/** Returns the price of a model, if there is one: under its name, or its name without the date. */
 export const priceOf = (all: Prices, model: string): Price | undefined =>
   [model, model.replace(date, '')].flatMap((name) => (Object.hasOwn(all, name) ? (all[name] ?? []) : []))[0]
 
-/** US dollars for a search of the web. */
+/** US dollars per web search. */
 const webSearch = 0.01
 const [batch, inUs] = [0.5, 1.1]
 
-/** The cost of a call, in US dollars, without what `lacksOf` names. */
+/** Returns the cost of a call in US dollars, without the terms that `lacksOf` names. */
 export const costOf = (counts: UsageCounts, { long, ...short }: Price): number => {
   const { input, cacheRead, cacheWrite, cacheWrite1h, output, terms = {} } = counts
   const applied = long && tokensOfUsage({ ...counts, output: 0 }) > long.above ? long : short
@@ -86,7 +86,7 @@ export const costOf = (counts: UsageCounts, { long, ...short }: Price): number =
   return (millionths / 1_000_000) * factor + (terms.webSearches ?? 0) * webSearch
 }
 
-/** Names what may change the price of a call and has no known price, by the names that the API gives it: `speed: fast`. */
+/** Lists the terms that may change the price of a call but have no known price, by the API's names for them: `speed: fast`. */
 export const lacksOf = ({ terms = {} }: UsageCounts, model: string | undefined): readonly string[] => {
   const { tier, speed, geo, webSearches, tools = [] } = terms
   const isClaude = model?.includes('claude') === true
@@ -99,6 +99,6 @@ export const lacksOf = ({ terms = {} }: UsageCounts, model: string | undefined):
   ]
 }
 
-/** Tells a service tier whose price is known: others may cost more than the standard, or less. */
+/** Reports whether the price of a service tier is known: tiers may cost more or less than the standard one. */
 export const isTierPriced = (tier: string | undefined, model: string | undefined): boolean =>
   tier === undefined || (tier === 'batch' && model?.includes('claude') === true)

@@ -6,12 +6,12 @@ import { resolve } from '../../../projections/path.ts'
 import { caught, type Steps } from '../../../result/steps.ts'
 import type { ReadError } from '../../../store/errors.ts'
 
-/** How many events are read first, from the end; then twice as many, and so on. */
+/** Number of events read first, from the end; doubled for each further page. */
 const firstPage = 32
 
 /**
- * What has happened on the path since the user's last message, oldest first; markers may hide both. Reads nothing if that message is the
- * last that has happened, else about what it returns.
+ * Returns the events on the path since the user's last message, oldest first; markers may hide both. Reads nothing if that message is
+ * the last event, else about as much as it returns.
  */
 export async function* sinceUserMessage(
   chat: Pick<Conversation, 'events'>,

@@ -2,22 +2,22 @@ import { isFields } from '../../../events/json.ts'
 import type { Origin } from '../../../events/events.ts'
 import { tokensIn } from '../../context/tokens/usage.ts'
 
-/** Tokens, as the API counted them. */
+/** Tokens, according to the API. */
 export interface Usage {
-  /** Of the input, those that were neither read from the prompt cache nor written to it. */
+  /** Input tokens that were neither read from the prompt cache nor written to it. */
   readonly input: number
   readonly cacheRead: number
   readonly cacheWrite: number
   readonly output: number
 }
 
-/** As `usageOf`, with the tokens that were written to the cache for an hour, which cost more; `cacheWrite` has them, too. */
+/** Like `usageOf`, plus the tokens written to the cache for an hour, which cost more; they are also included in `cacheWrite`. */
 export interface UsageCounts extends Usage {
   readonly cacheWrite1h: number
   readonly terms?: PriceTerms
 }
 
-/** Terms of a call besides its tokens that its price depends on, as the API reports them. What is usual is left out. */
+/** Terms of a call that affect its price besides its tokens, as the API reports them. The usual ones are omitted. */
 export interface PriceTerms {
   readonly tier?: string
   readonly speed?: string
@@ -27,7 +27,7 @@ export interface PriceTerms {
   readonly tools?: readonly string[]
 }
 
-/** The tokens in the usage that the API reports with a reply. What it does not report is 0. */
+/** Returns the tokens in the usage that the API reports with a reply. Unreported counts are 0. */
 export const countsIn = (reported: Origin['usage'] = {}): UsageCounts => {
   const { cache_creation: written } = reported
   return {
@@ -48,7 +48,7 @@ const usual = new Set([
   'geo global',
   'geo not_available',
 ])
-/** What they bring is counted as tokens, and costs nothing else. */
+/** Server tools whose output is counted as tokens, and costs nothing else. */
 const freeTools = new Set(['web_fetch_requests'])
 
 const termsIn = (reported: NonNullable<Origin['usage']>): Pick<UsageCounts, 'terms'> => {
@@ -82,7 +82,7 @@ export const sumOf = (one: Usage, other: Usage): Usage => ({
   output: one.output + other.output,
 })
 
-/** Tokens of the input, wherever they were read from. */
+/** Returns all input tokens, cached or not. */
 export const inputOf = ({ input, cacheRead, cacheWrite }: Usage): number => input + cacheRead + cacheWrite
 
 export const tokensOfUsage = (usage: Usage): number => inputOf(usage) + usage.output

@@ -2,9 +2,9 @@ import { type Fields, isFields } from '../../../events/json.ts'
 import type { ReplyEvent } from '../../models/model.ts'
 import type { Emit } from './turn-event.ts'
 
-/** Passes on what grows in the stream of a reply. Anything else, and what a model's own code got wrong, is left out. */
+/** Forwards the growing parts of a reply's stream. Other events, and malformed ones from a custom model, are omitted. */
 export const deltas = (emit: Emit): ((event: ReplyEvent) => void) => {
-  /** The calls of the reply, by the index of their block. */
+  /** The reply's calls, by block index. */
   const calls = new Map<unknown, { readonly call: string; readonly tool: string }>()
 
   const begin = (index: number, { type, id, name, text, thinking }: Fields): void => {

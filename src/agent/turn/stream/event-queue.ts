@@ -1,14 +1,14 @@
 import type { Emit, InterimEvent, TextEvent, ThinkingEvent, ToolInputEvent } from './turn-event.ts'
 
 /**
- * What has happened and was not read yet. Writers never wait: pieces of the same block become one while they wait, so no more is kept than
- * is recorded, and what tools said of their progress.
+ * Unread events. Writers never wait: unread pieces of the same block are joined, so the queue holds no more than is recorded, plus the
+ * progress of tools.
  */
 export interface EventQueue {
   readonly push: Emit
-  /** Nothing more will happen. */
+  /** Ends the queue. */
   readonly end: () => void
-  /** The next event, once there is one; undefined after the last. One at a time. */
+  /** Returns the next event once there is one; undefined after the last. Call it sequentially. */
   readonly next: () => Promise<InterimEvent | undefined>
 }
 
@@ -47,7 +47,7 @@ type Delta = TextEvent | ThinkingEvent | ToolInputEvent
 const isDelta = (event: InterimEvent | undefined): event is Delta =>
   event?.type === 'text' || event?.type === 'thinking' || event?.type === 'tool-input'
 
-/** Two pieces as one, if they are of the same block. */
+/** Joins two pieces if they belong to the same block. */
 const joinedTo = (last: InterimEvent, next: InterimEvent): Delta | undefined => {
   if (!isDelta(last) || !isDelta(next) || last.index !== next.index) return undefined
   if (last.type === 'text' && next.type === 'text') return { ...last, text: last.text + next.text }

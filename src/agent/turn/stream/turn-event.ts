@@ -16,14 +16,14 @@ export interface ThinkingEvent {
   readonly index: number
   readonly thinking: string
 }
-/** A piece of the input of a call, which the model is still writing. */
+/** A piece of a call's input, which the model is still writing. */
 export interface ToolInputEvent {
   readonly type: 'tool-input'
   readonly index: number
   /** The call's id, and the tool's name. */
   readonly call: string
   readonly tool: string
-  /** The pieces of a call together are the JSON of its input. */
+  /** Piece of the JSON of the input; the pieces of a call together are the whole. */
   readonly json: string
 }
 interface OfCall {
@@ -31,12 +31,12 @@ interface OfCall {
   readonly call: string
   readonly tool: string
 }
-/** The function of a tool is called. */
+/** A tool's function is called. */
 export interface ToolStartedEvent extends OfCall {
   readonly type: 'tool-started'
   readonly input: unknown
 }
-/** What a tool says while it runs (`context.progress`). Not recorded. */
+/** Progress reported by a running tool (`context.progress`). Not recorded. */
 export interface ToolProgressEvent extends OfCall {
   readonly type: 'tool-progress'
   readonly text: string
@@ -44,7 +44,7 @@ export interface ToolProgressEvent extends OfCall {
 interface Answered extends OfCall {
   /** Milliseconds since the call began. */
   readonly ms: number
-  /** What the model is shown: the content of the result. */
+  /** Content of the result, as shown to the model. */
   readonly content: string | readonly Block[]
 }
 /** A call has a result. */
@@ -58,45 +58,45 @@ export interface ToolFailedEvent extends Answered {
 /** A slice of the context is now shown as a summary. */
 export interface CondensedEvent {
   readonly type: 'condensed'
-  /** Of the `Condensed` in the log. */
+  /** Position of the `Condensed` event in the log. */
   readonly position: number
   readonly covers: Covers
 }
 /** A slice of the context is no longer shown. */
 export interface TruncatedEvent {
   readonly type: 'truncated'
-  /** Of the `Truncated` in the log. */
+  /** Position of the `Truncated` event in the log. */
   readonly position: number
   readonly covers: Covers
 }
 /**
- * A call of the model failed and is repeated, or the user interrupted it and the model is asked again, or somebody else has taken the
- * conversation over: nothing of the texts, thinking and inputs since the last reply will be in the next one.
+ * A model call failed and is retried, or the user interrupted it and the model is called again, or another holder has taken the
+ * conversation over: the next reply will contain none of the texts, thinking and inputs since the last one.
  */
 export interface RetryingEvent {
   readonly type: 'retrying'
   readonly error: ModelError
   /** Milliseconds until the next try. */
   readonly wait: number
-  /** The number of the next try: 2 or more; 1 if it was interrupted, as the next request is another one. */
+  /** Number of the next try: 2 or more; 1 after an interruption, as the next request is another one. */
   readonly try: number
 }
-/** The turn ends here until somebody decides on these calls, or brings their results. */
+/** The turn ends here until somebody decides on these calls, or supplies their results. */
 export interface WaitingEvent {
   readonly type: 'waiting'
   readonly why: 'approval' | 'handed-back'
   readonly calls: readonly WaitingCall[]
 }
-/** Somebody else gives the conversation a turn: this one continues when that has ended. */
+/** Another holder gives the conversation a turn: this one continues when that turn has ended. */
 export interface HeldEvent {
   readonly type: 'held'
-  /** The worker, or the program, as the log names it. */
+  /** Name of the worker or program in the log. */
   readonly by: string
 }
-/** A call that waits. */
+/** A waiting call. */
 export interface WaitingCall extends OfCall {
   readonly input: unknown
-  /** When an approval comes too late: ISO 8601, UTC. */
+  /** Deadline of an approval: ISO 8601, UTC. */
   readonly until?: string
 }
 /** A reply is recorded. */
@@ -106,22 +106,22 @@ export interface ReplyRecordedEvent {
   /** Verbatim. */
   readonly content: readonly Block[]
   readonly usage: Usage
-  /** Why the model stopped; null if the reply broke off and was kept (`keepPartial`). */
+  /** Stop reason of the model; null if the reply broke off and was kept (`keepPartial`). */
   readonly stopReason: string | null | undefined
 }
 
-/** A call of a tool that this process has answered. */
+/** A tool call that this process has answered. */
 export interface ToolRun {
   /** The call's id, and the tool's name. */
   readonly call: string
   readonly tool: string
-  /** Milliseconds. */
+  /** Duration in milliseconds. */
   readonly ms: number
-  /** Whether the result is an error. */
+  /** True if the result is an error. */
   readonly isError: boolean
 }
 
-/** What happens in a turn before it is done, tagged on `type`. */
+/** Event of a turn in progress, tagged on `type`. */
 export type InterimEvent =
   | TextEvent
   | ThinkingEvent
@@ -137,8 +137,8 @@ export type InterimEvent =
   | ReplyRecordedEvent
   | HeldEvent
 
-/** Is told of everything that happens in a turn. Never throws. */
+/** Called with each event of a turn. Never throws. */
 export type Emit = (event: InterimEvent) => void
 
-/** Nobody listens. */
+/** Ignores all events. */
 export const unheard: Emit = () => {}

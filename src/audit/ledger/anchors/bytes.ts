@@ -1,7 +1,7 @@
-/** Bytes of an answer. A timestamp with all certificates has some 6,000, a note of many witnesses fewer. */
+/** Maximum bytes of an answer. A timestamp with all certificates has some 6,000, a note of many witnesses fewer. */
 const most = 65_536
 
-/** What an answer holds. Throws if it is longer than anchors answer. */
+/** Reads the body of an answer. Throws if it is longer than `most`. */
 export const bytesOf = async ({ body }: Response): Promise<Buffer> => {
   const chunks: Uint8Array[] = []
   let bytes = 0

@@ -7,8 +7,8 @@ import { anchorFailed } from '../errors.ts'
 import { isCheckpoint, nextNote, notesIn, ofOrigin, originName } from './held.ts'
 
 /**
- * Keeps checkpoints in a file, one after the other, or in a folder (an existing one, or a path that ends with `/`), each in a file of its
- * own: on another machine, on a disk that can only be added to, in a bucket with object lock.
+ * Keeps checkpoints in a file, each after the one before, or in a folder (an existing one, or a path that ends with `/`), each in its
+ * own file: on another machine, on an append-only disk, in a bucket with object lock.
  */
 export const fileAnchor = (path: string): Anchor => {
   const tried = <A>(what: string, work: () => Promise<A>) =>
@@ -70,7 +70,7 @@ const putInFolder = async (folder: string, { origin, size, checkpoint }: AnchorR
   if ((await textOf(file)) !== checkpoint) await written(file, 'wx', checkpoint)
 }
 
-/** Writes a text so that it is on the disk. */
+/** Writes a text and syncs it to disk. */
 const written = async (file: string, flags: string, text: string): Promise<void> => {
   const handle = await open(file, flags)
   try {

@@ -8,12 +8,12 @@ import { anchorFailed } from '../errors.ts'
 import { nextNote, notesIn, ofOrigin, originName } from './held.ts'
 
 const run = promisify(execFile)
-/** A server that does not answer must not hold up sealing. */
+/** Milliseconds after which git is stopped: a server that does not answer must not hold up sealing. */
 const timeout = 60_000
 
 /**
- * Keeps checkpoints in a file of a git repository, a commit each. If the branch that is checked out follows one of another repository, it
- * is pulled before and pushed after: then whoever hosts that has them.
+ * Keeps checkpoints in a file of a git repository, one commit each. If the checked-out branch tracks a branch of another repository, it
+ * is pulled before and pushed after, so that the host of that repository has them.
  */
 export const gitAnchor = (folder: string): Anchor => {
   const name = `git:${folder}`
@@ -32,7 +32,7 @@ export const gitAnchor = (folder: string): Anchor => {
       () => false,
     )
 
-  /** What is committed in the file. */
+  /** Returns the committed content of the file. */
   const committed = async (file: string): Promise<string> =>
     (await succeeds('cat-file', '-e', `HEAD:${file}`)) ? git('show', `HEAD:${file}`) : ''
   const follows = (): Promise<boolean> => succeeds('rev-parse', '--verify', '--quiet', '@{upstream}')
@@ -62,16 +62,16 @@ export const gitAnchor = (folder: string): Anchor => {
 
 const readable = (origin: string): string => origin.replaceAll(/[^A-Za-z0-9.-]/g, '_').replace(/^\.+/, '_')
 const fileOf = (origin: string): string => `${readable(origin)}-${originName(origin)}.txt`
-/** Of checkpoints that were kept before each origin had a file of its own: `a/b` and `a_b` shared one. */
+/** Returns the file of checkpoints that were kept before each origin had its own: `a/b` and `a_b` shared one. */
 const formerFileOf = (origin: string): string => `${readable(origin)}.txt`
 
-/** Adds it to the file, unless an attempt before this one has. */
+/** Adds the checkpoint to the file, unless an earlier attempt already has. */
 const added = async (file: string, checkpoint: string): Promise<void> => {
   const text = await readFile(file, 'utf8').catch(() => '')
   if (notesIn(text).at(-1) !== checkpoint) await appendFile(file, nextNote(text, checkpoint))
 }
 
-/** What git says, in one line. */
+/** Returns git's error message on one line. */
 const problemOf = (error: unknown): string => {
   const said: unknown = Reflect.get(Object(error), 'stderr')
   const text = typeof said === 'string' && said.trim() !== '' ? said : String(error)

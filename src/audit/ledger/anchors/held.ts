@@ -5,7 +5,7 @@ import { readCheckpoint } from '../checkpoints.ts'
 /** A short name of an origin, for files and streams. */
 export const originName = (origin: string): string => hash('sha256', origin).slice(0, 16)
 
-/** The notes in a file that holds one after the other, an empty line between each two; and what stands between them, as if it were one. */
+/** Splits a file of notes separated by empty lines into notes; a text between them is returned as if it were one. */
 export const notesIn = (text: string): readonly string[] =>
   text
     .split(/(?<=^— .*\n)\n/mu)
@@ -16,13 +16,13 @@ export const notesIn = (text: string): readonly string[] =>
     })
     .filter((note) => note.trim() !== '')
 
-/** A note as it follows others in such a file. */
+/** Returns the text to append to such a file so that the note follows the others. */
 export const nextNote = (text: string, note: string): string => {
   if (text === '') return note
   return text.endsWith('\n') ? `\n${note}` : `\n\n${note}`
 }
 
-/** The notes that are checkpoints of this origin, and what is no checkpoint. */
+/** Returns the notes that are checkpoints of this origin, and those that are not checkpoints at all. */
 export const ofOrigin = (notes: readonly string[], origin: string): readonly string[] =>
   notes.filter((note) => (originIn(note) ?? origin) === origin)
 

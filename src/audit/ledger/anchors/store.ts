@@ -12,8 +12,8 @@ import { originName } from './held.ts'
 const actor = { kind: 'sealer' }
 
 /**
- * Keeps checkpoints in a stream of another store: one that those who write to this store cannot write to. The store that has the ledger
- * itself is refused, by whatever name it was opened.
+ * Keeps checkpoints in a stream of another store, which the writers of this store must not be able to write to. The store that holds
+ * the ledger itself is refused, under any name.
  */
 export const storeAnchor = (store: EventStore): Anchor => {
   const streamOf = (origin: string): string => `anchored-${originName(origin)}`

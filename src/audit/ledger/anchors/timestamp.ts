@@ -15,20 +15,20 @@ import { bytesOf } from './bytes.ts'
 import { causeOf } from './cause.ts'
 
 export interface TimestampOptions {
-  /** Where requests are posted. */
+  /** URL to which requests are posted. */
   readonly url: string
-  /** Certificates in PEM: that of the authority, or those that issue its certificates. */
+  /** Certificates in PEM: the authority's own, or those that issue its certificates. */
   readonly trust: string
-  /** Milliseconds until an answer is no longer awaited. Default 30,000. */
+  /** Milliseconds to wait for an answer. Default 30,000. */
   readonly timeout?: number | undefined
 }
 
-/** Milliseconds that the authority's clock and this one may differ. */
+/** Milliseconds by which the authority's clock and this one may differ. */
 const tolerance = 300_000
 
 /**
- * An authority that signs a time (RFC 3161): the checkpoint was there then. It keeps nothing; its reply is a line of the checkpoint as the
- * store records it. Needs the package `@sigstore/core`. Throws `InvalidInput`.
+ * Returns an anchor that has an authority sign a time (RFC 3161), which proves that the checkpoint existed then. It keeps nothing; the
+ * reply is a line of the checkpoint as the store records it. Needs the package `@sigstore/core`. Throws `InvalidInput`.
  */
 export const timestampAnchor = ({ url, trust, timeout = 30_000 }: TimestampOptions): Anchor => {
   if (!(Number.isSafeInteger(timeout) && timeout >= 1 && timeout <= longestTimer))
@@ -89,7 +89,7 @@ export const timestampAnchor = ({ url, trust, timeout = 30_000 }: TimestampOptio
   }
 }
 
-/** A name for signatures, without secrets: host and path, fit for a line of a shell. */
+/** Returns a name for signatures without secrets: host and path, safe in a shell command. */
 const nameOf = (url: string): string => {
   const { host, pathname } = URL.parse(url) ?? {}
   if (host === undefined || host === '')

@@ -11,16 +11,16 @@ import { bytesOf } from './bytes.ts'
 import { causeOf } from './cause.ts'
 
 export interface WitnessOptions {
-  /** Where its `add-checkpoint` is, without that. */
+  /** URL of the witness, without its final `add-checkpoint`. */
   readonly url: string
-  /** The witness's verifier key: answers that it has not signed do not count. */
+  /** Verifier key of the witness: answers that it has not signed do not count. */
   readonly key: VerifierKey
 }
 
 const timeout = 30_000
 const conflict = 409
 
-/** An HTTP service that signs a checkpoint once it has seen that it continues the one before (C2SP tlog-witness). */
+/** Returns an anchor for an HTTP service that signs a checkpoint once it has seen that it continues the one before (C2SP tlog-witness). */
 export const witnessAnchor = ({ url, key }: WitnessOptions): Anchor => {
   const prefix = url.replace(/\/+$/, '')
   const asked = (path: string, body?: string): TE.TaskEither<AnchorFailed, Answer> =>
@@ -29,7 +29,7 @@ export const witnessAnchor = ({ url, key }: WitnessOptions): Anchor => {
       (error) => anchorFailed(key.name, `does not answer (${causeOf(error)})`, error),
     )
 
-  /** The checkpoint with those of the signatures that are the witness's. */
+  /** Returns the checkpoint with the witness's own signatures added. */
   const cosigned = (checkpoint: string, lines: string): string | undefined => {
     const signatures = parseSignatures(lines)?.filter(({ name, id }) => name === key.name && id === key.id)
     const note = parseNote(checkpoint)
@@ -68,7 +68,7 @@ export const witnessAnchor = ({ url, key }: WitnessOptions): Anchor => {
     return E.isRight(read) ? read.right.checkpoint.size : 0
   }
 
-  /** What it serves counts if it has signed it. A witness need not serve anything. */
+  /** Returns the checkpoint that the witness serves, if it has signed it. A witness need not serve any. */
   const held = (origin: string): TE.TaskEither<AnchorFailed, readonly string[]> =>
     TE.map(({ status, text }: Answer) => {
       const note = status === 200 ? parseNote(text) : E.left(undefined)

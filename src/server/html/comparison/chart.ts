@@ -1,27 +1,27 @@
 import { escaped } from '../escaped.ts'
 
-/** A curve: a value for each call. */
+/** A curve with one value per call. */
 export interface ChartSeries {
   readonly name: string
-  /** The class that colours it. */
+  /** CSS class for its colour. */
   readonly ink: string
   readonly values: readonly number[]
-  /** What is drawn at each value, if anything. */
+  /** Text of the mark at each value; empty for none. */
   readonly marks: readonly string[]
 }
 
 interface Chart {
   readonly title: string
-  /** What each call is called. */
+  /** Labels of the calls. */
   readonly calls: readonly string[]
   readonly lines: readonly ChartSeries[]
   readonly textOf: (value: number) => string
 }
 
-/** Marks beyond these would cover the curves. */
+/** Maximum number of marks: more would cover the curves. */
 const mostMarks = 400
 
-/** Curves over the calls. They stretch with the page; texts and marks beside them do not, and stay legible. */
+/** Draws curves over the calls. The curves stretch with the page, while texts and marks beside them do not, to stay legible. */
 export const chart = ({ title, calls, lines, textOf }: Chart): string => {
   if (calls.length === 0) return ''
   const top = roundedUp(lines.reduce((most, { values }) => values.reduce((a, b) => Math.max(a, b), most), 0))
@@ -55,7 +55,7 @@ export const chart = ({ title, calls, lines, textOf }: Chart): string => {
 
 const rounded = (value: number): number => Math.round(value * 100) / 100
 
-/** The next round number, half of which is round too. */
+/** Returns the next round number whose half is also round. */
 const roundedUp = (value: number): number => {
   if (value <= 0) return 1
   const power = 10 ** Math.floor(Math.log10(value))

@@ -5,9 +5,9 @@ import { hashOf, headOf } from '../head.ts'
 import { inks, style } from './style.ts'
 
 /**
- * What policies would have made of a conversation, as one HTML file without scripts, that asks nobody for anything.
+ * Compares policies on a conversation, as one self-contained HTML file without scripts.
  *
- * @param policies of the same conversation; the first is the recorded one
+ * @param policies replays of the same conversation; the first one with the recorded policy
  */
 export const comparisonPage = (policies: readonly ReplayReport[]): string => {
   const [first] = policies
@@ -131,7 +131,7 @@ const neededSection = (policies: readonly ReplayReport[]): string => {
   return `<section><h2>Needed but hidden</h2><p class="note">${about}</p>${found}</section>`
 }
 
-/** The figures of the curves. */
+/** Makes a table of the values in the curves. */
 const everyCall = (policies: readonly ReplayReport[]): string => {
   const rows = (policies[0]?.calls ?? []).map(({ call, position }, index) => {
     const cells = policies.map((each) => {

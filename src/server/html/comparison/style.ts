@@ -1,4 +1,4 @@
-/** The classes of the curves, by policy; the first is the recorded one. */
+/** CSS classes of the curves, by policy; the first is the recorded one. */
 export const inks: readonly string[] = ['p0', 'p1', 'p2', 'p3', 'p4', 'p5']
 
 // The inks are those of the page (src/ui/theme.css).

@@ -1,7 +1,7 @@
 import { type Effective, effective, evolved } from '../../../projections/effective.ts'
 import type { Log } from '../../../projections/path.ts'
 
-/** The effective history of a log at positions that mostly ascend. */
+/** Returns a function that computes the effective history of a log at mostly ascending positions. */
 export const historiesOf = (log: Log): ((at: number) => Effective) => {
   let known: Effective | undefined
   return (at) => {

@@ -29,8 +29,8 @@ const context = {
 type Node = Readonly<Record<string, unknown>>
 
 /**
- * A conversation as a graph of what was made of what: messages and summaries are entities, calls and condenses activities, people,
- * programs and models agents. What is withheld is an entity with its hash.
+ * Yields a conversation as a provenance graph: messages and summaries are entities, calls and condenses are activities, and people,
+ * programs and models are agents. Withheld content is an entity with its hash.
  */
 export function* prov(
   log: Log,
@@ -54,7 +54,10 @@ export function* prov(
   yield '\n]}\n'
 }
 
-/** Names events by the conversation that they were written in: a fork and its parent share what they share. */
+/**
+ * Names events by the conversation in which they were written, so that a fork and its parent use the same names for the events they
+ * share.
+ */
 const namesIn = (log: Log, conversation: string): ((position: number) => string) => {
   const owners: string[] = []
   let owner = conversation
@@ -67,7 +70,7 @@ const namesIn = (log: Log, conversation: string): ((position: number) => string)
 
 const graphOf = (log: Log, nameOf: (position: number) => string) => {
   const shownAt = historiesOf(log)
-  /** By the id of a tool call, the replies that have it: branches may repeat it. */
+  /** Replies that contain a tool call, by its id: branches may repeat a call. */
   const calls = new Map<string, Set<number>>()
   const calledAt = (id: string, position: number): number | undefined => {
     const replies = calls.get(id)
@@ -94,7 +97,7 @@ const graphOf = (log: Log, nameOf: (position: number) => string) => {
     return [activity(event, 'Call', used, origin), { ...entity, wasGeneratedBy: `${name}/call` }]
   }
 
-  /** A truncation is shown as well, as a line that says how much is missing. */
+  /** Adds the nodes of a marker. A truncation is an entity too, as it is shown as a line that says how much is missing. */
   const marker = (event: ConversationEvent<'Condensed' | 'Truncated'>): readonly Node[] => {
     const of = sliceOf(shownAt(event.position - 1), event.data.covers).map(({ position }) => position)
     const from = derived(of.map(nameOf))
@@ -149,7 +152,7 @@ const configuredIn = ({ outline: { configured, toolsFrom } }: Effective): readon
     ...new Set([configured, toolsFrom].filter((position) => position !== undefined && position >= 0)),
   ] as readonly number[]
 
-/** The id in a block's field; none if there is no such field. */
+/** Returns the id in a block's field; empty if there is no such field. */
 const idsIn = (block: object, field: string): readonly string[] => {
   const id: unknown = Reflect.get(block, field)
   return typeof id === 'string' ? [id] : []
@@ -159,7 +162,7 @@ interface Agent extends Node {
   readonly '@id': string
 }
 
-/** Who wrote an event, and the model that answered. */
+/** Returns the actor that wrote an event, and the model that answered. */
 const agentsOf = (event: ConversationEvent): readonly Agent[] => {
   const { kind, id } = event.metadata.actor
   const name = [kind, ...(id === undefined ? [] : [id])]
@@ -179,7 +182,7 @@ const agentsOf = (event: ConversationEvent): readonly Agent[] => {
   ]
 }
 
-/** A reply is the model's, whoever wrote it down. */
+/** Returns the author of an event. A reply belongs to the model, regardless of who recorded it. */
 const authorsOf = (event: ConversationEvent): string | undefined => agentsOf(event).at(-1)?.['@id']
 
 const modelOf = (event: ConversationEvent): string | undefined =>

@@ -5,7 +5,7 @@ import { type Log, parent } from '../../../projections/path.ts'
 
 // What happened as the entries of a trace, in the terms of the CDDL of verifiable agent conversations.
 
-/** The hashes of events that are not shown, by position. */
+/** Hashes of withheld events, by position. */
 export type WithheldHashes = ReadonlyMap<number, string>
 
 export interface TraceEntry {
@@ -16,7 +16,7 @@ export interface TraceEntry {
 /** An entry without its place. */
 type Part = TraceEntry
 
-/** The entries of a log in its order, abandoned branches included: `parent-id` names the one before on its path. */
+/** Returns the entries of a log in order, including abandoned branches: `parent-id` names the preceding entry on the path. */
 export const entriesOf = (log: Log, withheld: WithheldHashes): readonly TraceEntry[] => {
   const lastIds: (string | undefined)[] = []
   return log.flatMap((event, position) => {
@@ -88,7 +88,7 @@ const messageParts = (event: ConversationEvent<'MessageAppended'>): readonly Par
   return parts.map((part, n) => (n === said ? { ...part, ...modelOf(origin) } : part))
 }
 
-/** A block that is an entry of its own. */
+/** Converts a block that becomes a separate entry. */
 const ownPart = (block: AnyBlock): Part | undefined => {
   const { type, id, name, input, tool_use_id: callId, content, is_error: isError } = fieldsOf(block)
   if (type === 'thinking') {
@@ -111,7 +111,7 @@ const ownPart = (block: AnyBlock): Part | undefined => {
 
 const fieldsOf = (block: AnyBlock): Readonly<Record<string, unknown>> => ({ ...block })
 
-/** The model of a reply, and what the API counted. */
+/** Returns the model of a reply, and the usage counted by the API. */
 const modelOf = (origin: Origin | undefined): object => ({
   ...(origin?.model !== undefined && { 'model-id': origin.model }),
   ...(origin?.usage && { 'token-usage': usageOf(origin.usage) }),

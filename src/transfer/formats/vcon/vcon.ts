@@ -12,16 +12,16 @@ const traceSchema = 'https://datatracker.ietf.org/doc/draft-birkholz-verifiable-
 const recorder = 'palimpsest'
 const unknown = 'unknown'
 
-/** A message with text, which a reader of the conversation would read, or a reply without any. */
+/** A message with text, which is part of the readable conversation, or a reply without text. */
 interface Turn {
   readonly event: ConversationEvent<'MessageAppended'>
-  /** Empty of a reply that only thinks or calls tools: its model takes part in the conversation all the same. */
+  /** Text of the message; empty for a reply that only thinks or calls tools, whose model still takes part in the conversation. */
   readonly text: string
   readonly isShown: boolean
 }
 
 /**
- * A conversation as a vCon: a function of its log, so that two exports of the same log are equal. What is withheld is there as a
+ * Yields a conversation as a vCon: a function of its log, so two exports of the same log are equal. Withheld content is included as a
  * placeholder, and in the trace as its hash.
  */
 export function* vcon(
@@ -98,7 +98,7 @@ const dialogOf = ({ event, text }: Turn, party: number): object => ({
   body: text,
 })
 
-/** Who spoke, in the order in which they first did; empty objects stand for those of whom nothing is shown. */
+/** Returns the speakers in the order in which they first spoke; empty objects stand for speakers without shown messages. */
 const partiesOf = (
   turns: readonly Turn[],
 ): { readonly list: readonly object[]; readonly indexOf: (turn: Turn) => number } => {
@@ -124,7 +124,7 @@ const partyOf = (event: Turn['event']): object => {
   return { name: model, type: 'bot', role: 'agent', validation: 'none', meta: { agent_session: session } }
 }
 
-/** Of version 8, made of the whole of what is exported: a log in which texts were redacted makes another vCon. */
+/** Returns a UUID of version 8 computed from the whole export: a log with redacted texts gives another vCon. */
 const uuidOf = (conversation: string, log: Log, withheld: WithheldHashes): string => {
   const hashing = createHash('sha256').update(JSON.stringify([conversation, [...withheld]]))
   for (const event of log) hashing.update(JSON.stringify(event))

@@ -5,9 +5,9 @@ import type { EffectiveResponse } from '../../source/answers.ts'
 import { clip, page } from './sizes.ts'
 import { apiOf } from '../../url.ts'
 
-/** How often something is fetched while the position moves, in milliseconds. */
+/** Interval of requests while the position moves, in milliseconds. */
 const every = 100
-/** How many answers are kept to go back to. */
+/** Number of responses kept for going back. */
 const kept = 60
 
 interface Looked {
@@ -17,8 +17,8 @@ interface Looked {
 }
 
 /**
- * What the model sees at a position; `undefined`: the last one. While the position moves it is asked for at most once in 100 ms, what is stale is not waited for, and the last answer
- * stays until the next one is there.
+ * Returns what the model sees at a position; `undefined`: the last one. While the position moves, it is requested at most every 100 ms,
+ * outdated responses are ignored, and the last response is kept until the next one arrives.
  */
 export const useEffective = (
   source: ApiSource,
@@ -63,7 +63,7 @@ export const useEffective = (
   return state
 }
 
-/** All pages of it; told of what is there after each. */
+/** Fetches all pages of the effective history; calls back with the items so far after each page. */
 const wholeEffective = async (
   source: ApiSource,
   id: string,

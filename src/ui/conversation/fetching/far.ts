@@ -11,7 +11,7 @@ interface Far {
   readonly by: 1 | -1
 }
 
-/** The next position of a kind beyond what the outline has; undefined if there is none. */
+/** Finds the next position of a kind beyond the outline; undefined if there is none. */
 export const stepFar = async (
   source: ApiSource,
   id: string,
@@ -32,7 +32,7 @@ export const stepFar = async (
   }
 }
 
-/** The first position, from one on (or back), of a part that has markers or rewinds. */
+/** Finds the first position, forward or back from a position, of a part with markers or rewinds. */
 const markedFrom = (
   { first, markers, rewinds, last }: OverviewResponse,
   position: number,

@@ -3,10 +3,10 @@ import type { HiddenByMarker } from '../../../core.ts'
 import type { ApiSource } from '../../source/source.ts'
 import { apiOf } from '../../url.ts'
 
-/** How many markers one answer tells of. */
+/** Maximum number of markers per request. */
 const most = 200
 
-/** What markers hide, by their positions: asked for together, once for those that are shown. */
+/** Returns the content hidden by markers, by marker position; requested together, once for each marker shown. */
 export const useHidden = (
   source: ApiSource,
   id: string,

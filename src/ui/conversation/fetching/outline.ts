@@ -9,12 +9,12 @@ export interface OutlineState {
   readonly overview: OverviewResponse | undefined
   readonly error: unknown
   readonly again: () => void
-  /** Something has been written: the last position that is known. */
+  /** Called when events were written, with the last known position. */
   readonly grown: (last: number) => void
   readonly last: number | undefined
 }
 
-/** The outline of a conversation, or of what is around a position, kept up to date; and the overview of a long one. */
+/** Returns the outline of a conversation, or of a part around a position, kept up to date; and the overview of a long conversation. */
 export const useOutline = (source: ApiSource, id: string, at: number | undefined): OutlineState => {
   const [outline, setOutline] = useState<OutlineResponse>()
   const [overview, setOverview] = useState<OverviewResponse>()

@@ -2,10 +2,10 @@ import type { OutlineResponse } from '../../source/answers.ts'
 
 // Which part of an outline is there, and which is to be.
 
-/** How long a conversation may be for its outline to be fetched whole; of longer ones a part around the position is. */
+/** Maximum length of a conversation whose outline is fetched completely; of a longer one, a part around the position is fetched. */
 export const wholeOutline = 20_000
 export const part = 8_000
-/** How long a conversation is when there is an overview of it. */
+/** Minimum length of a conversation that has an overview. */
 export const firstLook = 2_000
 
 export const rangeOf = (

@@ -5,7 +5,10 @@ import { type OpenSection, type SectionEntries, pieceWith } from '../rows.ts'
 import { clip, page } from './sizes.ts'
 import { apiOf } from '../../url.ts'
 
-/** The entries of what is open, by its position; `more` fetches the page before. What was there as of another position stays until the new is. */
+/**
+ * Returns the entries of open sections, by position; `more` fetches the previous page. Entries for another position are kept until the
+ * new ones arrive.
+ */
 export const usePieces = (
   source: ApiSource,
   id: string,
@@ -13,7 +16,7 @@ export const usePieces = (
   opened: readonly OpenSection[],
 ) => {
   const [pieces, setPieces] = useState<ReadonlyMap<string, SectionEntries>>(new Map())
-  /** The position as of which each was asked for last. */
+  /** The position for which each section was last requested. */
   const asked = useRef(new Map<string, number>())
   const open = useRef<ReadonlyMap<number, OpenSection>>(new Map())
   open.current = useMemo(() => new Map(opened.map((one) => [one.position, one])), [opened])

@@ -3,7 +3,10 @@ import type { ApiSource } from '../../source/source.ts'
 import type { EffectiveResponse } from '../../source/answers.ts'
 import { apiOf } from '../../url.ts'
 
-/** What is changed in the request of what is shown: if that does not say it, asked for once the position has rested, as the request has to be made for it. */
+/**
+ * Returns the repairs in the request for what is shown. If the response lacks them, they are requested once the position has been
+ * unchanged for 400 ms, as the server must build the request for them.
+ */
 export const useRepairs = (
   source: ApiSource,
   id: string,

@@ -1,4 +1,4 @@
-/** What is shown of a string before it is opened, in characters. */
+/** Number of characters of a string shown before it is opened. */
 export const clip = 700
-/** How many items are fetched at once. */
+/** Number of items fetched at once. */
 export const page = 1_000

@@ -3,7 +3,11 @@ import type { WaitingCallItem } from '../../source/answers.ts'
 import type { ApiSource } from '../../source/source.ts'
 import { apiOf } from '../../url.ts'
 
-/** What waits at the end of a conversation. @param last undefined: the end is not looked at */
+/**
+ * Returns the calls waiting at the end of a conversation.
+ *
+ * @param last undefined if the end is not shown
+ */
 export const useWaiting = (
   source: ApiSource,
   id: string,

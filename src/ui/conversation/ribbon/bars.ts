@@ -14,19 +14,19 @@ const inks: Readonly<Record<string, keyof Colours>> = {
   W: 'rewind',
   R: 'rewind',
 }
-/** The colour of a kind. */
+/** Returns the colour of a kind. */
 export const inkOf = (letter: string | undefined): keyof Colours => inks[letter ?? ''] ?? 'faint'
-/** How much of its colour a bar has. */
+/** Opacity of a bar, by kind. */
 const strengths: Readonly<Record<string, number>> = { r: 0.5, c: 0.8 }
 const isLow = (letter: string | undefined): boolean => letter === 'K' || letter === '-'
 
-/** The last position after another one until which the path only grows: up to there, all of them have the same past. */
+/** Returns the last position after `at` before the next rewind: up to there, the past looks the same. */
 export const throughFrom = ({ rewinds, to }: OutlineResponse, at: number): number => {
   const next = rewinds.find(({ position }) => position > at)
   return next ? Math.min(to, next.position - 1) : to
 }
 
-/** What has happened, as seen from a position: on the path, or below it. */
+/** Draws past events as seen from a position: on the path, or below it. */
 export const drawPast = (context: Context, picture: Picture, at: number): void => {
   const { outline, paths, colours } = picture
   const shown = shownIn(picture, at)
@@ -42,7 +42,7 @@ export const drawPast = (context: Context, picture: Picture, at: number): void =
   context.globalAlpha = 1
 }
 
-/** What is still to come, from every position before it. */
+/** Draws future events, as seen from any position before them. */
 export const drawFuture = (context: Context, picture: Picture): void => {
   const shown = shownIn(picture, Infinity)
   context.globalAlpha = 0.3
@@ -56,7 +56,7 @@ const shownIn = ({ outline, scale }: Picture, through: number): PathRange => ({
   to: Math.min(scale.last, outline.to, through),
 })
 
-/** Whether positions are on the path, asked in ascending order. */
+/** Makes a predicate for positions on the path, to be called in ascending order. */
 const onPath = (paths: Paths, at: number, shown: PathRange): ((position: number) => boolean) => {
   const stretches = within(paths.stretches(at), [shown])
   let index = 0

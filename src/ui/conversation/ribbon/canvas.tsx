@@ -5,14 +5,14 @@ interface CanvasProps {
   readonly width: number
   readonly height: number
   readonly draw: (context: Context) => void
-  /** What it shows: it is drawn again when one of these is another. */
+  /** Dependencies: the canvas is redrawn when one of them changes. */
   readonly of: readonly unknown[]
-  /** What of it is in sight: from one x to another. */
+  /** Visible part, from one x to another. */
   readonly from?: number
   readonly to?: number
 }
 
-/** A picture of this size. */
+/** Draws a canvas of this size. */
 export const Canvas = ({ width, height, draw, of, from = 0, to = width }: CanvasProps) => {
   const canvas = useRef<HTMLCanvasElement>(null)
   useEffect(() => {
@@ -43,13 +43,13 @@ export const Canvas = ({ width, height, draw, of, from = 0, to = width }: Canvas
 }
 
 interface TimesProps extends Pick<CanvasProps, 'width' | 'height'> {
-  /** Where what has happened ends. */
+  /** The x at which the past ends. */
   readonly now: number
   readonly past: Pick<CanvasProps, 'draw' | 'of'>
   readonly future: Pick<CanvasProps, 'draw' | 'of'>
 }
 
-/** What has happened, and what is still to come: while one moves, only the line between them does. */
+/** Draws the past and the future: when the position moves, only the line between them does. */
 export const Times = ({ width, height, now, past, future }: TimesProps) => {
   const edge = Math.max(0, Math.min(width, now))
   return (
@@ -60,7 +60,7 @@ export const Times = ({ width, height, now, past, future }: TimesProps) => {
   )
 }
 
-/** The width of an element, also when it changes. */
+/** Returns the width of an element, updated when it changes. */
 export const useWidth = () => {
   const element = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(0)

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-/** The colours of the theme that canvases draw with. */
+/** Names of the theme colours used on canvases. */
 const names = [
   'ink',
   'faint',
@@ -20,7 +20,7 @@ const names = [
 ] as const
 export type Colours = Readonly<Record<(typeof names)[number], string>>
 
-/** As the browser computes them now: a custom property itself is only text. */
+/** Reads the colours as computed by the browser, as a custom property itself is only text. */
 const read = (): Colours => {
   const probe = document.createElement('i')
   probe.hidden = true

@@ -1,6 +1,6 @@
 import { type Context, curveTop, layout, type Picture } from './picture.ts'
 
-/** The tokens of the context from one position of those in sight through another. */
+/** Draws the tokens of the context over the visible positions. */
 export const drawCurve = (
   context: Context,
   picture: Picture,
@@ -45,7 +45,7 @@ const drawLimit = (context: Context, { width, colours }: Picture, y: number): vo
   context.setLineDash([])
 }
 
-/** The tokens at the top of the curve. */
+/** Returns the tokens at the top of the curve. */
 export const curveMost = ({
   outline,
   scale,

@@ -5,11 +5,11 @@ import { curveMost } from './curve.ts'
 import type { Picture } from './picture.ts'
 
 interface LegendProps extends Pick<Picture, 'outline' | 'scale' | 'limit'> {
-  /** The position that is pointed at. */
+  /** Position under the pointer. */
   readonly pointed: number | undefined
 }
 
-/** What the colours mean, and what is pointed at. */
+/** Explains the colours, and the position under the pointer. */
 export const Legend = ({ outline, scale, limit, pointed }: LegendProps) => {
   const most = useMemo(() => curveMost({ outline, scale, limit }), [outline, scale, limit])
   return (

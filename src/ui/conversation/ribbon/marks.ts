@@ -3,11 +3,11 @@ import { within } from '../path.ts'
 import type { OutlineResponse } from '../../source/answers.ts'
 import { base, type Context, layout, type Picture } from './picture.ts'
 
-/** Which marks are in the past: they look the same from all positions that have the same of them. */
+/** Returns a key of the marks in the past: positions with the same key have the same drawing of marks. */
 export const passedOf = ({ markers, rewinds }: OutlineResponse, at: number): string =>
   [markers, rewinds].map((marks) => marks.filter(({ position }) => position <= at).length).join(' ')
 
-/** From each rewind, back below the path to where it led. */
+/** Draws a line below the path from each rewind back to its target. */
 export const drawRewinds = (context: Context, { outline, scale, colours }: Picture, at: number): void => {
   context.lineWidth = 1
   for (const { position, to } of outline.rewinds) {
@@ -33,7 +33,7 @@ export const drawRewinds = (context: Context, { outline, scale, colours }: Pictu
   context.globalAlpha = 1
 }
 
-/** Over what markers cover: those in sight, and the one in force at a position. */
+/** Draws brackets over the slices of the visible markers and of the one in force at a position. */
 export const drawBrackets = (
   context: Context,
   { outline, paths, scale, colours }: Picture,
@@ -76,7 +76,7 @@ export const drawBrackets = (
   context.globalAlpha = 1
 }
 
-/** Where something was found. */
+/** Draws the search hits. */
 export const drawHits = (context: Context, { scale, colours }: Picture, hits: readonly number[]): void => {
   context.fillStyle = colours.accent
   for (const hit of hits)

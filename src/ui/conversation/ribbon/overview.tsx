@@ -6,21 +6,21 @@ import type { Context } from './picture.ts'
 import { overviewAt, type Scale } from './scale.ts'
 
 const height = 30
-/** How narrow the frame may be, in pixels. */
+/** Minimum width of the frame, in pixels. */
 const least = 4
 
 interface OverviewProps {
   readonly overview: OverviewResponse
   readonly at: number
   readonly last: number
-  /** What the ribbon shows. */
+  /** Scale of the ribbon. */
   readonly scale: Scale
   readonly width: number
   readonly colours: Colours
   readonly onMove: (event: Event) => void
 }
 
-/** The whole of a long conversation, with a frame around what the ribbon shows. */
+/** Shows the whole of a long conversation, with a frame around the part in the ribbon. */
 export const OverviewBand = ({ overview, at, last, scale, width, colours, onMove }: OverviewProps) => {
   const place = (position: number): number => overviewAt(overview.first, last, position) * width
   const now = place(at)
@@ -77,7 +77,7 @@ const futureInks = ({ 'strong-line': line }: Colours): Inks => ({
   rewinds: line,
 })
 
-/** The band of its tokens, and ticks where there are markers and rewinds. */
+/** Draws the tokens of the parts, and ticks for markers and rewinds. */
 const drawParts = (
   context: Context,
   { first, min, max, markers, rewinds }: OverviewResponse,

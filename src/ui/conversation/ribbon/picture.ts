@@ -6,9 +6,9 @@ import type { Scale } from './scale.ts'
 // The ribbon, from top to bottom: brackets over what markers cover, bars on the path, those that a rewind left below it with its arc,
 // and the tokens of the context.
 
-/** Heights and edges, in CSS pixels. */
+/** Heights and gaps, in CSS pixels. */
 export const layout = { brackets: 16, bars: 20, lane: 18, gap: 8, curve: 40, height: 104 } as const
-/** The lower edge of the bars on the path, and the upper one of the curve. */
+/** Lower edge of the bars on the path, and upper edge of the curve. */
 export const base = layout.brackets + layout.bars
 export const curveTop = base + layout.lane + layout.gap
 
@@ -18,7 +18,7 @@ export interface Picture {
   readonly scale: Scale
   readonly width: number
   readonly colours: Colours
-  /** Tokens at which the context is condensed, if that is known. */
+  /** Number of tokens at which the context is condensed, if known. */
   readonly limit?: number | undefined
 }
 

@@ -18,7 +18,7 @@ interface RibbonProps {
   readonly last: number
   readonly hits: readonly number[]
   readonly limit?: number | undefined
-  /** Moves while something is dragged, and once it is let go. */
+  /** Called while the user drags, and on release. */
   readonly onMove: (position: number, isDragging: boolean) => void
   readonly onStep: (key: 'next' | 'previous' | 'nextTurn' | 'previousTurn' | 'start' | 'head') => void
 }

@@ -2,24 +2,25 @@
 
 const least = 1.4
 const most = 28
-/** The widest bar, in pixels. */
+/** Maximum width of a bar, in pixels. */
 export const widest = 14
 
 export interface Scale {
-  /** The positions that the ribbon shows, both included. */
+  /** First and last positions on the ribbon, both included. */
   readonly first: number
   readonly last: number
-  /** The width of one. */
+  /** Width of a position, in pixels. */
   readonly step: number
-  /** The left edge of a position, and the position at an x (clamped to those shown). */
+  /** Left edge of a position, and the position at an x (clamped to the ribbon). */
   readonly x: (position: number) => number
   readonly at: (x: number) => number
 }
 
 /**
- * The part of a conversation that a ribbon of this width shows: all of it, or a window that holds the position and does not move while the position is well inside of it.
+ * Returns the scale of a ribbon: for the whole conversation, or for a window around the position, which stays in place while the
+ * position is well inside it.
  *
- * @param before the first position that was shown before
+ * @param before first position of the previous scale
  */
 export const scaleOf = (last: number, width: number, position: number, before?: number): Scale => {
   const count = last + 1
@@ -43,7 +44,7 @@ const windowAt = (position: number, last: number, shown: number, before: number 
   return Math.max(0, Math.min(wanted, last + 1 - shown))
 }
 
-/** The columns of an overview of this width: which of its parts each pixel column shows. */
+/** Returns the place of a position in an overview, as a fraction of its width from 0 to 1. */
 export const overviewAt = (first: readonly number[], last: number, position: number): number => {
   // The parts are of about the same length: where a position lies among them.
   let low = 0

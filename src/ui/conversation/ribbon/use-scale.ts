@@ -1,7 +1,7 @@
 import { useMemo, useRef } from 'preact/hooks'
 import { type Scale, scaleOf } from './scale.ts'
 
-/** A window that stands still while one drags, and while the position is well inside of it. */
+/** Returns a scale that stays in place during a drag, and while the position is well inside it. */
 export const useScale = (
   last: number,
   width: number,

@@ -8,21 +8,21 @@ export interface SearchState {
   /** By position. */
   readonly hits: readonly SearchHitRow[]
   readonly title: Excerpt | undefined
-  /** Whether all that is looked for was found, there is more than that, or some is still looked for. */
+  /** Extent of the hits: `all`; `more` exist; or `so far`, while the search continues. */
   readonly extent: 'all' | 'more' | 'so far'
   readonly error: unknown
-  /** Whether these are not yet of the words. */
+  /** True while the hits are for earlier search words. */
   readonly isStale: boolean
 }
 
-/** So many hits are looked for: the newest. */
+/** Maximum number of hits: the newest ones. */
 export const mostHits = 200
-/** How long somebody has to stop typing before it is looked for, in milliseconds. */
+/** Pause in typing before a search begins, in milliseconds. */
 const pause = 150
 
 const none: SearchState = { hits: [], title: undefined, extent: 'all', error: undefined, isStale: false }
 
-/** Where words are in a conversation. An answer may come before all has been looked at: it is looked on then. */
+/** Searches a conversation. A response may cover only a part of it: then the search continues. */
 export const useHits = (source: ApiSource, id: string, words: string | undefined): SearchState => {
   const [state, setState] = useState(none)
   useEffect(() => {
@@ -56,7 +56,11 @@ export const useHits = (source: ApiSource, id: string, words: string | undefined
   return state
 }
 
-/** How many there are, in words. @param index of the one that one is at; -1: at none */
+/**
+ * Describes the number of hits.
+ *
+ * @param index of the current hit; -1 if none
+ */
 export const tally = ({ hits, title, extent }: SearchState, index: number): string => {
   const place = index < 0 ? '' : `${index + 1} of `
   const hitsOf = hits.length === 1 ? 'hit' : 'hits'

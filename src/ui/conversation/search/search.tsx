@@ -7,7 +7,7 @@ import { kindOf, number } from '../../words.ts'
 import type { SearchControls } from '../use-finding.ts'
 import { tally } from './hits.ts'
 
-/** So many characters before what was found are shown everywhere. */
+/** Number of characters before a hit that are shown even on narrow screens. */
 const near = 16
 
 const stateWords = (kind: string, state: HitVisibility): string => {
@@ -19,11 +19,11 @@ const stateWords = (kind: string, state: HitVisibility): string => {
 interface SearchProps {
   readonly finding: SearchControls
   readonly words: string
-  /** The position that one is at. */
+  /** Current position. */
   readonly current: number
 }
 
-/** The field, and what it has found. */
+/** Shows the search field and the hits. */
 export const Search = ({ finding, words, current }: SearchProps) => {
   const { found, asked, close, goTo } = finding
   const { hits, title, error, isStale } = found

@@ -9,7 +9,7 @@ import { found } from './search.ts'
 
 // The reads of the API, computed from embedded events by the functions that the server computes them with.
 
-/** What is asked: the file, the parameters of the path, and the numbers and texts of the query. */
+/** A request to the file: its path parameters, and the numbers and texts of its query. */
 interface Question {
   readonly file: EmbeddedFile
   readonly params: Parameters
@@ -18,7 +18,7 @@ interface Question {
 }
 type Answer = (question: Question) => unknown
 
-/** The path skips positions that were rewound away: from where to where, by which rewind. */
+/** Returns the ranges of positions that the path skips, each with the rewind that abandoned it. */
 const jumpsAt = ({ events }: EmbeddedFile, at: number) => {
   const jumps: { from: number; to: number; by: number }[] = []
   let expected = 0
@@ -108,7 +108,7 @@ const answers: Readonly<Record<string, Answer>> = {
 const searched = ({ file, number, query }: Question) =>
   found(file, query.get('q') ?? '', number('limit', 50), number('cursor', Infinity))
 
-/** What the API would answer to a path with a query; undefined if this file does not know. */
+/** Returns the API's response for a path with a query; undefined if the file cannot provide it. */
 export const answerTo = (file: EmbeddedFile, asked: string): unknown => {
   const { pathname, searchParams: query } = new URL(asked, 'file:///')
   const given = file.answers[pathname]
@@ -126,7 +126,7 @@ export const answerTo = (file: EmbeddedFile, asked: string): unknown => {
   return undefined
 }
 
-/** A content block of an event as bytes, and their type, as the server's `blocks` has them. */
+/** Returns a content block of an event as bytes with their type, like the server's `blocks`. */
 export const blockAt = ({ events }: EmbeddedFile, asked: string): Blob | undefined => {
   const { pathname, searchParams } = new URL(asked, 'file:///')
   const params = matched('/conversations/:id/events/:position/blocks/:index', pathname)

@@ -14,7 +14,7 @@ const callsIn = ({ events }: EmbeddedFile): readonly AnyCall[] => {
 
 const nameOf = (call: AnyCall): string => ('number' in call ? String(call.number) : `p${call.position}`)
 
-/** Every call, without the receipt that its origin has. */
+/** Returns every call, without the receipt in its origin. */
 export const callList = (file: EmbeddedFile) => ({
   items: callsIn(file).map(({ origin, ...call }) => {
     const { context: _, ...said } = origin
@@ -22,10 +22,10 @@ export const callList = (file: EmbeddedFile) => ({
   }),
 })
 
-/** Findings about a request that has the digest of its receipt all the same. */
+/** Kinds of findings about a request that nevertheless matches the digest of its receipt. */
 const beside: ReadonlySet<string | undefined> = new Set([undefined, 'repairs', 'container'])
 
-/** A call with its request; undefined if the file has none of that name. */
+/** Returns a call with its request; undefined if the file has no call of that name. */
 export const sentCall = (file: EmbeddedFile, name: string) => {
   const facts = file.calls?.[name]
   const call = facts && callsIn(file).find((one) => nameOf(one) === name)

@@ -1,6 +1,6 @@
 import { type EmbeddedFile, holder } from './form.ts'
 
-/** The file that a page was written with, if it is one. */
+/** Reads the file embedded in the page, if there is one. */
 export const embeddedFile = (): EmbeddedFile | undefined => {
   const text = document.getElementById(holder)?.textContent
   return text ? (JSON.parse(text) as EmbeddedFile) : undefined

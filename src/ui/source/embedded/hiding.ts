@@ -11,7 +11,7 @@ import {
   type EntryVisibility,
 } from '../../../core.ts'
 
-/** Everything that a marker hides, those under the markers that it covers included, newest first. */
+/** Returns every event that a marker hides, at all levels, newest first. */
 const hiddenBy = (log: Log, marker: number): readonly ConversationEvent[] => {
   const found: ConversationEvent[] = []
   const open = [marker]
@@ -31,7 +31,7 @@ const hiddenBy = (log: Log, marker: number): readonly ConversationEvent[] => {
   return found
 }
 
-/** What a marker hides at all levels, as the server's `hidden` says it; undefined if there is no such marker. */
+/** Returns what a marker hides, at all levels, in the form of the server's `hidden`; undefined if there is no such marker. */
 export const hiddenOf = (log: Log, marker: number): HiddenByMarker | undefined => {
   const type = log[marker]?.type
   if (type !== 'Condensed' && type !== 'Truncated') return undefined
@@ -53,7 +53,7 @@ export const hiddenOf = (log: Log, marker: number): HiddenByMarker | undefined =
   }
 }
 
-/** What became of every entry and configuration by a position, by their own. */
+/** Returns the state of every entry and configuration at a position, by its own position. */
 export const statesAt = (log: Log, at: number): ReadonlyMap<number, EntryVisibility> =>
   new Map([
     ...configurationsAt(log, at),

@@ -22,7 +22,7 @@ const isOf = ({ type, data }: ConversationEvent, model: string): boolean =>
     ? data.model === model
     : (type === 'MessageAppended' || type === 'Condensed') && data.origin?.model === model
 
-/** Whether a conversation passes one condition of a query. */
+/** Predicates for the conditions of a query. */
 const conditions: Readonly<Record<string, (file: EmbeddedFile, wanted: string) => boolean>> = {
   q: (file, text) =>
     [file.conversation, titleOf(file) ?? ''].some((name) => foundIn(name, text)) ||
@@ -34,7 +34,11 @@ const conditions: Readonly<Record<string, (file: EmbeddedFile, wanted: string) =
   model: ({ events }, name) => events.some((event) => isOf(event, name)),
 }
 
-/** @param listed the answer that has the conversation */
+/**
+ * Filters the list by a query.
+ *
+ * @param listed the response with the conversation
+ */
 export const listedIn = (file: EmbeddedFile, listed: object, query: URLSearchParams): object => {
   const isIn = Object.entries(conditions).every(([name, isMet]) => {
     const wanted = query.get(name)

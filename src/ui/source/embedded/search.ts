@@ -17,7 +17,7 @@ interface Found extends MessageHits {
   readonly indexed: number
 }
 
-/** What is found in a conversation, newest first, as the server's `search` says it. */
+/** Searches a conversation, newest first, in the form of the server's `search`. */
 export const found = (file: EmbeddedFile, text: string, most: number, before = Infinity): Found => {
   const { conversation, events: log } = file
   const titles = before === Infinity ? titlesWith(file, text) : []
@@ -42,7 +42,7 @@ export const found = (file: EmbeddedFile, text: string, most: number, before = I
   return { titles, items, last, indexed: last }
 }
 
-/** The title, if it has the text. */
+/** Returns the title if it contains the text. */
 const titlesWith = (file: EmbeddedFile, text: string): readonly TitleHit[] => {
   const title = titleOf(file)
   const excerpt = title === undefined || text === '' ? undefined : foundIn(title, text)
@@ -51,7 +51,7 @@ const titlesWith = (file: EmbeddedFile, text: string): readonly TitleHit[] => {
 
 const shown: EntryVisibility = { state: 'shown' }
 
-/** The state of an entry for the reply after it. What is said is shown, until something takes it away. */
+/** Returns the state of an entry at the next reply. Messages are shown until something hides them. */
 const stateThen = (log: Log, position: number): EntryVisibility => {
   const reply = log.findIndex((event, at) => at > position && isReply(event))
   const at = reply < 0 ? log.length - 1 : reply - 1

@@ -5,7 +5,7 @@ interface Noted {
   readonly data?: unknown
 }
 
-/** The title that was noted last; undefined if none was. */
+/** Returns the title noted last; undefined if there is none. */
 export const titleOf = ({ conversation, answers }: EmbeddedFile): string | undefined => {
   const notes = answers[`/conversations/${encodeURIComponent(conversation)}/notes`]
   const { items = [] } = (notes ?? {}) as { readonly items?: readonly Noted[] }

@@ -11,7 +11,7 @@ import { partsOf, textOf } from './parts.ts'
 import { reasoningIn } from './reasoning.ts'
 import type { ChatCall, ChatForm, ChatMessage, ChatReport } from './types.ts'
 
-/** A message of the assistant; none if the API has a place for nothing of it. A compaction is told by the user. */
+/** Translates an assistant message; returns no messages if the API has no place for any of it. A compaction is sent as a user message. */
 export const assistantMessages = (
   content: readonly Block[],
   form: ChatForm,

@@ -14,13 +14,13 @@ export type { ReasoningOrigin } from './reasoning.ts'
 export type { Chat, ChatMessage } from './types.ts'
 export { isUnbridged, withReasoning }
 
-/** The version of new requests. */
+/** Version of new requests. */
 export const currentChat = 1
 
-/** One departure of a request in this form from the rendered one. */
+/** One deviation of a request in this form from the rendered one. */
 export interface ChatRepair {
   readonly kind: ChatRepairKind
-  /** Position of the event whose content differs, or of the configuration; near it where the renderer had changed the block. */
+  /** Position of the event whose content differs, or of the configuration; approximate where the renderer had changed the block. */
   readonly position: number
   readonly detail: string
 }
@@ -39,7 +39,7 @@ const translated = ({ system, tools = [], messages }: Rendered, form: ChatForm) 
   return { chat, notes: [...notes, ...said.notes] }
 }
 
-/** The body of a request: what a receipt covers, and the model and parameters that go with it. */
+/** Returns the body of a request: the fields that a receipt covers, plus the model and the parameters. */
 export const chatBody = ({ model, parameters, ...rendered }: ModelRequest, form: ChatForm) => {
   const { chat } = translated(rendered, form)
   return { model, ...parametersOf(parameters, form, chat.tools !== undefined).body, ...chat }

@@ -6,7 +6,7 @@ import { isMedia, partsOf, textOf, textPart } from './parts.ts'
 import { resultsOf } from './results.ts'
 import type { ChatForm, ChatMessage, ChatPart, ChatRepairKind, ChatReport } from './types.ts'
 
-/** A departure, with the message that it is in, and the block, as rendered. */
+/** A deviation, with its message and block, as rendered. */
 export interface Noted {
   readonly kind: ChatRepairKind
   readonly detail: string
@@ -14,7 +14,7 @@ export interface Noted {
   readonly block: Block | undefined
 }
 
-/** What a rendered message becomes. */
+/** Translation of a rendered message. */
 interface Translated {
   readonly messages: readonly ChatMessage[]
   readonly notes: readonly Noted[]
@@ -55,10 +55,13 @@ export const messagesOf = (rendered: readonly RenderedMessage[], form: ChatForm)
   return { messages, notes }
 }
 
-/** Neither says nor claims anything: the model was not asked. */
+/** Claims nothing on the model's behalf: the model was not called. */
 const bridge: ChatMessage = { role: 'assistant', content: 'OK.' }
 
-/** Whether somebody speaks right after a tool, which Mistral and templates in which the roles alternate refuse. */
+/**
+ * True if another message than the assistant's directly follows a tool result: Mistral, and templates with alternating roles, refuse
+ * that.
+ */
 export const isUnbridged = (last: ChatMessage | undefined, { role }: ChatMessage): boolean =>
   last?.role === 'tool' && role !== 'tool' && role !== 'assistant'
 
@@ -107,7 +110,7 @@ const userMessages = (
   return parts.length > 0 ? [...messages, { role: 'user', content: contentOf(parts) }] : messages
 }
 
-/** Every endpoint takes a string, not every one a list. */
+/** Returns a string where possible: all endpoints accept strings, but not all accept lists. */
 const contentOf = (parts: readonly ChatPart[]): string | readonly ChatPart[] =>
   parts.some(isMedia) ? parts : textOf(parts)
 

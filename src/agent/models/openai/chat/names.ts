@@ -8,7 +8,7 @@ import type { ModelRequest } from '../../model.ts'
 const longestId = 40
 const shortHash = (text: string, length: number): string => hash('sha256', text, 'base64url').slice(0, length)
 
-/** The id of a call, which has only letters, digits, `_` and `-` in a rendered request. */
+/** Returns the id of a call; in a rendered request it has only letters, digits, `_` and `-`. */
 export const callId = (id: string): string => (id.length <= longestId ? id : `call_${shortHash(id, 32)}`)
 
 const longestName = 64
@@ -20,7 +20,7 @@ export const toolName = (name: string): string => {
   return `${name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, longestName - print.length - 1)}_${print}`
 }
 
-/** The name of a request's tool, by the name that the model knows it by. */
+/** Maps the name that the model knows a tool by to its name in the request. */
 export const namesIn = ({ tools = [] }: Pick<ModelRequest, 'tools'>): ((sent: string) => string) => {
   const names = new Map(
     tools.filter(isFields).map((tool) => [toolName(String(tool['name'])), String(tool['name'])]),

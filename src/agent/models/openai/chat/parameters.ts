@@ -15,7 +15,7 @@ const elsewhere: ReadonlySet<string> = new Set([
 ])
 const mostStops = 4
 
-/** The parameters of a request in this form, and the names of those that were left out. Unknown ones are the endpoint's own. */
+/** The parameters of a request in this form, and the names of the omitted ones. Unknown parameters are assumed to be the endpoint's own. */
 export interface ChatParameters {
   readonly body: Fields
   readonly dropped: readonly string[]
@@ -59,7 +59,7 @@ const counterpart = (
   }
 }
 
-/** Compatible endpoints have a parameter of this name, too, without a budget. */
+/** True for the Messages API's `thinking`. Compatible endpoints also have a parameter of this name, without a budget. */
 const isMessagesThinking = (value: unknown): boolean =>
   !isFields(value) || value['type'] !== 'enabled' || 'budget_tokens' in value
 

@@ -4,13 +4,13 @@ import type { ChatForm, ChatPart, ChatReport } from './types.ts'
 
 export const textPart = (text: string): ChatPart => ({ type: 'text', text })
 
-/** Texts as one; a paragraph each. */
+/** Joins texts into one, as paragraphs. */
 export const textOf = (parts: readonly ChatPart[]): string =>
   parts.flatMap(({ text }) => (typeof text === 'string' ? text : [])).join('\n\n')
 
 export const isMedia = ({ type }: ChatPart): boolean => type !== 'text'
 
-/** What a user may say of a block: never nothing, so that no message is left out because of it. */
+/** Returns the parts of a block that a user message may hold: at least one, so that no message is omitted because of it. */
 export const partsOf = (block: Block, form: ChatForm, report: ChatReport): readonly ChatPart[] => {
   if ('cache_control' in block) report('cache-control-dropped', 'the API caches by itself', block)
   if (isBlock(block, 'text')) return [textPart(block.text)]
@@ -73,7 +73,7 @@ const searchResult = (block: Block, report: ChatReport): ChatPart => {
   return textPart([title, source, ...said].filter((text) => typeof text === 'string').join('\n'))
 }
 
-/** What stands for a block that cannot be shown. */
+/** Returns the note that replaces a block that cannot be shown. */
 const noteOn = (block: Block, report: ChatReport): ChatPart => {
   const { type, title, source, name, tool_name, file_id } = block
   const from = isFields(source) ? [source['media_type'], source['url'], source['file_id']] : [source]

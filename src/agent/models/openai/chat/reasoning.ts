@@ -7,22 +7,22 @@ import type { ChatForm, ChatMessage } from './types.ts'
 // A provider's reasoning is stored as thinking without a signature, which no renderer sends: other APIs never see it. Where its provider
 // wants it back, it goes through the renderer as a field of a block of the same message.
 
-/** What a thinking block of ours says about where it came from. */
+/** Origin of the reasoning in one of our thinking blocks. */
 export interface ReasoningOrigin {
   readonly provider: string
-  /** The provider's list, if it gave one: texts, summaries, and what only it can read. */
+  /** The provider's list, if it gave one: texts, summaries, and parts that only it can read. */
   readonly details?: readonly Fields[]
 }
 
 const carried = 'chat_reasoning'
 
-/** Reasoning as it goes through the renderer. */
+/** Reasoning as it passes through the renderer. */
 interface Carried {
   readonly text: string
   readonly details?: readonly Fields[]
 }
 
-/** A history whose reasoning of this provider goes through the renderer. */
+/** Returns a history in which this provider's reasoning passes through the renderer. */
 export const withReasoning = (effective: Effective, { reasoning }: ChatForm): Effective =>
   reasoning
     ? { ...effective, items: effective.items.map((item) => carrying(item, reasoning.provider)) }
@@ -56,7 +56,10 @@ const originOf = ({ type, chat }: Block): ReasoningOrigin | undefined =>
     ? (chat as Fields & ReasoningOrigin)
     : undefined
 
-/** The reasoning that a message of the assistant goes back with. Some providers want the field with each call, whoever made it. */
+/**
+ * Returns the reasoning to send back with an assistant message. Some providers require the field with each call, even if another model
+ * made it.
+ */
 export const reasoningIn = (content: readonly Block[], { reasoning }: ChatForm): Partial<ChatMessage> => {
   if (!reasoning) return {}
   const { field } = reasoning

@@ -3,7 +3,7 @@ import { callId } from './names.ts'
 import { isMedia, partsOf, textOf, textPart } from './parts.ts'
 import type { ChatForm, ChatMessage, ChatPart, ChatReport } from './types.ts'
 
-/** Tool results as messages, in the order of their calls, and the pictures and files that have no place in them. */
+/** Tool results as messages, in the order of their calls, and the pictures and files that do not fit in them. */
 export interface Results {
   readonly messages: readonly ChatMessage[]
   readonly media: readonly ChatPart[]
@@ -42,7 +42,7 @@ const contentOf = ({ content }: ToolResultBlock): readonly Block[] => {
   return (content ?? []).filter(isWellShaped)
 }
 
-/** The text of a result, which cannot be empty, and has no other place to say that it is an error. */
+/** Returns the text of a result: never empty, and including the error mark, which has no other place. */
 const marked = (block: ToolResultBlock, said: string, report: ChatReport): string => {
   if (block.is_error === true) {
     report('shown-as-text', 'that a result is an error', block)

@@ -13,7 +13,7 @@ const translated: ReadonlySet<string> = new Set([
   'cache_control',
 ])
 
-/** The tools that run on our side; the API has no others. Undefined if there are none: an empty list is refused. */
+/** Returns the tools that run on our side; the API has no others. Undefined if there are none, as an empty list is refused. */
 export const toolsOf = (
   tools: NonNullable<ModelRequest['tools']>,
   report: ChatReport,
@@ -53,7 +53,7 @@ const toolOf = (tool: Fields, report: ChatReport): ChatTool => {
   }
 }
 
-/** An object schema needs its properties, and an array schema its items. */
+/** Completes a schema: an object schema needs its properties, and an array schema its items. */
 const withItems = (schema: unknown): unknown => {
   if (Array.isArray(schema)) return schema.map(withItems)
   if (!isFields(schema)) return schema

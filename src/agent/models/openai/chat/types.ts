@@ -13,10 +13,10 @@ export interface ChatCall {
   /** `arguments` is JSON. */
   readonly function: { readonly name: string; readonly arguments: string }
 }
-/** A message as Chat Completions takes it. */
+/** A message in the form of Chat Completions. */
 export interface ChatMessage {
   readonly role: 'system' | 'developer' | 'user' | 'assistant' | 'tool'
-  /** Null for an assistant that only calls tools. */
+  /** Null for an assistant message with only tool calls. */
   readonly content: string | readonly ChatPart[] | null
   readonly tool_calls?: readonly ChatCall[]
   readonly tool_call_id?: string
@@ -27,13 +27,13 @@ export interface ChatTool {
   readonly function: { readonly name: string; readonly [field: string]: unknown }
   readonly [field: string]: unknown
 }
-/** What a receipt covers of a request in this form. */
+/** The part of a request in this form that a receipt covers. */
 export interface Chat {
   readonly messages: readonly ChatMessage[]
   readonly tools?: readonly ChatTool[]
 }
 
-/** How a request in this form departs from the rendered one; some kinds are the renderer's own. */
+/** Kind of deviation of a request in this form from the rendered one; some kinds are the renderer's own. */
 export type ChatRepairKind =
   | Extract<
       Repair['kind'],
@@ -45,21 +45,21 @@ export type ChatRepairKind =
       | 'server-tool-dropped'
       | 'thinking-dropped'
     >
-  /** A block, or a fact about it, that the API has no place for written as text. */
+  /** A block, or a fact about it, written as text because the API has no place for it. */
   | 'shown-as-text'
   /** A picture or file of a tool result moved to the user message after the results. */
   | 'media-moved'
-  /** A message of the assistant put between the results of tools and what the user says. */
+  /** An assistant message inserted between tool results and the user's text. */
   | 'assistant-added'
-  /** A text that came after a call moved before it. */
+  /** A text after a call moved before it. */
   | 'calls-moved'
-  /** A tool name that the API refuses replaced. */
+  /** A tool name replaced because the API refuses it. */
   | 'name-replaced'
-  /** A tool that only another API has, or one beyond the 128 that are allowed, left out. */
+  /** A tool omitted because only another API has it, or because it exceeds the 128 allowed. */
   | 'tool-dropped'
-  /** What the API requires added to the schema of a tool's input. */
+  /** Parts required by the API added to the schema of a tool's input. */
   | 'schema-completed'
-  /** A parameter that only another API has left out. */
+  /** A parameter omitted because only another API has it. */
   | 'parameter-dropped'
 
 /** @param block where; undefined if it is about tools or parameters */
