@@ -1,4 +1,4 @@
-// What audits need besides `store.audit`: signers, anchors, and the checks for whoever verifies a proof. A subpath of its own, so that
+// What audits need besides `store.audit`: signers, anchors, and the checks for verifiers of a proof. A subpath of its own, so that
 // programs that seal nothing load none of it.
 
 import * as E from 'fp-ts/lib/Either.js'

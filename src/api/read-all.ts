@@ -48,7 +48,7 @@ export const readers = (events: EventStore): Pick<TaskStore, 'readAll' | 'follow
     const prefixes = beginnings.map(streamOf)
     const isFromNow = from === 'now' && given === undefined
     const after = isFromNow ? await end(prefixes) : given
-    // Whoever is cut off before the first event continues here.
+    // A reader that is cut off before the first event continues here.
     if (isFromNow && after !== undefined) yield { type: 'checkpoint', checkpoint: after }
     const following: FollowOptions = {
       prefixes,

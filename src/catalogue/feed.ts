@@ -199,7 +199,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
     let limit = streamPage
     let seen = left
     reading: while (!isClosed) {
-      // Whoever asks may have met damage, too, and begun the next file.
+      // Another query may have met damage, too, and begun the next file.
       if (left !== seen) yield* prepare()
       seen = left
       const page = await store.readAll({ after: at, limit, prefixes: ours })()
@@ -248,7 +248,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
   return {
     catchUp: async function* (patience): Steps<StoreError | InvalidInput, IndexProgress> {
       const going = begin()
-      // Whatever is said of a file that was not compared yet may be wrong.
+      // Answers from a file that was not compared yet may be wrong.
       await Promise.race([whole.promise, going])
       const ending = new AbortController()
       const late = sleep(patience, notYet, { signal: ending.signal, ref: false })

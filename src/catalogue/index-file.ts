@@ -139,7 +139,7 @@ export const indexedIn = (db: DatabaseSync): IndexFile => {
       threads.write()
       words.write()
       const before = reached()
-      // Whoever has taken none of them does not know how far the others are.
+      // A process that has taken none of them does not know how far the others are.
       if (landmark || before.checkpoint === from)
         sql.set.run(JSON.stringify({ checkpoint: to, landmark: landmark ?? before.landmark }))
       db.exec('COMMIT')

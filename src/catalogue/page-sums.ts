@@ -197,7 +197,7 @@ const compareOnce = (file: number, path: string, first: number): Compared => {
     const at = (page - first) * pageSize
     const content = block.subarray(at, Math.min(length, at + pageSize))
     if (crc32(content) === sums[page]) continue
-    // Whoever moves it has not written its sum yet, or was killed before.
+    // The process that moves it has not written its sum yet, or was killed before.
     inWal ??= pagesInWal(path)
     if (!inWal.some(([number, moved]) => number === page + 1 && moved.equals(content))) return damaged
   }

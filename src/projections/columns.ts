@@ -1,7 +1,7 @@
 import { eventTraits, type TypeOfEffect } from '../events/event-traits.ts'
 import { contentOf, type Event, type EventType } from '../events/events.ts'
 
-// What can be drawn of a conversation without its content, in columns: an index makes it, or whoever has the events.
+// What can be drawn of a conversation without its content, in columns: an index makes it, or a holder of the events.
 
 /**
  * What an event is, as one letter: `u` a user's message, `r` one with tool results, `a` the assistant's, `c` one with tool calls, `s` the

@@ -1,7 +1,7 @@
 import type { EventKind } from './columns.ts'
 import type { Excerpt } from './found.ts'
 
-// What is looked up of conversations: an index answers it, or whoever has the events.
+// What is looked up of conversations: an index answers it, or a holder of the events.
 
 /**
  * Visibility of an entry to the model: `shown`; `hidden` by `by`, which is a marker, for a marker the restore that undid it, or for a

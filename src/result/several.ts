@@ -11,7 +11,7 @@ export async function* several<A, B>(
   const under: Promise<B>[] = []
   for await (const thing of things) {
     const working = work(thing)
-    // Whoever waits for it is told; nobody does yet.
+    // Those who wait for it are told; nobody does yet.
     working.catch(() => undefined)
     under.push(working)
     const oldest = under.length < atOnce ? undefined : under.shift()

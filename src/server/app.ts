@@ -47,7 +47,7 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
   /** Checks the store once for all concurrent requests: if it is down, the check may take until its timeout. */
   const answers = (): Promise<true> => {
     const own = (looking ??= look().finally(() => (looking = undefined)))
-    // Whoever has asked may have been answered by then.
+    // The request may have been answered by then.
     own.catch(() => undefined)
     return own
   }

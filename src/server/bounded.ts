@@ -228,7 +228,7 @@ export const untilLeft = (chat: Conversation, left: AbortSignal): Conversation =
   }
 }
 
-const hasLeft = () => refused('Ending', 'whoever asked has left, or this server ends: ask again')
+const hasLeft = () => refused('Ending', 'the client has left, or this server ends: ask again')
 
 /** Wraps a generator so that `end` runs when it ends, even if it was never read. */
 export const endedBy = <A>(

@@ -1,7 +1,7 @@
 import type { RequestHead } from './asked.ts'
 import { refused } from './problem.ts'
 
-// What a request must be, whoever sends it: against pages of other origins, and names that were made to point here.
+// What a request must be, from any sender: against pages of other origins, and names that were made to point here.
 
 export const safeHeaders: Readonly<Record<string, string>> = {
   'content-security-policy':

@@ -21,7 +21,7 @@ export const fenceOf = (after: number | undefined, headers: HeaderFields): numbe
   if (after === undefined && headers.get('if-match') === null)
     throw refused(
       'PreconditionRequired',
-      'say what the command was decided on: `after`, the last position that you have seen, or If-Match with the ETag of the conversation (`*`: whatever there is)',
+      'say what the command was decided on: `after`, the last position that you have seen, or If-Match with the ETag of the conversation (`*`: any state)',
     )
   return optionalFence(after, headers)
 }

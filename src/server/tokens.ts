@@ -126,7 +126,7 @@ export const tokensIn = (file: string): Authenticate => {
     try {
       if (stamp() !== known.stamp) known = load()
     } catch {
-      // Whoever removes or breaks the file locks everybody out.
+      // Removing or breaking the file locks everybody out.
       return []
     }
     return known.entries

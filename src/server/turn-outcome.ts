@@ -79,7 +79,7 @@ export const outcomeOf = async (
     const calls = await chat.waiting()
     return calls.length > 0 ? { outcome: 'waiting', calls } : undefined
   }
-  // Whoever has just asked may not be seen yet by a reader of another node.
+  // A new request may not be seen yet by a reader of another node.
   if (!since.hasEnded()) return undefined
   const { by, reason } = since.cancelled()?.data ?? {}
   return since.cancelled() ? { outcome: 'cancelled', by, reason } : doneWith(reply)

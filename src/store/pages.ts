@@ -5,7 +5,7 @@ import { breath } from './breath.ts'
 import { isOfEvent, type StoreError } from './errors.ts'
 import { type AllRange, type EventStore, largePage, type RecordedEvent, streamPage } from './port.ts'
 
-// Whatever is longer than a page, page by page. An error is the last thing that comes.
+// Results longer than a page, page by page. An error is the last thing that comes.
 
 type Pages<A, Errors = StoreError> = AsyncGenerator<E.Either<Errors, readonly A[]>, void>
 

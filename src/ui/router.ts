@@ -51,7 +51,7 @@ export const usePlace = (): PageAddress => {
   const [place, setPlace] = useState(here)
   useEffect(() => {
     const listener = (): void => setPlace(here())
-    // Who goes back goes where that leads, whatever was about to be noted.
+    // Going back leads where it leads, despite what was about to be noted.
     const left = (): void => {
       clearTimeout(resting)
       hasReturned = true

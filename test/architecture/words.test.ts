@@ -6,8 +6,8 @@ const counted: WordCounts = {
   oneWordAcross: 55,
   namesakes: 2,
   participles: 0,
-  clauses: 2_025,
-  whoever: 206,
+  clauses: 27,
+  whoever: 8,
 }
 
 const report = wordReport()

@@ -161,7 +161,7 @@ export const answering = (
     const { result } = await watch.during({ context, seen: now.at, endedBy: ['rewind', 'lost'] }, (signal) =>
       Promise.all(planned.map((each) => finished(each, signal))),
     )
-    // Nobody knows what became of calls that were aborted: whoever has the conversation now answers them.
+    // Nobody knows what became of calls that were aborted: the present holder of the conversation answers them.
     if (hold.isLost()) return yield staleContext(chat.id, now.at, now.at)
     const { signal } = current()
     // Who continues runs it again, or says that its outcome is not known.

@@ -33,7 +33,7 @@ export const streamed = (
       try {
         return await events.next()
       } catch (error) {
-        // Whoever has left while the next event was awaited knows.
+        // A reader that left while the next event was awaited knows.
         if (controller.signal.aborted) return { done: true, value: undefined }
         throw error
       }

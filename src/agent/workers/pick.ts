@@ -63,7 +63,7 @@ export const pick = (known: WorkBoard, me: Me, now: number): PickResult => {
   const time = me.time()
   const standing = standingOf(known, time, me.taking())
   const placeOf = lineOf(known, me, now)
-  // What workers may die of is left to whoever stands by, for a while.
+  // What workers may die of is left to the standby, for a while.
   const leave = !me.isStandby && known.lanes.suspects.size > 0 && known.hasStandby(now, me.ttl) ? me.ttl : 0
   let lookAt = Infinity
   let best: Omit<PickResult, 'lookAt'> = { passed: [] }
@@ -87,7 +87,7 @@ export const pick = (known: WorkBoard, me: Me, now: number): PickResult => {
     if (free > now) return wait(free)
     const { ahead, weight } = placeOf(conversation, step)
     const waitedFor = ahead.filter(({ isReady }) => isReady)
-    // Whatever its rank, it has waited long enough.
+    // It has waited long enough for any rank.
     const isLate = now - free >= me.rankWait * known.workers.size
     const at = isLate ? free : free + me.rankWait * waitedFor.length
     if (at > now) return wait(at)

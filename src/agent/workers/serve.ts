@@ -143,7 +143,7 @@ const letGo = async ({ worker, around, known, over }: Shift, its: Run, how: LetG
   for (;;) {
     const released = await run(release({ chat: its.chat, worker }, its.claimed ?? 0, how, before))
     if (E.isRight(released) || isStoreGone(released) || over.aborted) return
-    // Whatever keeps it from being recorded, nothing is worked on: the slot is free.
+    // Even if it cannot be recorded, nothing is worked on: the slot is free.
     its.isOver = true
     await pause(around.clock, patience, over)
   }

@@ -87,7 +87,7 @@ export const writing = async (folder: string, name: string, onReady?: OnReady): 
   let waiting: string[] = []
   let length = 0
   let bytes = 0
-  // Nothing stays open between two of these: whoever writes may stop anywhere.
+  // Nothing stays open between two of these: the writer may stop anywhere.
   const flush = async (isLast: boolean): Promise<void> => {
     const text = Buffer.from(waiting.join(''))
     bytes += text.length

@@ -31,7 +31,7 @@ export const manifestFrom = (bytes: Uint8Array): ReadManifest => {
   const [first, last, requests] = (['first', 'last', 'requests'] as const).map((name) =>
     numberIn(field(value, name)),
   ) as [number, number, number]
-  // What the events say of it is compared with it, whatever it is.
+  // It is compared with what the events say of it.
   const head = field(value, 'head') as string
   return {
     isSecond,

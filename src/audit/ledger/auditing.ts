@@ -86,7 +86,7 @@ export async function* auditing({
   const reached = await reachedIn(given)
   const { place } = before ?? (await orThrow(run(changedSince(store, reached.place))))
   let progress: AuditProgress = before ?? { ...nothingYet, entries: reached.entries, place }
-  // The whole ledger is read again by whoever continues, and what is wrong with it found again.
+  // The next round reads the whole ledger again, and finds its faults again.
   let ofLedger = 0
   const told = (problem: AuditProblem): AuditProblem => {
     if (problem.kind === 'ledger' || problem.kind === 'anchor') ofLedger++

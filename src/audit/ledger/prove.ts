@@ -134,7 +134,7 @@ async function* allEntries(
   id: string,
 ): Steps<LedgerError, readonly PlacedEntry[]> {
   const lineage = await loadLineage(store, id)
-  // What is missing of it is told by whoever reads it.
+  // Its reader reports what is missing.
   const stretches = E.isRight(lineage) ? (lineage.right ?? []) : []
   const streams = [
     ...stretches.map(({ conversation: name, offset, last }) => ({ name, offset, last })),

@@ -195,7 +195,7 @@ async function* heldBy(
         if (E.isLeft(read)) other ??= text
         else all.push({ ...read.right.checkpoint, anchor: anchor.name, note: read.right.note })
       }
-      // One problem, however much there is: whoever can write there could fill the audits.
+      // One problem, however much there is: a writer of that stream could fill the audits.
       if (other !== undefined)
         yield problem(
           'anchor',

@@ -110,6 +110,6 @@ const patrol = ({
 const exposure = ({ exposedSince }: LedgerStatus): string => {
   if (exposedSince === undefined) return 'none: all that was written is sealed, and an anchor has seen it'
   return exposedSince === 'beginning'
-    ? 'everything: no checkpoint was ever kept elsewhere, so whoever has the key and the database can rewrite all of it unseen (--anchor)'
+    ? 'everything: no checkpoint was ever kept elsewhere, so anyone with the key and the database can rewrite all of it unseen (--anchor)'
     : `what was written since ${exposedSince} could be rewritten unseen, by somebody who has the key and the database`
 }

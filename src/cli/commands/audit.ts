@@ -252,7 +252,7 @@ const addRotateKey = (audit: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
-The present key signs the new one, so that whoever knows one of them can verify
+The present key signs the new one, so that knowing one of them is enough to verify
 all. Keep the present one, or destroy it: it signs nothing any more.
 
 Examples:

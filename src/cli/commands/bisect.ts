@@ -57,7 +57,7 @@ export const addBisect = (program: Command, shell: Shell): void => {
       `with --run: how long a command may take (default: ${defaultTimeout})`,
       several,
     )
-    .option('--again', 'begin again, whatever was said before')
+    .option('--again', 'begin again: forget the verdicts')
     .addHelpText(
       'after',
       `

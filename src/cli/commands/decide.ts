@@ -55,7 +55,7 @@ export const addApprove = (program: Command, shell: Shell): void => {
     .addHelpText(
       'after',
       `
-The call is run by whoever gives the conversation its next turn. The first
+The call is run by the next turn of the conversation. The first
 decision counts. \`palimpsest waiting ID\` lists the calls.
 
 Examples:

@@ -63,7 +63,7 @@ const ledgerFindings = async (
     const isAnchored = exposedSince !== 'beginning'
     const message = isAnchored
       ? `the ledger ${origin} has checkpoints elsewhere; palimpsest audit verify checks everything`
-      : `no checkpoint of the ledger ${origin} was ever kept elsewhere: seal with --anchor, or whoever has the key can rewrite everything unseen`
+      : `no checkpoint of the ledger ${origin} was ever kept elsewhere: seal with --anchor, or anyone with the key can rewrite everything unseen`
     return [{ check: 'ledger', status: isAnchored ? 'ok' : 'warning', message }]
   } catch (error) {
     if (isError(error, 'LedgerNotFound')) return []

@@ -22,7 +22,7 @@ export const addNote = (program: Command, shell: Shell): void => {
       'after',
       `
 A note has no position and makes no reply stale. The latest note of a kind is
-the one recorded last, whatever was rewound.
+the one recorded last, despite rewinds.
 
 Examples:
   palimpsest note task-42 --kind title --text "Fix the parser"

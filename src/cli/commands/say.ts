@@ -24,7 +24,7 @@ export const addSay = (program: Command, shell: Shell): void => {
       'after',
       `
 While the conversation awaits the model, or results of its calls:
-  enqueue    it waits; whoever gives the turn appends it after the reply
+  enqueue    it waits; the running turn appends it after the reply
   interrupt  it is appended, and the model's call is aborted
   rollback   the turn is rewound, and this takes the place of its message
   reject     nothing is written (an error)

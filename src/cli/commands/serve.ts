@@ -30,7 +30,7 @@ export const addServe = (program: Command, shell: Shell): void => {
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
     .option('--allow-host <names...>', 'more names that the server may be called by')
     .option('--read-only', 'refuse everything that writes')
-    .option('--token-file <file>', 'whoever calls needs a token of this file')
+    .option('--token-file <file>', 'clients need a token of this file')
     .option('--work <agent>', 'also answer conversations, with the agent of a module')
     .option('--slots <n>', 'with --work: how many at once (default: 8)', several)
     .option(...sealOption)
@@ -105,7 +105,7 @@ export const serveUntilEnded = async (
   try {
     const server = await serve({ ...options, store, relay })
     const beside = [inside, sealer, patroller].flatMap((one) => (one ? [one.run(drain.signal)] : []))
-    // Whoever waits for it is told; nobody does yet.
+    // Those who wait for it are told; nobody does yet.
     for (const running of beside) running.catch(() => undefined)
     try {
       await began(server.url)

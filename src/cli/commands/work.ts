@@ -80,7 +80,7 @@ Examples:
         // Nobody watches any more: as when it is told to end.
         out.unread.addEventListener('abort', () => stops.drain.abort())
         const sealing = sealer?.run(stops.drain.signal)
-        // Workers work on; whoever watches them is told at once.
+        // Workers work on; their watchers are told at once.
         sealing?.catch((error: unknown) =>
           host.stderr.write(`${JSON.stringify({ audit: 'ended', error })}\n`),
         )
@@ -155,7 +155,7 @@ const withWorkerOptions = (command: Command): Command =>
     .option('--name <name>', 'begins the ids of the workers (default: worker)', workerName)
     .option('--conversations <prefixes...>', 'serve only conversations whose id begins so')
     .option('--grace <seconds>', 'how long turns may take to end (default: 30)', several)
-    .option('--answer-all', 'answer whatever awaits the model, also if nobody has asked for it')
+    .option('--answer-all', 'answer every conversation that awaits the model, requested or not')
     .option('--relay <url>', 'tell this server what the model writes', serverUrl)
 
 const workerArgs = ({ slots, name, conversations, grace, answerAll, relay }: Options): readonly string[] => [

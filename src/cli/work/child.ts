@@ -34,7 +34,7 @@ const told = () => {
     if (word === stepInWord) stepsIn.abort()
   })
   process.on('disconnect', end)
-  // Whoever started this process may have ended before it listens.
+  // The parent of this process may have ended before it listens.
   if (process.send && !process.connected) end()
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, end)
   return { ends: ends.signal, stepsIn: stepsIn.signal }

@@ -95,7 +95,7 @@ export const live = ({
   const endIt = (): void => void child.kill('SIGKILL')
   const drainIt = (): void => {
     if (child.connected) child.send(stopWord, () => {})
-    // Whoever computes without a pause hears nothing, and cannot end itself.
+    // A process that computes without a pause hears nothing, and cannot end itself.
     last = timer(patience + deaf, endIt)
   }
   drain.signal.addEventListener('abort', drainIt)

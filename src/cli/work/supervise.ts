@@ -67,7 +67,7 @@ export const supervise = async ({ processes, start, ...watched }: SupervisorOpti
       if (refused) return
       if (drain.signal.aborted) return tellEnded(ended)
       delay = restartDelay(delay, performance.now() - began)
-      // Whoever stands by takes its place.
+      // The standby takes its place.
       life = spare
       spare = undefined
       tellEnded(ended, life ? 0 : delay)

@@ -25,7 +25,7 @@ export const changesOf =
         // A prefix may be the name of one stream and the beginning of another's.
         if (followed.type === 'event' && prefixes.includes(followed.event.stream)) seen(followed.event)
     }
-    // Whoever is not told finds out when it writes.
+    // A handle that is not told finds out when it writes.
     if (after !== undefined && !signal.aborted) follow().catch(() => undefined)
   }
 

@@ -45,7 +45,7 @@ export const contextOfMarkers = (
     first?.type === 'Condensed' ? kindOf(first) : 'truncate',
     markers.map(({ data }) => data.covers),
   )
-  // Whoever wrote them may have been killed before the last one.
+  // Their writer may have been killed before the last one.
   return planned === log || planned?.startsWith(`${log}, `) ? undefined : { agent: planned ?? 'failed', log }
 }
 

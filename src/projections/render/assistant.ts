@@ -141,7 +141,7 @@ const callOf = (
   return { ...block, id, input: isObject ? block.input : { input: block.input } }
 }
 
-// Whatever comes later, so that appending changes nothing.
+// Independent of later items, so that appending changes nothing.
 const trimmed = (content: readonly Block[], position: number, report: Report): readonly Block[] => {
   const last = content.at(-1)
   if (!last || !isBlock(last, 'text') || last.text.trimEnd() === last.text) return content

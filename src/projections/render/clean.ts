@@ -9,7 +9,7 @@ import type { Role } from '../../events/events.ts'
 import { cleanMedia, isMedium } from './media.ts'
 import type { Report } from './repairs.ts'
 
-// Which blocks are allowed where, and what the API refuses inside a block, whatever is around it.
+// Which blocks are allowed where, and what the API refuses inside a block, regardless of its surroundings.
 
 const serverResults = [
   'web_search_tool_result',

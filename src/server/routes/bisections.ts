@@ -125,7 +125,7 @@ export const begun = route({
     bad: z.int().min(0).describe('A later one, at which it was not'),
     question: z.string().min(1).max(1_000).optional().describe('Default: by hand'),
     reliability: z.number().gt(0.5).max(1).optional().describe('How often a verdict is right. Default 1'),
-    again: z.boolean().optional().describe('Begin again, whatever was said before'),
+    again: z.boolean().optional().describe('Begin again: forget the verdicts'),
   }),
   answers: { 200: bisectionShape },
   errors,

@@ -43,7 +43,7 @@ export const block = route({
   scope: 'read',
   params: ofConversation.extend({ position: whole(0), index: whole(0) }),
   query: z.strictObject({
-    as: z.literal('json').optional().describe('The JSON of the block, whatever it is'),
+    as: z.literal('json').optional().describe('The JSON of the block, of any type'),
   }),
   answers: {},
   media: [

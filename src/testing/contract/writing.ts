@@ -66,7 +66,7 @@ export const writing: readonly ContractRule[] = [
   },
   {
     title:
-      'the same events at the same place again succeed and write nothing, also when more came since, and the store says so, whatever their texts',
+      'the same events at the same place again succeed and write nothing, also when more came since, and the store says so, with other texts too',
     run: async (store) => {
       const written = events(2)
       await right(store.append({ stream: 'a', events: written, expected: -1 }))

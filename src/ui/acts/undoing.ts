@@ -1,6 +1,6 @@
 import type { UndoableType } from '../../core.ts'
 
-// Undo and redo, as the log has them: rewinds that say so in their reason. Whoever reloads the page, or opens it elsewhere, can still undo.
+// Undo and redo, as the log has them: rewinds that say so in their reason. So undo works after a reload, and in another browser.
 
 /** The part of an event that undoing needs. */
 export interface ActEvent {

@@ -65,7 +65,7 @@ export const AuditPage = ({ source, params: { id = '' } }: PageProps) => {
           <section>
             <h2>Evidence</h2>
             <p>
-              A folder for somebody who trusts neither this server nor whoever runs it: the events, every
+              A folder for somebody who trusts neither this server nor its operator: the events, every
               request, the proof of the ledger, and a program in Python that checks them.
             </p>
             {isOff ? (

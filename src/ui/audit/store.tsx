@@ -80,7 +80,8 @@ const LedgerFacts = ({ ledger }: { readonly ledger: StoreLedger }) => (
 
 const exposure = ({ exposedSince }: StoreLedger) => {
   if (exposedSince === undefined) return 'nothing could be rewritten unseen'
-  if (exposedSince === 'beginning') return 'everything could be rewritten unseen by whoever also has the key'
+  if (exposedSince === 'beginning')
+    return 'everything could be rewritten unseen by anyone who also has the key'
   return (
     <>
       what was written since <When time={exposedSince} /> could be rewritten unseen

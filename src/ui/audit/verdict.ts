@@ -145,7 +145,7 @@ const proven = ({ last, ledger }: ConversationAuditResponse): AuditVerdict => {
       tone: 'open',
       title: 'The hash chain fits, and nothing else proves it',
       words:
-        'The store has no ledger. Whoever can write to the database could rewrite this conversation and compute every hash again.',
+        'The store has no ledger. Anyone who can write to the database could rewrite this conversation and compute every hash again.',
       command: 'palimpsest audit init',
     }
   const { heads, anchors } = ledger
@@ -164,7 +164,7 @@ const proven = ({ last, ledger }: ConversationAuditResponse): AuditVerdict => {
       tone: 'open',
       title: `Sealed through ${number(sealed.position)}, and kept only here`,
       words:
-        'No checkpoint that covers it is kept elsewhere. Whoever can write to the database and has the key could rewrite both.',
+        'No checkpoint that covers it is kept elsewhere. Anyone who can write to the database and has the key could rewrite both.',
       command: 'palimpsest audit seal --anchor PLACE',
     }
   const since = last - kept.position
@@ -189,7 +189,7 @@ export const storeVerdict = (ledger: StoreLedger | undefined): AuditVerdict => {
       tone: 'open',
       title: 'No ledger',
       words:
-        'Hash chains show accidents. Against whoever can write to the database, only a signed ledger proves that conversations are what they were.',
+        'Hash chains show accidents. Against anyone who can write to the database, only a signed ledger proves that conversations are what they were.',
       command: 'palimpsest audit init --origin example.com/agents',
     }
   const { anchors, unsealed, exposedSince } = ledger
@@ -205,7 +205,7 @@ export const storeVerdict = (ledger: StoreLedger | undefined): AuditVerdict => {
       tone: 'open',
       title: 'Sealed, and kept only here',
       words:
-        'No checkpoint was ever kept elsewhere: whoever has the database and the key could rewrite everything.',
+        'No checkpoint was ever kept elsewhere: anyone with the database and the key could rewrite everything.',
       command: 'palimpsest audit seal --anchor PLACE',
     }
   if (exposedSince !== undefined)

@@ -111,7 +111,7 @@ export const taskFor = async (
       'This call has no result: the user said something else. Whether it took effect is not known.',
     )
   }
-  // Whoever it was handed back to may be at work on it.
+  // The caller that it was handed back to may be at work on it.
   if (wait?.why === 'handed-back') return { type: 'wait', why: wait.why, isNew: false }
   if (state.wait?.data.why === 'handed-back') return { type: 'wait', why: 'handed-back', isNew: true }
   if (!wait && above?.wait?.data.why === 'handed-back' && !above.started) return answer(notHere)

@@ -208,7 +208,7 @@ export const deciding = (chat: Conversation): ApprovalMethods => {
       const problem = found ? problemWithWithdrawing(call, found, calls) : 'it has not waited'
       if (!found?.wait || problem !== undefined)
         return yield notWithdrawn(chat.id, call, problem ?? '', found?.started?.metadata.time)
-      // Whoever starts the tool does so at a revision, too: of the two, one comes first.
+      // A tool starts at a revision, too: of the two, one comes first.
       const data = { ...found.wait.data, calls: [call], withdrawn, at: now.at }
       yield* log.append([{ type: 'CallsWaiting', data }], revision)
       return { conversation: chat.id, call, decision: 'withdrawn', by: withdrawn.by }

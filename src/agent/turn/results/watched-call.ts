@@ -17,7 +17,7 @@ export const watched = async (
   run: () => Promise<Block>,
 ): Promise<Block> => {
   const start = performance.now()
-  // Whoever listens gets the same blocks that are recorded.
+  // Listeners get the same blocks that are recorded.
   const result = freeze(await run())
   const ms = performance.now() - start
   const [shown = result] = limitResults([result], { bytes, rest }) ?? []
