@@ -1,17 +1,10 @@
+import { type CommandType, commandSchemas } from '../../commands/command.ts'
 import type { Conversation } from '../../api/promises.ts'
 import { invalidInput } from '../../events/errors.ts'
 import { toError } from '../../result/typed.ts'
 
-const writers = [
-  'append',
-  'configure',
-  'condense',
-  'truncate',
-  'restore',
-  'rewind',
-  'undo',
+const otherWriters = [
   'execute',
-  'fork',
   'note',
   'link',
   'turn',
@@ -26,6 +19,9 @@ const writers = [
   'withdraw',
 ] as const satisfies readonly (keyof Conversation)[]
 
+/** A method for each command, where it has one, and the others that write. */
+type Writer = (CommandType & keyof Conversation) | (typeof otherWriters)[number]
+
 /**
  * Returns a conversation as it was at a position, for an agent that reads it before it begins a turn. Writing to it fails with
  * `InvalidInput`. Notes and links are the current ones.
@@ -34,8 +30,10 @@ export const chatAt = (chat: Conversation, at: number): Conversation => {
   const refuse = (): never => {
     throw toError(invalidInput('agent', 'writes to its conversation: in a replay it can only read it'))
   }
-  const refused = Object.fromEntries(writers.map((name) => [name, async () => refuse()])) as {
-    readonly [Name in (typeof writers)[number]]: () => Promise<never>
+  const refused = Object.fromEntries(
+    [...Object.keys(commandSchemas), ...otherWriters].map((name) => [name, async () => refuse()]),
+  ) as {
+    readonly [Name in Writer]: () => Promise<never>
   }
   return {
     ...chat,
