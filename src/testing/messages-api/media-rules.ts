@@ -11,7 +11,7 @@ import {
 
 // The published limits of images and documents (docs of the API, "Vision", 2026-11), with the texts of errors that public issues quote.
 
-const mediaTypes = ['image/jpeg', 'image/png', 'image/gif', 'image/webp']
+const mediaTypes = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp'])
 const maxBase64 = 5_242_880
 const maxSide = 8_000
 const maxSideOfMany = 2_000
@@ -57,7 +57,7 @@ export const mediaProblem = ({ parts }: ParsedRequest, model: ApiModel): ApiRefu
 
 const imageProblem = ({ type, media_type: name, data }: Fields, isAmongMany: boolean): string | undefined => {
   if (type !== 'base64') return undefined
-  if (typeof name !== 'string' || !mediaTypes.includes(name))
+  if (typeof name !== 'string' || !mediaTypes.has(name))
     return ".base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'"
   if (typeof data !== 'string') return '.base64.data: Field required'
   if (data === '') return '.base64: image cannot be empty'

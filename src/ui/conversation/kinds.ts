@@ -55,12 +55,6 @@ export const listed = (names: readonly string[]): string => {
   return [...counts].map(([name, times]) => (times > 1 ? `${name} ×${times}` : name)).join(', ')
 }
 
-/** Returns the content of an item as text to copy. */
-export const contentOf = (item: ClippedItem | ShownEntry): string => {
-  const messages = item.kind === 'message' ? [item] : item.kind === 'summary' ? item.messages : []
-  return textOf(messages.flatMap(({ content }) => content))
-}
-
 /** Gives blocks as text to copy. */
 export const textOf = (blocks: readonly AnyBlock[]): string =>
   blocks

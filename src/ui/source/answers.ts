@@ -40,14 +40,12 @@ export type AnchorRow = StoreLedger['anchors'][number]
 export type VerificationResponse = Answer<'/conversations/{id}/verification'>
 export type VerificationFinding = NonNullable<VerificationResponse['receipts']>['findings'][number]
 
-export type BisectionRow = Answer<'/conversations/{id}/bisections'>['items'][number]
 export type Bisection = Answer<'/conversations/{id}/bisections/{bisection}'>
 export type BisectionAnswer = Bisection['verdicts'][number]['verdict']
 export type Result = Bisection['result']
 export type CacheResponse = Answer<'/conversations/{id}/cache'>
 export type Break = CacheResponse['breaks'][number]
 export type CostResponse = Answer<'/conversations/{id}/cost'>
-export type SpendFigures = CostResponse['total']
 export type ReplayResponse = AnswerOf<'post', '/conversations/{id}/replay'>
 export type ReplayRow = ReplayResponse['calls'][number]
 
