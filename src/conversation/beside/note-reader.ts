@@ -15,7 +15,7 @@ import type { ReadError, StoreError } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
 import { readConversationEnd } from '../reading/ends.ts'
 import type { Lineage } from '../reading/lineage.ts'
-import { sideStream } from './side-stream.ts'
+import { sideStream, type SideStream } from './side-stream.ts'
 
 /** Options for reading notes. */
 export interface NotesOptions {
@@ -26,8 +26,8 @@ export interface NotesOptions {
 }
 
 /** The stream of what was noted beside a conversation. */
-export const notesOf = (store: EventStore, conversation: string) =>
-  sideStream<NoteFact, NoteEvent>(store, { stream: notesStreamOf(conversation), of: conversation }, noteCodec)
+export const notesOf = (store: EventStore, conversation: string): SideStream<NoteFact, NoteEvent> =>
+  sideStream(store, { stream: notesStreamOf(conversation), of: conversation }, noteCodec)
 
 /** The facts that were noted beside one conversation, the newest first, of one type if one is named. Iteration throws a `StoreError`. */
 export const newestNotes = (

@@ -34,36 +34,62 @@ export interface SideEnd {
   readonly hash: string | null
 }
 
-/** Writes and reads facts of one kind. All that is written beside a conversation is written here; the rule of the chain is in `write`. */
-export const sideStream = <Fact, Recorded>(
-  store: EventStore,
-  { stream, of, isChained = true }: SideName,
-  { encode, decode }: FactCodec<Fact, Recorded>,
-) => {
-  async function* at(revision: number): Steps<StoreError, Recorded> {
-    const [event] = yield* ok(store.read({ stream, from: revision, direction: 'forwards', limit: 1 }))
-    return event ? yield* ok(decode(event, event)) : yield eventMissing(stream, revision)
-  }
-
-  /** Finds what was recorded under a command id. */
-  async function* find(commandId: string): Steps<StoreError, Recorded | undefined> {
-    const { revision } = yield* ok(store.find(stream, eventId(stream, commandId, 0)))
-    return revision === undefined ? undefined : yield* at(revision)
-  }
-
+/** Facts of one kind beside a conversation or a worker. */
+export interface SideStream<Fact, Recorded> {
   /** Reads where the stream ends, to write there. `ImportUnfinished` where events come after it that do not count yet. */
-  async function* end(): Steps<StoreError, SideEnd> {
-    const { last, unfinished } = yield* readStreamEnd(store, stream)
-    if (unfinished) return yield importUnfinished(of)
-    return { revision: last?.revision ?? -1, hash: last && isChained ? hashOf(last) : null }
-  }
-
+  readonly end: () => Steps<StoreError, SideEnd>
   /**
    * Appends facts right after an end; `Conflict` if somebody else wrote since: then nothing was written.
    *
    * @param isFindable the ids derive from the command's, if it has a name: a repeat is found by them
    * @returns the end after them, and the id of the first
    */
+  readonly append: (
+    facts: readonly Fact[],
+    after: SideEnd,
+    envelope: CompleteEnvelope,
+    isFindable?: boolean,
+  ) => Steps<SideError, SideEnd & { readonly first: string | undefined }>
+  /**
+   * Appends a fact wherever the stream ends, and returns it as it is stored. A repeat under the same `commandId` writes nothing, and
+   * returns the fact of the first time.
+   *
+   * @param factNow makes the fact, for each try
+   */
+  readonly record: <Failure extends { readonly _tag: string }>(
+    factNow: () => E.Either<Failure, Fact> | Promise<E.Either<Failure, Fact>>,
+    envelope: CompleteEnvelope,
+  ) => Steps<SideError | Failure, Recorded>
+  /** Finds what was recorded under a command id. */
+  readonly find: (commandId: string) => Steps<StoreError, Recorded | undefined>
+  /** Reads the facts after a revision, in order. */
+  readonly since: (revision: number) => Steps<StoreError, readonly Recorded[]>
+  /** Reads the facts that count, the newest first; of one type if one is named. Throws a `StoreError`. */
+  readonly newest: (type?: string) => AsyncGenerator<Recorded, void>
+}
+
+/** Writes and reads facts of one kind. All that is written beside a conversation is written here; the rule of the chain is in `write`. */
+export const sideStream = <Fact, Recorded>(
+  store: EventStore,
+  { stream, of, isChained = true }: SideName,
+  { encode, decode }: FactCodec<Fact, Recorded>,
+): SideStream<Fact, Recorded> => {
+  async function* at(revision: number): Steps<StoreError, Recorded> {
+    const [event] = yield* ok(store.read({ stream, from: revision, direction: 'forwards', limit: 1 }))
+    return event ? yield* ok(decode(event, event)) : yield eventMissing(stream, revision)
+  }
+
+  async function* find(commandId: string): Steps<StoreError, Recorded | undefined> {
+    const { revision } = yield* ok(store.find(stream, eventId(stream, commandId, 0)))
+    return revision === undefined ? undefined : yield* at(revision)
+  }
+
+  async function* end(): Steps<StoreError, SideEnd> {
+    const { last, unfinished } = yield* readStreamEnd(store, stream)
+    if (unfinished) return yield importUnfinished(of)
+    return { revision: last?.revision ?? -1, hash: last && isChained ? hashOf(last) : null }
+  }
+
   async function* write(
     facts: readonly Fact[],
     after: SideEnd,
@@ -85,12 +111,6 @@ export const sideStream = <Fact, Recorded>(
     return { revision: after.revision + events.length, hash, first: events[0]?.id }
   }
 
-  /**
-   * Appends a fact wherever the stream ends, and returns it as it is stored. A repeat under the same `commandId` writes nothing, and
-   * returns the fact of the first time.
-   *
-   * @param factNow makes the fact, for each try
-   */
   const record = <Failure extends { readonly _tag: string }>(
     factNow: () => E.Either<Failure, Fact> | Promise<E.Either<Failure, Fact>>,
     envelope: CompleteEnvelope,
@@ -107,7 +127,6 @@ export const sideStream = <Fact, Recorded>(
       return yield* at(revision)
     })
 
-  /** Reads the facts after a revision, in order. */
   async function* since(revision: number): Steps<StoreError, readonly Recorded[]> {
     const facts: Recorded[] = []
     for await (const page of pagesOf(store, stream, { from: revision + 1 }))
@@ -115,7 +134,6 @@ export const sideStream = <Fact, Recorded>(
     return facts
   }
 
-  /** Reads the facts that count, the newest first; of one type if one is named. Throws a `StoreError`. */
   async function* newest(type?: string): AsyncGenerator<Recorded, void> {
     const { last } = await orThrow(run(readStreamEnd(store, stream)))
     for await (const read of backwards(store, stream, { from: last?.revision ?? -1, limit: streamPage })) {
