@@ -4,7 +4,9 @@ import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import type { EventTooLarge, InvalidInput } from '../events/errors.ts'
 import { ok, orThrow, run, type Steps, task } from '../result/steps.ts'
+import { despiteConflicts } from './conflicts.ts'
 import { type StoreError, storeFaulty } from './errors.ts'
+import { backwards, namePages } from './pages.ts'
 import type { BlobInfo, BlobStore, EventLog, EventStore, RecordedEvent, StreamIndex } from './port.ts'
 
 // Blobs for a store that keeps only events. A stream `blob-<sha256>` holds chunks in base64 (`BlobChunk`), then a `BlobStored` with
@@ -17,7 +19,7 @@ interface BlobSeal {
   readonly bytes: number
   /** Revisions of its chunks, in order. */
   readonly chunks: readonly number[]
-  /** Time of queueing: ISO 8601. */
+  /** Time of the last put: ISO 8601. */
   readonly time: string
 }
 
@@ -29,8 +31,6 @@ interface LiveSeal extends BlobSeal {
 /** Events read at once: chunks are large. */
 const pageOfChunks = 4
 const pageOfNames = 1_000
-/** Most appends of one event: each that conflicts, another writer of the same blob has won. */
-const mostTries = 100
 
 /**
  * A blob store made of events. What is removed cannot be read any more, but its bytes stay in the log.
@@ -40,11 +40,9 @@ const mostTries = 100
 export const blobsInStreams = (log: EventLog, index: StreamIndex): BlobStore => {
   async function* newestSeal(sha256: string): Steps<StoreError, RecordedEvent | undefined> {
     const stream = blobPrefix + sha256
-    for (let from = Number.MAX_SAFE_INTEGER; from >= 0;) {
-      const page = yield* ok(log.read({ stream, from, direction: 'backwards', limit: pageOfChunks }))
-      const seal = page.find(({ type }) => type !== 'BlobChunk')
-      if (seal) return seal
-      from = (page.at(-1)?.revision ?? 0) - 1
+    for await (const read of backwards(log, stream, { limit: pageOfChunks })) {
+      const event = yield* ok(read)
+      if (event.type !== 'BlobChunk') return event
     }
     return undefined
   }
@@ -57,18 +55,15 @@ export const blobsInStreams = (log: EventLog, index: StreamIndex): BlobStore => 
   }
 
   /** Appends at the end of the blob's stream, also while others append there. Returns the revision. */
-  async function* write(sha256: string, type: string, data: object): Steps<StoreError, number> {
-    const stream = blobPrefix + sha256
-    const events = [{ id: randomUUID(), type, data: JSON.stringify(data), metadata: '{}' }]
-    const end = { stream, from: Number.MAX_SAFE_INTEGER, direction: 'backwards', limit: 1 } as const
-    let expected = (yield* ok(log.read(end)))[0]?.revision ?? -1
-    for (let tries = 1; ; tries++) {
+  const write = (sha256: string, type: string, data: object): Steps<StoreError, number> =>
+    despiteConflicts(async function* (): Steps<StoreError, number> {
+      const stream = blobPrefix + sha256
+      const events = [{ id: randomUUID(), type, data: JSON.stringify(data), metadata: '{}' }]
+      const end = { stream, from: Number.MAX_SAFE_INTEGER, direction: 'backwards', limit: 1 } as const
+      const expected = (yield* ok(log.read(end)))[0]?.revision ?? -1
       const written = await log.append({ stream, events, expected })()
-      if (E.isRight(written)) return expected + 1
-      if (written.left._tag !== 'Conflict' || tries === mostTries) return yield refused(log.url, written.left)
-      expected = written.left.actual
-    }
-  }
+      return E.isRight(written) ? expected + 1 : yield refused(log.url, written.left)
+    })
 
   async function* put(sha256: string, chunks: Iterable<Uint8Array>): Steps<StoreError, void> {
     const there = yield* liveSeal(sha256)
@@ -97,17 +92,13 @@ export const blobsInStreams = (log: EventLog, index: StreamIndex): BlobStore => 
   }
 
   async function* list(): AsyncGenerator<BlobInfo, void> {
-    for (let after = ''; ;) {
-      const names = await orThrow(index.streams(blobPrefix, after, pageOfNames))
-      for (const name of names) {
+    const pages = namePages((last) => index.streams(blobPrefix, last ?? '', pageOfNames))
+    for await (const page of pages)
+      for (const name of await orThrow(page)) {
         const sha256 = name.slice(blobPrefix.length)
         const seal = await orThrow(run(liveSeal(sha256)))
         if (seal) yield { sha256, bytes: seal.bytes, time: new Date(seal.time) }
       }
-      const last = names.at(-1)
-      if (last === undefined) return
-      after = last
-    }
   }
 
   async function* remove(sha256: string, before: Date): Steps<StoreError, void> {
@@ -129,7 +120,7 @@ export const blobsInStreams = (log: EventLog, index: StreamIndex): BlobStore => 
   }
 }
 
-/** What a write of this module's own events came to: an adapter that refuses them keeps not what it must. */
+/** Makes `StoreFaulty` of a refusal of this module's own events: every adapter must take them. */
 const refused = (url: string, error: StoreError | EventTooLarge | InvalidInput): StoreError =>
   error._tag === 'EventTooLarge' || error._tag === 'InvalidInput'
     ? storeFaulty(url, 'append', `refuses an event of a blob (${error.message})`, error)

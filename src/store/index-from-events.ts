@@ -77,8 +77,11 @@ export const indexFromEvents = (log: EventLog): StreamIndex => {
         const names = new Set<string>()
         for (let [after, pages] = [since, 0]; after !== undefined && pages < mostPages; pages++) {
           const answer = await log.readAll({ after, limit: maxPage, prefixes: [prefix] })()
-          if (E.isLeft(answer) && answer.left._tag === 'InvalidInput') break
-          const page = yield* ok(answer as E.Either<StoreError, AllPage>)
+          if (E.isLeft(answer)) {
+            if (answer.left._tag === 'InvalidInput') break
+            return yield answer.left
+          }
+          const page = answer.right
           for (const { stream } of page.events) names.add(stream)
           if (endsLog(page, after)) return { checkpoint: page.checkpoint, streams: names }
           after = page.checkpoint

@@ -177,7 +177,7 @@ describe('imports point one way', () => {
       'audit/ledger/sealer.ts', // looks again when it always does
       'conversation/writing/fork.ts', // reads the conversation that is there
       'conversation/writing/handle.ts', // forgets an end only if it is none
-      'store/blobs-in-streams.ts', // the conflict says where the list ends
+      'store/blobs-in-streams.ts', // leaves a blob that is put meanwhile
       'store/conflicts.ts',
       'store/eventstoredb/appender.ts',
       'store/eventstoredb/directory.ts',
