@@ -56,7 +56,7 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
   readonly stream: (options: TurnOptions) => AsyncIterableIterator<TurnEvent>
   /**
    * Records what the user says, at any time. While the conversation awaits the model or results of its calls, `whileBusy` says what to
-   * do; by default the message waits in the inbox, and whoever gives the turn appends it after the reply and answers it. docs/turns.md.
+   * do; by default the message waits in the inbox, and the running turn appends it after the reply and answers it. docs/turns.md.
    * Errors: a `WriteError`, a `ReadError`, or `Busy`.
    *
    * @example
@@ -76,7 +76,7 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
    */
   readonly cancel: (options?: CancelOptions) => MethodResult<W, CancelError, void>
   /**
-   * What waits in the inbox, in the order in which it was said; with `at`, what waited while the conversation ended at that position. Errors:
+   * Lists the messages that wait in the inbox, in the order in which they were said; with `at`, what waited while the conversation ended at that position. Errors:
    * a `StoreError`.
    *
    * @example
@@ -86,7 +86,7 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
     options?: PositionOption,
   ) => MethodResult<W, StoreError | InvalidInput, readonly QueuedMessages[]>
   /**
-   * How many tokens the next request has: counted from the log, and by the API if a client is given. Errors: a `ReadError`, or a
+   * Counts the tokens of the next request: from the log, and by the API if a client is given. Errors: a `ReadError`, or a
    * `ModelError` of the client.
    *
    * @example
@@ -101,7 +101,8 @@ export interface ConversationMethods<W extends ResultStyle, Forked>
    */
   readonly calls: () => AsyncIterable<ModelCall>
   /**
-   * What the model was sent in a call: of this number, from 1, or of those that `calls` gives (default: the last one). Errors: `CallOutOfRange`, `UnknownRenderer`, or a `ReadError`.
+   * Rebuilds the request of a call: of the call with this number, from 1, or of one that `calls` gives (default: the last one). Errors:
+   * `CallOutOfRange`, `UnknownRenderer`, or a `ReadError`.
    *
    * @example
    * await chat.turn({ client, model: 'claude-opus-5-5' })

@@ -10,7 +10,7 @@ import type { UnknownScheme } from '../store/schemes.ts'
 import { openEvents } from './open.ts'
 
 /**
- * What to copy: see `openStore` for URLs. The source must exist; the target is created if it does not. A `StoreAdapter` given in place of a
+ * Source and target of a copy: see `openStore` for URLs. The source must exist; the target is created if it does not. A `StoreAdapter` given in place of a
  * URL stays open.
  */
 export interface CopyConversations extends CopyOptions {

@@ -4,7 +4,7 @@ import { contentOf, type Event, type EventType } from '../events/events.ts'
 // What can be drawn of a conversation without its content, in columns: an index makes it, or a holder of the events.
 
 /**
- * What an event is, as one letter: `u` a user's message, `r` one with tool results, `a` the assistant's, `c` one with tool calls, `s` the
+ * Kind of an event, as one letter: `u` a user's message, `r` one with tool results, `a` the assistant's, `c` one with tool calls, `s` the
  * system's; `C` Condensed, `T` Truncated, `W` Rewound, `R` Restored, `K` Configured, `-` any other.
  */
 export type EventKind =

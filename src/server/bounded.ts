@@ -87,7 +87,7 @@ export const bytesOf = (
 export const largestAnswer = 16 * 1024 * 1024
 
 /**
- * What a conversation shows at a position, before an answer is made of all of it. Throws `TooLong` if that is too large.
+ * Reads the view of a conversation at a position, before an answer is made of all of it. Throws `TooLong` if that is too large.
  *
  * @param command what does the same without a server
  */

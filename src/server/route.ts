@@ -105,7 +105,7 @@ export interface Route<
   handle(call: RequestContext<P, Q, B>): Promise<RouteResponse>
 }
 
-/** Of `GET /session`: who calls, and what may be done here. */
+/** Answer of `GET /session`: the caller, and the permitted operations. */
 export interface SessionResponse {
   readonly by: string
   readonly scopes: readonly AccessScope[]

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import { run, type Steps } from '../result/steps.ts'
 
-/** How often an append is tried, unless its caller says otherwise. */
+/** Most tries of an append, unless its caller says otherwise. */
 const maxTries = 100
 /** The longest wait between two tries, in milliseconds. */
 const longest = 30

@@ -48,7 +48,7 @@ export interface AppendRequest {
 }
 
 /**
- * What an append did. `repeated`: events with these ids were there already, maybe with other texts (another time, another actor), so
+ * Outcome of an append. `repeated`: events with these ids were there already, maybe with other texts (another time, another actor), so
  * read them before you append to them. If two send the same texts at once, one has written them. `taken`: one of the two; only if the
  * append is `silent`.
  */

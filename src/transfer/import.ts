@@ -37,7 +37,7 @@ const sessionFields = () => ({
   format: oneOf(formatNames()),
   skipBadLines: kinds.flag,
 })
-/** How often an import is planned because others write to the same conversations: what is new depends on what they have then. */
+/** Most plans of one import while others write to the same conversations: the new part depends on their events. */
 const maxTries = 20
 
 /**

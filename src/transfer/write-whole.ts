@@ -18,7 +18,7 @@ export interface Addition {
   /** The write that the last stored event belongs to, if it does not count yet. */
   readonly open?: WritePart | undefined
   readonly events: EventList
-  /** As of an append: the events may be those of commands that are repeated here. */
+  /** The same as for an append: commands that wrote these events may be repeated here. */
   readonly repeat?: AppendRequest['repeat']
 }
 

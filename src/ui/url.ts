@@ -75,7 +75,7 @@ export const placeIn = (text: string): PageAddress => {
   return { path: path === '' ? '/' : path, search: search === '?' ? '' : search }
 }
 
-/** What the API has of a conversation, by the end of its path. */
+/** Part of a conversation in the API, by the end of its path. */
 type PartOf<T> = T extends `/conversations/{id}${infer Part}`
   ? Part extends `${string}{${string}`
     ? never

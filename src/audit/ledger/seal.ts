@@ -42,7 +42,7 @@ export interface SealContext extends LedgerWriter {
 
 /** Maximum number of entries in one event. */
 export const batchSize = 1_024
-/** How often is sealed again while another sealer is faster: what is left to do, the ledger says. */
+/** Most tries while another sealer is faster: the ledger says what is left to do. */
 const maxTries = 5
 
 /**

@@ -16,7 +16,7 @@ import { type CompleteEnvelope, metadataOf } from '../writing/encode.ts'
 interface SideName {
   readonly stream: string
   readonly of: string
-  /** Whether each fact names the hash of the one before. Default true. */
+  /** True if each fact names the hash of the one before. Default true. */
   readonly isChained?: boolean
 }
 
@@ -28,7 +28,7 @@ interface FactCodec<Fact, Recorded> {
 type Encoded = E.Either<InvalidInput | EventTooLarge, StoredEvent>
 type SideError = StoreError | InvalidInput | EventTooLarge
 
-/** Where the next fact of a stream is chained; revision -1 for an empty one. */
+/** End of a stream, to which its next fact is chained; revision -1 for an empty one. */
 export interface SideEnd {
   readonly revision: number
   readonly hash: string | null

@@ -152,7 +152,7 @@ export interface UndoInput extends WriteOptions {
 interface Appending {
   readonly messages: readonly MessageInput[]
 }
-/** What the method of a name takes, for those that say more than the fields of the command. */
+/** Inputs of the methods that take more than the fields of their command, by name. */
 interface OwnInputs {
   readonly append: Appending & AppendOptions
   readonly configure: ConfigureInput

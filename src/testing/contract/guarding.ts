@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import * as E from 'fp-ts/lib/Either.js'
 import { type ContractRule, event, forwards, left, right, texts } from './support.ts'
 
-/** What an append refuses, and what happens to concurrent ones. */
+/** Rules for refused and for concurrent appends. */
 export const guarding: readonly ContractRule[] = [
   {
     title: 'what could not be stored and read back unchanged is InvalidInput, and nothing is written',

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type ContractRule, backwards, event, events, forwards, ids, left, right, texts } from './support.ts'
 
-/** What an append writes, and what it returns. */
+/** Rules for the events that an append writes, and for its answer. */
 export const writing: readonly ContractRule[] = [
   {
     title: 'a stream that does not exist reads as empty, in both directions',

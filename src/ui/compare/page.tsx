@@ -259,7 +259,7 @@ const Rows = ({ rows, left, right }: RowsProps) => {
   )
 }
 
-/** What both have, once: folded. */
+/** Shows the items that both have, once and folded. */
 const Same = ({ id, items }: { readonly id: string; readonly items: readonly ClippedItem[] }) => {
   const [open, setOpen] = useState(false)
   return (

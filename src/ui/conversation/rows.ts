@@ -1,6 +1,6 @@
 import { isIn, type Jump, type Paths } from './path.ts'
 import type { Pane } from '../url.ts'
-import type { RequestRepair, Restore, ShownEntry, ClippedItem } from '../source/answers.ts'
+import type { RequestRepair, OutlineRestore, ShownEntry, ClippedItem } from '../source/answers.ts'
 
 // The rows of the page: what happened beside what the model sees. A row is one text where both agree, and two where they differ.
 
@@ -42,7 +42,7 @@ export type HistoryRow =
       readonly by: number
       readonly group?: number | undefined
     }
-  /** What is changed in the request, so that the API takes it. */
+  /** Change of the request that makes the API take it. */
   | { readonly kind: 'repair'; readonly position: number; readonly repair: RequestRepair }
 
 /** The loaded entries of an open group or jump. */
@@ -94,7 +94,7 @@ export interface RowsInput {
   /** Items in the order in which the model sees them. */
   readonly items: readonly ClippedItem[]
   readonly paths: Paths
-  readonly restores: readonly Restore[]
+  readonly restores: readonly OutlineRestore[]
   readonly isOpen: (position: number) => boolean
   /** Returns the entries of an open group (by its marker) or jump (by its first position); undefined if not loaded yet. */
   readonly pieceOf: (position: number) => SectionEntries | undefined

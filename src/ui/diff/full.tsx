@@ -1,4 +1,4 @@
-import type { Full } from '../source/answers.ts'
+import type { FullResponse } from '../source/answers.ts'
 import type { ApiSource } from '../source/source.ts'
 import { Empty, Failed, Skeleton, useFetched } from '../states.tsx'
 import { count, number } from '../words.ts'
@@ -11,7 +11,7 @@ import { apiOf } from '../url.ts'
 /** Number of entries compared: the last ones of each history. */
 const most = 1_000
 
-const none: Pick<Full, 'items'> = { items: [] }
+const none: Pick<FullResponse, 'items'> = { items: [] }
 
 interface FullChangesProps {
   readonly source: ApiSource

@@ -18,14 +18,14 @@ import { useActions } from '../use-keys.ts'
 import { useTitle } from '../use-title.ts'
 import { count, kindOf, number, percent, placeOf } from '../words.ts'
 import { HeatStrip } from './heat-strip.tsx'
-import type { Bisection, Result, BisectionAnswer } from '../source/answers.ts'
+import type { BisectionResponse, BisectionResult, BisectionAnswer } from '../source/answers.ts'
 
 /** Shows a manual bisection: the position to look at, and the answers so far. */
 export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: PageProps) => {
   const of = { id, bisection }
   const path = apiPathOf('/conversations/{id}/bisections/{bisection}', of, { buckets })
   const { value: fetched, error, isBusy, retry } = useFetched(source, path)
-  const [answered, setAnswered] = useState<Bisection>()
+  const [answered, setAnswered] = useState<BisectionResponse>()
   const [isSending, setSending] = useState(false)
   const [refusal, setRefusal] = useState<string>()
   const off = offBecause(source.isLive, useSession(source))
@@ -139,7 +139,7 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
 const buckets = 2_000
 
 /** Returns the range of positions whose kinds are shown: all candidates, or, if there are many, only the position in question. */
-const rangeFor = ({ candidates, bad }: Bisection, asked: number | undefined) => {
+const rangeFor = ({ candidates, bad }: BisectionResponse, asked: number | undefined) => {
   const [from = 0] = candidates
   if (bad - from < wholeOutline) return { from, to: bad }
   return asked === undefined ? undefined : { from: asked, to: asked }
@@ -165,7 +165,7 @@ const answers = [
   ['skip', 'Cannot tell', 'skip'],
 ] as const
 
-const nextWords = (result: Result): string => {
+const nextWords = (result: BisectionResult): string => {
   switch (result.type) {
     case 'ask':
       return `Next: ${number(result.position)}`
@@ -199,7 +199,13 @@ const eventWords: Readonly<Record<string, string>> = {
   Forked: 'a fork',
 }
 
-const Outcome = ({ id, value: { result, event } }: { readonly id: string; readonly value: Bisection }) => {
+const Outcome = ({
+  id,
+  value: { result, event },
+}: {
+  readonly id: string
+  readonly value: BisectionResponse
+}) => {
   switch (result.type) {
     case 'ask':
       return (
@@ -263,7 +269,13 @@ const Last = ({
 }
 const shown = 5
 
-const Suspects = ({ id, value: { suspects, result } }: { readonly id: string; readonly value: Bisection }) =>
+const Suspects = ({
+  id,
+  value: { suspects, result },
+}: {
+  readonly id: string
+  readonly value: BisectionResponse
+}) =>
   result.type === 'found' || suspects.length === 0 ? null : (
     <section>
       <h2>Most likely</h2>
@@ -284,7 +296,7 @@ const Verdicts = ({
   value: { verdicts, reliability },
 }: {
   readonly id: string
-  readonly value: Bisection
+  readonly value: BisectionResponse
 }) =>
   verdicts.length === 0 ? null : (
     <section>

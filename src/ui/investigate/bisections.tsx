@@ -12,7 +12,7 @@ import { Bar, Failed, useFetched } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
 import { useTitle } from '../use-title.ts'
 import { ago, count, moment, number, placeOf } from '../words.ts'
-import type { Result } from '../source/answers.ts'
+import type { BisectionResult } from '../source/answers.ts'
 
 /** Begins a bisection, and lists the existing ones. */
 export const BisectionsPage = ({ source, params: { id = '' }, search }: PageProps) => {
@@ -162,7 +162,7 @@ const isWrong = (text: string): boolean => text.trim() !== '' && !isPosition(tex
 
 const isPosition = (text: string): boolean => /^(?:-1|\d{1,9})$/.test(text.trim())
 
-const standsAt = (result: Result): string => {
+const standsAt = (result: BisectionResult): string => {
   switch (result.type) {
     case 'ask':
       return `asks about ${number(result.position)}`

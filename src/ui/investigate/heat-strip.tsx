@@ -4,13 +4,13 @@ import { type Colours, useColours } from '../conversation/ribbon/colours.ts'
 import type { OutlineResponse } from '../source/answers.ts'
 import { number } from '../words.ts'
 import { columnsOf, stepOf } from './heat.ts'
-import type { Bisection, BisectionAnswer } from '../source/answers.ts'
+import type { BisectionResponse, BisectionAnswer } from '../source/answers.ts'
 
 const layout = { heat: 56, gap: 10, bars: 18, height: 100 } as const
 const under = layout.heat + layout.gap + layout.bars + 4
 
 interface HeatStripProps {
-  readonly bisection: Bisection
+  readonly bisection: BisectionResponse
   /** Outline from the first candidate on. */
   readonly outline: OutlineResponse | undefined
 }
@@ -40,7 +40,7 @@ export const HeatStrip = ({ bisection, outline }: HeatStripProps) => {
   )
 }
 
-interface Picture extends Pick<Bisection, 'candidates' | 'probabilities' | 'verdicts' | 'result'> {
+interface Picture extends Pick<BisectionResponse, 'candidates' | 'probabilities' | 'verdicts' | 'result'> {
   readonly outline: OutlineResponse | undefined
   readonly width: number
   readonly colours: Colours

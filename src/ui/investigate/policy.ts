@@ -116,7 +116,7 @@ const noRoom = (window: number, reserved: number): string => {
   return `This leaves no room for a request: ${number(reserved)} tokens are for the answer, and a tenth of the window stays free. Make the window ${number(leastWindow(reserved))} or more${less}.`
 }
 
-/** As the API takes it; undefined if it would refuse a field. */
+/** Makes the body that the API takes; undefined if it would refuse a field. */
 export const policyOf = (draft: PolicyDraft): BodyOf<'/conversations/{id}/replay'>['policy'] => {
   const [window, reserved, percentage, keepLast, cleared] = [
     draft.window,

@@ -9,20 +9,20 @@ export type ConversationListRow = ConversationListResponse['items'][number]
 
 /** The events without their content, in columns. */
 export type OutlineResponse = Answer<'/conversations/{id}/outline'>
-export type Marker = OutlineResponse['markers'][number]
+export type OutlineMarker = OutlineResponse['markers'][number]
 export type OutlineRewind = OutlineResponse['rewinds'][number]
-export type Restore = OutlineResponse['restores'][number]
+export type OutlineRestore = OutlineResponse['restores'][number]
 /** A long conversation in parts, in columns. */
 export type OverviewResponse = Answer<'/conversations/{id}/overview'>
 
 export type EffectiveResponse = Answer<'/conversations/{id}/effective'>
 export type ClippedItem = EffectiveResponse['items'][number]
 export type RequestRepair = NonNullable<EffectiveResponse['repairs']>[number]
-export type Full = Answer<'/conversations/{id}/full'>
-export type ShownEntry = Full['items'][number]
+export type FullResponse = Answer<'/conversations/{id}/full'>
+export type ShownEntry = FullResponse['items'][number]
 
 export type SearchHitRow = Answer<'/conversations/{id}/search'>['items'][number]
-/** Whether the model sees a message. */
+/** Visibility of a message to the model. */
 export type HitVisibility = SearchHitRow['now']
 
 export type DiffResponse = Answer<'/conversations/{id}/diff'>
@@ -40,9 +40,9 @@ export type AnchorRow = StoreLedger['anchors'][number]
 export type VerificationResponse = Answer<'/conversations/{id}/verification'>
 export type VerificationFinding = NonNullable<VerificationResponse['receipts']>['findings'][number]
 
-export type Bisection = Answer<'/conversations/{id}/bisections/{bisection}'>
-export type BisectionAnswer = Bisection['verdicts'][number]['verdict']
-export type Result = Bisection['result']
+export type BisectionResponse = Answer<'/conversations/{id}/bisections/{bisection}'>
+export type BisectionAnswer = BisectionResponse['verdicts'][number]['verdict']
+export type BisectionResult = BisectionResponse['result']
 export type CacheResponse = Answer<'/conversations/{id}/cache'>
 export type Break = CacheResponse['breaks'][number]
 export type CostResponse = Answer<'/conversations/{id}/cost'>
@@ -55,7 +55,7 @@ export type WaitingCallItem = Answer<'/conversations/{id}/waiting'>['items'][num
 export type BoardStep = Answer<'/turns'>['items'][number]
 export type BoardWorker = Answer<'/workers'>['items'][number]
 
-/** What a command would write, and what the model would see then. */
+/** Events that a command would write, and the view of the model then. */
 export type ActPreview = Extract<
   AnswerOf<'post', '/conversations/{id}/commands'>,
   { readonly before: unknown }
