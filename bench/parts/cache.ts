@@ -7,7 +7,7 @@ import { eventsFrom, play } from '../../examples/agent/play.ts'
 import { standIn } from '../../examples/agent/stand-in.ts'
 import { workspace } from '../../examples/agent/workspace.ts'
 import { digestOf, type SentRequest } from '../../src/agent/receipts/canonical.ts'
-import { type ModelCall, numberedCalls } from '../../src/agent/receipts/calls.ts'
+import { type ModelCall, createCallCounter } from '../../src/agent/receipts/calls.ts'
 import { currentRenderer, requestOf } from '../../src/agent/receipts/request.ts'
 import { type Conversation, type ConversationEvent, type Effective, openStore } from '../../src/index.ts'
 import { canonical } from '../../src/testing/messages-api/canonical.ts'
@@ -53,7 +53,7 @@ export const cache = async (isQuick: boolean): Promise<PartResult> => {
 const pairsOf = async (chat: Conversation, requests: readonly ApiExchange[]): Promise<readonly Pair[]> => {
   const events = await eventsFrom(chat)
   const pairs: Pair[] = []
-  const callsOf = numberedCalls()
+  const callsOf = createCallCounter()
   let before: { readonly call: ModelCall; readonly pieces: readonly string[] } | undefined
   for (const event of events) {
     const [call] = callsOf(event)

@@ -1,8 +1,8 @@
 import { storeOn } from '../../src/api/open.ts'
-import type { Conversation } from '../../src/conversation/conversation.ts'
+import type { ConversationHandle } from '../../src/conversation/conversation.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import type { EventStore } from '../../src/store/port.ts'
-import { turning } from '../../src/agent/turn/turns.ts'
+import { createTurnRunner } from '../../src/agent/turn/turns.ts'
 import { type Clock, ownClock, pause } from '../../src/agent/workers/clock.ts'
 import { work } from '../../src/agent/workers/worker.ts'
 import { settingsWith } from '../../test/support/workers/settings.ts'
@@ -22,12 +22,12 @@ export const longCall = async (): Promise<PartResult> => {
   const { conversation } = storeOn(store, actor)
   const stop = new AbortController()
   let calls = 0
-  const give = async (chat: Conversation, signal: AbortSignal) => {
+  const give = async (chat: ConversationHandle, signal: AbortSignal) => {
     const called = (): Promise<void> => {
       calls++
       return pause(clock, minutes * 60_000, signal)
     }
-    return turning(chat).turn({
+    return createTurnRunner(chat).turn({
       ...turnOptions,
       client: instantClient(0, 1, called).client,
       signal,
@@ -84,8 +84,8 @@ const withTool = async (): Promise<number> => {
   const stop = new AbortController()
   const run = { look: { run: () => 'It is there.', effect: 'unsafe' as const } }
   const { client } = instantClient(1)
-  const give = (chat: Conversation, signal: AbortSignal) =>
-    turning(chat).turn({ ...turnOptions, run, client, signal, keepPartial: false })()
+  const give = (chat: ConversationHandle, signal: AbortSignal) =>
+    createTurnRunner(chat).turn({ ...turnOptions, run, client, signal, keepPartial: false })()
   const ended = new Promise<void>((resolve) => {
     const settings = settingsWith({ give, onStep: () => resolve() })
     void work('w', settings, { store, actor, conversation, clock: ownClock }, stop.signal)

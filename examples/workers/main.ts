@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { mkdtemp } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { signalled } from '../../src/cli/work/signalled.ts'
+import { abortOnSignals } from '../../src/cli/work/signalled.ts'
 import { openStore } from '../../src/index.ts'
 import { runDemo, say } from '../demo/demo.ts'
 import { audit } from './audit.ts'
@@ -23,7 +23,7 @@ const demo = async ({ seconds, processes, conversations, store: given }: Options
   const [api, shop] = await Promise.all([standIn(), openShop()])
   const env = { ANTHROPIC_BASE_URL: api.url, ANTHROPIC_API_KEY: 'none', SHOP_URL: shop.url }
   const crew = startCrew({ store: url, name, processes, env })
-  const { drain, end, forget } = signalled()
+  const { drain, end, forget } = abortOnSignals()
   end.signal.addEventListener('abort', () => {
     crew.end()
     process.exit(130)

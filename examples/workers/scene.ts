@@ -1,4 +1,4 @@
-import { padded, plural, type TextSpan } from '../../src/cli/text.ts'
+import { pad, plural, type TextSpan } from '../../src/cli/text.ts'
 import type { Roster } from '../../src/index.ts'
 import type { Seat } from './crew.ts'
 import type { Deeds } from './people.ts'
@@ -74,7 +74,7 @@ const seatLine = ({ worker, pid, answered, died }: Seat, { roster, now }: Scene)
     const left = died ? died.at + died.restartIn - now : 0
     const next = left > 0 ? `the next one starts in ${secondsText(left)}` : 'the next one starts'
     const what = died ? `killed; ${next}` : 'starts'
-    return [[padded('  ✗', 26), 'warning'], [count], [`  ${what}`, 'warning']]
+    return [[pad('  ✗', 26), 'warning'], [count], [`  ${what}`, 'warning']]
   }
   const held = roster?.workers.find((one) => one.worker === worker)?.steps ?? []
   const chips = held.flatMap(({ conversation, attempt, since }): readonly TextSpan[] => [

@@ -2,7 +2,7 @@ import type { KnownPage, OwnCatalogue } from '../catalogue/catalogue.ts'
 import type { OverviewsPage } from '../catalogue/list.ts'
 import type { ListedConversation, ListOptions } from '../catalogue/list/listed.ts'
 import type { ConversationOverview } from '../catalogue/list/glance.ts'
-import { checkedList } from '../catalogue/list/overview.ts'
+import { checkListOptions } from '../catalogue/list/overview.ts'
 import { orThrow } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
 
@@ -26,7 +26,7 @@ const [first, more] = [100, 1_000]
  */
 export const withIndex = (sources: Sources): Sources['overviews'] =>
   async function* (options) {
-    const checked = await orThrow(checkedList(options))
+    const checked = await orThrow(checkListOptions(options))
     const { sort, ids, beginning } = checked
     if (sort === undefined || ids !== undefined) return yield* sources.overviews(checked)
     if (sort === 'activity') return yield* byActivity(sources, beginning)

@@ -2,29 +2,29 @@ import * as TE from 'fp-ts/lib/TaskEither.js'
 import { modelCalls, type ReceiptVerification, verifyReceipts } from '../agent/receipts/audit.ts'
 import type { ModelCall } from '../agent/receipts/calls.ts'
 import type { CallOutOfRange, UnknownRenderer } from '../agent/receipts/errors.ts'
-import { type SentCall, sentCall } from '../agent/receipts/sent.ts'
+import { type SentCall, loadSentCall } from '../agent/receipts/sent.ts'
 import { type CountOptions, type TokenReport, tokensOf } from '../agent/context/tokens/count.ts'
 import type { ModelError } from '../agent/models/model.ts'
-import { type ApprovalMethods, deciding } from '../agent/turn/calls/decisions.ts'
+import { type ApprovalMethods, createApprovalMethods } from '../agent/turn/calls/decisions.ts'
 import type { TurnOptions } from '../agent/turn/options.ts'
-import { type CancelError, cancelling, type CancelOptions } from '../agent/turn/say/cancel.ts'
+import { type CancelError, createCancelMethod, type CancelOptions } from '../agent/turn/say/cancel.ts'
 import {
-  queuedIn,
+  createQueuedMethod,
   type QueuedMessages,
   type SayError,
-  saying,
+  createSayMethod,
   type SayOptions,
   type SayResult,
 } from '../agent/turn/say/say.ts'
 import type { TurnEvent } from '../agent/turn/streamed.ts'
 import type { TurnError, TurnResult } from '../agent/turn/turned.ts'
-import { turning } from '../agent/turn/turns.ts'
-import { requesting, type WorkRequester } from '../agent/workers/requests.ts'
+import { createTurnRunner } from '../agent/turn/turns.ts'
+import { createWorkRequester, type WorkRequester } from '../agent/workers/requests.ts'
 import type { DocumentOptions, WrittenDocument } from '../audit/evidence/document.ts'
 import type { Evidence } from '../audit/evidence/export.ts'
 import type { EvidenceOptions } from '../audit/evidence/options.ts'
 import type { EvidenceError } from '../audit/evidence/source.ts'
-import type { ConversationOf, Conversation as OpenConversation } from '../conversation/conversation.ts'
+import type { ConversationOf, ConversationHandle as OpenConversation } from '../conversation/conversation.ts'
 import type { PositionOption } from '../conversation/reading/reading.ts'
 import type { MessageInput } from '../conversation/writing/inputs.ts'
 import type { InvalidInput } from '../events/errors.ts'
@@ -142,20 +142,20 @@ export interface TaskConversation extends ConversationMethods<'task', TaskConver
 
 /** Makes a conversation whose methods are all that agents and people do in it. */
 export const taskConversation = (chat: OpenConversation): TaskConversation => {
-  const { turn, stream } = turning(chat)
+  const { turn, stream } = createTurnRunner(chat)
   return {
     ...chat.methods,
-    ...deciding(chat),
-    ...requesting(chat),
+    ...createApprovalMethods(chat),
+    ...createWorkRequester(chat),
     fork: (id, options) => TE.map(taskConversation)(chat.fork(id, options)),
     turn,
     stream,
-    say: saying(chat),
-    cancel: cancelling(chat),
-    queued: queuedIn(chat),
+    say: createSayMethod(chat),
+    cancel: createCancelMethod(chat),
+    queued: createQueuedMethod(chat),
     tokens: (options) => tokensOf(chat, options),
     calls: () => modelCalls(chat),
-    sent: (call) => sentCall(chat, call),
+    sent: (call) => loadSentCall(chat, call),
     verifyReceipts: () => verifyReceipts(chat),
     // Few programs need it.
     evidence: (options) => async () => {

@@ -4,7 +4,7 @@ import { invalidInput } from '../events/errors.ts'
 import { isConversationId } from '../events/ids.ts'
 import { type CopyResult, copyBetween, type CopyOptions } from '../transfer/copy.ts'
 import type { CopyError } from '../transfer/copy-stream.ts'
-import { checkedOptions, isListOf, kinds } from '../store/options.ts'
+import { checkOptions, isListOf, kinds } from '../store/options.ts'
 import type { StoreAdapter } from '../store/port.ts'
 import type { UnknownScheme } from '../store/schemes.ts'
 import { openEvents } from './open.ts'
@@ -39,7 +39,7 @@ async function* copying(options: CopyConversations): Steps<CopyError | UnknownSc
       'ids',
       'is a list of conversation ids, of 1 to 200 characters of A–Z a–z 0–9 . _ : -',
     )
-  yield* ok(checkedOptions(options, optionFields))
+  yield* ok(checkOptions(options, optionFields))
   const from = yield* ok(openEvents(options.from, false))
   try {
     const to = yield* ok(openEvents(options.to, 'late'))

@@ -26,7 +26,7 @@ const isRecorded = (event: unknown): boolean =>
 export const eventsFault = (events: readonly RecordedEvent[]): Fault =>
   Array.isArray(events) && events.every(isRecorded) ? undefined : 'which is no list of recorded events'
 
-export const foundFault = (found: FindResult): Fault =>
+export const findFault = (found: FindResult): Fault =>
   isObject(found) &&
   (found['revision'] === undefined || isRevision(found['revision'])) &&
   isRevision(found['through'])
@@ -59,7 +59,7 @@ export const namesFault = (
     : `which has names that do not begin with ${prefixes.map((prefix) => JSON.stringify(prefix)).join(' or ')}`
 }
 
-export const changedFault = (changed: StreamChanges): Fault =>
+export const changesFault = (changed: StreamChanges): Fault =>
   isObject(changed) && isPlace(changed['checkpoint']) && isNames(changed['streams'])
     ? undefined
     : 'which is not { checkpoint, streams }'

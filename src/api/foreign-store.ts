@@ -10,11 +10,11 @@ import type { AppendRequest, AppendOutcome, EventStore, StoreAdapter } from '../
 import { ownStore } from '../store/own-store.ts'
 import type { OpenEventStore } from '../store/schemes.ts'
 import {
-  changedFault,
+  changesFault,
   countFault,
   endFault,
   eventsFault,
-  foundFault,
+  findFault,
   isEither,
   isTagged,
   namesFault,
@@ -56,7 +56,7 @@ const checkedAdapter = (store: StoreAdapter): StoreAdapter => {
         (page) => pageFault(page, range.after),
       ),
     follow: (options) => iterated(() => store.follow(options), faulty('follow')),
-    ...(find && { find: (...of) => asked('find', () => find(...of), foundFault) }),
+    ...(find && { find: (...of) => asked('find', () => find(...of), findFault) }),
     ...(count && { count: (...of) => asked('count', () => count(...of), countFault) }),
     ...(keptEnd && { keptEnd: (stream) => asked('keptEnd', () => keptEnd(stream), endFault) }),
     ...(streams && {
@@ -79,7 +79,7 @@ const checkedAdapter = (store: StoreAdapter): StoreAdapter => {
       neverBegun: (names) => asked('neverBegun', () => neverBegun(names), setFault),
     }),
     ...(changed && {
-      changed: (prefix, since) => asked('changed', () => changed(prefix, since), changedFault),
+      changed: (prefix, since) => asked('changed', () => changed(prefix, since), changesFault),
     }),
     ...(blobs && {
       blobs: {

@@ -3,7 +3,7 @@ import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { lateCatalogue } from '../catalogue/late.ts'
 import { placeOf } from '../catalogue/place.ts'
-import { type Conversation, type SideStreams, conversation } from '../conversation/conversation.ts'
+import { type ConversationHandle, type SideStreams, conversation } from '../conversation/conversation.ts'
 import { noteStore } from '../conversation/beside/noting.ts'
 import { checkJson } from '../events/check.ts'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
@@ -14,13 +14,13 @@ import { inboxOf } from '../conversation/beside/inbox.ts'
 import { turnLog } from '../conversation/beside/turn-log.ts'
 import { backupOf } from '../store/backup.ts'
 import { collect } from '../store/blobs/gc.ts'
-import { listedPages } from '../catalogue/list/listed.ts'
+import { listPages } from '../catalogue/list/listed.ts'
 import { overviewer } from '../catalogue/list/overview.ts'
 import { run, type Steps, task } from '../result/steps.ts'
 import { toError } from '../result/typed.ts'
 import { lateAudit } from '../audit/ledger/late.ts'
 import { type LargeContentStore, withLargeContent } from '../store/blobs/large-content.ts'
-import { asNow, checkedOptions, unknownOption } from '../store/options.ts'
+import { asNow, checkOptions, unknownOption } from '../store/options.ts'
 import type { EventStore, StoreAdapter } from '../store/port.ts'
 import { withWholeWrites } from '../store/whole/whole-writes.ts'
 import { readers } from './read-all.ts'
@@ -31,10 +31,10 @@ import { isConversationId } from '../events/ids.ts'
 import type { WriteError } from '../store/errors.ts'
 import { type Clock, ownClock } from '../agent/workers/clock.ts'
 import { listSteps } from '../agent/workers/listing.ts'
-import { pausing } from '../agent/workers/pausing.ts'
+import { createPauseMethods } from '../agent/workers/pausing.ts'
 import { programOn } from '../agent/workers/program.ts'
 import { rosters } from '../agent/workers/roster.ts'
-import { serving } from '../agent/workers/serving.ts'
+import { createWorker } from '../agent/workers/serving.ts'
 import { withIndex } from './by-index.ts'
 import { mapServed } from '../agent/workers/worker-options.ts'
 import { taskConversation } from './conversation.ts'
@@ -130,7 +130,7 @@ export const openEvents = (
   )
 
 /** Adds to the conversations of a store what agents and people do in them. */
-export const taskStore = (store: StoreOf<'task', Conversation>): TaskStore => ({
+export const taskStore = (store: StoreOf<'task', ConversationHandle>): TaskStore => ({
   ...store,
   conversation: (id) => taskConversation(store.conversation(id)),
   worker: (options) => store.worker(mapServed(options, taskConversation)),
@@ -152,7 +152,7 @@ export const storeOn = (
   largeContent: number = defaultLargeContent,
   clock: Clock = ownClock,
   index?: string,
-): StoreOf<'task', Conversation> => {
+): StoreOf<'task', ConversationHandle> => {
   const events = layered(adapter, largeContent)
   const place = placeOf(events.url, index)
   const { overviews, overviewsOf, close, ...catalogue } = lateCatalogue(events, place, index)
@@ -172,21 +172,21 @@ export const storeOn = (
   return {
     url: events.url,
     conversation: conversationOf,
-    worker: (options) => serving(surroundings, options),
+    worker: (options) => createWorker(surroundings, options),
     workerStopped: (worker, options) =>
       task(async function* (): Steps<WriteError, void> {
         if (!isConversationId(worker)) return yield noWorkerId
-        const checked = checkedOptions(options, { reason: { is: isString, needed: 'is a text' } })
+        const checked = checkOptions(options, { reason: { is: isString, needed: 'is a text' } })
         if (E.isLeft(checked)) return yield checked.left
         const { reason } = checked.right
         yield* tell(adapter, actor, worker, { type: 'WorkerStopped', data: { ...(reason && { reason }) } })
       }),
-    ...pausing(adapter, actor),
+    ...createPauseMethods(adapter, actor),
     steps: (options) => listSteps(adapter, options),
     workers: (options) => rosters(adapter, options),
     conversations: withIndex({
       overviews: overviewer(events, notes.index),
-      pages: (options) => listedPages(events, notes.index, options),
+      pages: (options) => listPages(events, notes.index, options),
       catalogue: { overviews, overviewsOf },
       isKept: place !== undefined,
     }),

@@ -6,8 +6,8 @@ import { loadLineage } from '../conversation/reading/lineage.ts'
 import { orThrow } from '../result/steps.ts'
 import { toError } from '../result/typed.ts'
 import { breath, pacer } from '../store/breath.ts'
-import { remembered } from '../store/lru.ts'
-import { checkedOptions, type OptionKinds, kinds, oneOf } from '../store/options.ts'
+import { createLruCache } from '../store/lru.ts'
+import { checkOptions, type OptionKinds, kinds, oneOf } from '../store/options.ts'
 import { allPages } from '../store/pages.ts'
 import type { Checkpoint, EventStore, FollowOptions, RecordedEvent } from '../store/port.ts'
 import { readTo } from '../agent/workers/feed.ts'
@@ -18,7 +18,7 @@ export const readers = (events: EventStore): Pick<TaskStore, 'readAll' | 'follow
   const placedBy = placer(events)
 
   async function* readAll(options?: ReadAllOptions): AsyncGenerator<StreamedEvent, void> {
-    const given = checkedOptions(options, { after: kinds.anything, onUnreadable: kinds.call })
+    const given = checkOptions(options, { after: kinds.anything, onUnreadable: kinds.call })
     if (E.isLeft(given)) throw toError(given.left)
     const { after, onUnreadable } = given.right
     const placed = placedBy(onUnreadable)
@@ -41,7 +41,7 @@ export const readers = (events: EventStore): Pick<TaskStore, 'readAll' | 'follow
   }
 
   async function* follow(options?: FollowConversations): AsyncGenerator<FollowedEvent, void> {
-    const checked = checkedOptions(options, followFields)
+    const checked = checkOptions(options, followFields)
     if (E.isLeft(checked)) throw toError(checked.left)
     const { after: given, prefixes: beginnings = [''], from, signal, onUnreadable } = checked.right
     const placed = placedBy(onUnreadable)
@@ -81,7 +81,7 @@ const maxOffsets = 10_000
 const placer = (
   store: EventStore,
 ): ((onUnreadable?: OnUnreadable) => (event: RecordedEvent) => Promise<StreamedEvent | undefined>) => {
-  const offsets = remembered<number>(maxOffsets)
+  const offsets = createLruCache<number>(maxOffsets)
   const offsetOf = async (id: string, unreadable: OnUnreadable): Promise<number | undefined> => {
     const known = offsets.get(id)
     if (known !== undefined) return known
@@ -96,7 +96,7 @@ const placer = (
     return offset
   }
   return (onUnreadable = () => undefined) => {
-    const told = remembered<true>(maxOffsets)
+    const told = createLruCache<true>(maxOffsets)
     const unreadable: OnUnreadable = (id, problem) => {
       if (!told.get(id)) onUnreadable(id, problem)
       told.set(id, true)

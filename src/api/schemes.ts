@@ -2,14 +2,14 @@ import * as E from 'fp-ts/lib/Either.js'
 import { pipe } from 'fp-ts/lib/function.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
-import { type DiagnosisFinding, finding } from '../store/diagnosis.ts'
+import { type DiagnosisFinding, findingOf } from '../store/diagnosis.ts'
 import type { StoreError } from '../store/errors.ts'
 import { memoryStore } from '../store/memory/store.ts'
 import type { EventStore } from '../store/port.ts'
 import {
   type OpenEventStore,
   register,
-  registered,
+  registeredSchemes,
   type Scheme,
   schemeOf,
   schemeTaken,
@@ -31,7 +31,7 @@ const noUrl = (url: string): InvalidInput => invalidInput('url', `${storeUrls}, 
 const memory: Scheme<EventStore> = {
   open: (url) => (url === 'memory:' ? TE.fromIO(() => memoryStore()) : TE.left(noUrl(url))),
   diagnose: (url) =>
-    url === 'memory:' ? TE.right([finding('store', 'warning', forgetful)]) : TE.left(noUrl(url)),
+    url === 'memory:' ? TE.right([findingOf('store', 'warning', forgetful)]) : TE.left(noUrl(url)),
 }
 
 const forgetful = 'memory: keeps everything in this process only: name a sqlite: or esdb: store to keep it'
@@ -90,9 +90,9 @@ export const registerStore = (
 const schemeFor = (url: string): E.Either<InvalidInput | UnknownScheme, Scheme<EventStore>> => {
   const name = schemeOf(url)
   if (name === undefined) return E.left(noUrl(url))
-  const own = registered().get(name)
+  const own = registeredSchemes().get(name)
   const scheme = builtIn.get(name) ?? (own && { ...own, open: foreignOpen(own.open) })
-  const names = new Set([...builtIn.keys(), ...registered().keys()])
+  const names = new Set([...builtIn.keys(), ...registeredSchemes().keys()])
   return scheme ? E.right(scheme) : E.left(unknownScheme(name, [...names].toSorted()))
 }
 
@@ -137,14 +137,14 @@ export const diagnose = (
 
 const diagnoseByOpening = async (url: string, { open }: Scheme): Promise<readonly DiagnosisFinding[]> => {
   const opened = await open(url, { create: false })()
-  if (E.isLeft(opened)) return [finding('connection', 'problem', opened.left.message)]
+  if (E.isLeft(opened)) return [findingOf('connection', 'problem', opened.left.message)]
   const store = opened.right
   const whole = store.integrity ? await store.integrity()() : undefined
   await store.close()()
   const integrity =
     whole &&
     (E.isLeft(whole)
-      ? finding('integrity', 'problem', whole.left.message)
-      : finding('integrity', 'ok', 'nothing is damaged'))
-  return [finding('connection', 'ok', `${store.url} opens`), ...(integrity ? [integrity] : [])]
+      ? findingOf('integrity', 'problem', whole.left.message)
+      : findingOf('integrity', 'ok', 'nothing is damaged'))
+  return [findingOf('connection', 'ok', `${store.url} opens`), ...(integrity ? [integrity] : [])]
 }

@@ -3,7 +3,7 @@ import type { ConversationEvent } from '../events/events.ts'
 import type { OpenedConversation } from '../conversation/reading/log.ts'
 import { pages } from '../conversation/reading/reader.ts'
 import { everyCallIn, type ModelCall, type PassedCalls, type UnprovenCall } from '../agent/receipts/calls.ts'
-import { caught, type Steps } from '../result/steps.ts'
+import { catchTyped, type Steps } from '../result/steps.ts'
 import type { ReadError } from '../store/errors.ts'
 import { partsOf } from './lineage.ts'
 import type { ThreadTable } from './rows.ts'
@@ -90,7 +90,7 @@ export const callsPage = (
     limit,
   }: Asked & { readonly before: CallCursor | undefined; readonly limit: number },
 ): Steps<ReadError, CallsPage> =>
-  caught(async () => {
+  catchTyped(async () => {
     const items: (ModelCall | UnprovenCall)[] = []
     const events = async function* (): AsyncGenerator<ConversationEvent, void> {
       for await (const page of pages(reading, before?.position ?? 0, last)) yield* page

@@ -12,15 +12,15 @@ import type { HiddenByMarker } from '../projections/lookups.ts'
 import { ok, type Steps, task } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
 import type { ReadError } from '../store/errors.ts'
-import { checkedOptions, isListOf, kinds, oneOf } from '../store/options.ts'
+import { checkOptions, isListOf, kinds, oneOf } from '../store/options.ts'
 import type { EventStore } from '../store/port.ts'
 import { type CallCursor, type CallsPage, callsBefore, callsPage } from './calls.ts'
 import { type BranchSummary, branchesOf } from './branches.ts'
 import { chunkLength } from './columns.ts'
-import { feedOf, type IndexProgress } from './feed.ts'
+import { createFeed, type IndexProgress } from './feed.ts'
 import type { IndexFile } from './index-file.ts'
-import { listed, overviewed, overviewsOf, type OverviewsPage } from './list.ts'
-import { filling, outlining, type PieceTaker, tallyAt } from './outline.ts'
+import { listThreads, listOverviews, overviewsOf, type OverviewsPage } from './list.ts'
+import { createBucketTaker, createOutlineTaker, type PieceTaker, tallyAt } from './outline.ts'
 import type {
   BranchesPage,
   BucketsPage,
@@ -37,7 +37,7 @@ import type {
   SearchPage,
   UpTo,
 } from './port.ts'
-import { searched, unsearchable } from './search.ts'
+import { searchText, unsearchable } from './search.ts'
 import type { ThreadRow } from './thread.ts'
 import { traitNames } from './traits.ts'
 import { fateIn, viewOf } from './views.ts'
@@ -73,7 +73,7 @@ export const catalogueOf = (
   place: string | undefined,
   patience = usualPatience,
 ): OwnCatalogue => {
-  const feed = feedOf(store, place)
+  const feed = createFeed(store, place)
   /** Milliseconds to wait for an answer that can do without the index. */
   const littlePatience = patience / 8
 
@@ -129,13 +129,13 @@ export const catalogueOf = (
 
   async function* outline(id: string, options?: OutlineOptions): Steps<ReadError, OutlinePage> {
     const { from = 0, to = Infinity } = yield* ok(
-      checkedOptions(options, { from: kinds.first, to: kinds.last }),
+      checkOptions(options, { from: kinds.first, to: kinds.last }),
     )
     const known = yield* upTo(id)
     if (from > known.last) return yield outOfRange(id, from, known.last)
     const wanted = Math.min(to, known.last)
     const end = Math.min(wanted, known.indexed, from + longest - 1)
-    const outlined = outlining(from)
+    const outlined = createOutlineTaker(from)
     const whole = await eachPiece(id, known, [from, end], outlined)
     const columns = outlined.taken()
     // The index was begun again meanwhile.
@@ -145,9 +145,9 @@ export const catalogueOf = (
   }
 
   async function* overview(id: string, options?: OverviewOptions): Steps<ReadError, BucketsPage> {
-    const { buckets = 1_200 } = yield* ok(checkedOptions(options, { buckets: kinds.several }))
+    const { buckets = 1_200 } = yield* ok(checkOptions(options, { buckets: kinds.several }))
     const known = yield* upTo(id)
-    const filled = filling(known.indexed + 1, buckets)
+    const filled = createBucketTaker(known.indexed + 1, buckets)
     const whole = await eachPiece(id, known, [0, known.indexed], filled)
     return whole ? { ...filled.taken(), ...known } : { ...noBuckets, ...known, indexed: -1 }
   }
@@ -177,7 +177,7 @@ export const catalogueOf = (
     id: string,
     options?: Parameters<Catalogue<'task'>['branches']>[1],
   ): Steps<ReadError, BranchesPage> {
-    const { at } = yield* ok(checkedOptions(options, { at: kinds.position }))
+    const { at } = yield* ok(checkOptions(options, { at: kinds.position }))
     const { known: all, isComplete } = yield* caughtUp(id, littlePatience)
     const outside = outsideOf(id, at, all.last)
     if (outside) return yield outside
@@ -189,19 +189,23 @@ export const catalogueOf = (
   async function* search(text: string, options?: SearchOptions): Steps<ReadError, SearchPage> {
     const unfit = unsearchable(text)
     if (unfit) return yield unfit
-    const { conversation: id, limit = 20, cursor } = yield* ok(checkedOptions(options, searchFields))
+    const { conversation: id, limit = 20, cursor } = yield* ok(checkOptions(options, searchFields))
     if (id === undefined) {
       const progress = yield* feed.catchUp(patience)
       return {
         ...progress,
-        ...(yield* searched(store, feed, { text, conversation: undefined, limit, cursor })),
+        ...(yield* searchText(store, feed, { text, conversation: undefined, limit, cursor })),
       }
     }
     const known = yield* upTo(id)
     const conversation = read(id, known, (row) => row)
     const isComplete = known.indexed === known.last
     if (!conversation) return { titles: [], items: [], isComplete, ...known }
-    return { isComplete, ...known, ...(yield* searched(store, feed, { text, conversation, limit, cursor })) }
+    return {
+      isComplete,
+      ...known,
+      ...(yield* searchText(store, feed, { text, conversation, limit, cursor })),
+    }
   }
 
   /** Returns how far the store is indexed, and its end if the store reports it in time: an answer is not delayed for that. */
@@ -217,10 +221,10 @@ export const catalogueOf = (
   }
 
   async function* find(options?: FindFilter): Steps<ReadError, FindPage> {
-    const { order = 'activity', limit = 50, cursor, ...rest } = yield* ok(checkedOptions(options, findFields))
+    const { order = 'activity', limit = 50, cursor, ...rest } = yield* ok(checkOptions(options, findFields))
     const progress = yield* feed.catchUp(patience)
     const places = await placesOf(progress)
-    const found = yield* listed(store, feed, { ...rest, order, limit, cursor }, progress.isComplete)
+    const found = yield* listThreads(store, feed, { ...rest, order, limit, cursor }, progress.isComplete)
     return { ...progress, ...places, ...found }
   }
 
@@ -230,7 +234,7 @@ export const catalogueOf = (
     beginning,
   }: Parameters<OwnCatalogue['overviews']>[0]): Steps<ReadError, KnownPage> {
     const { isComplete } = yield* feed.catchUp(patience)
-    const page = yield* overviewed(store, feed, { order: 'activity', limit, cursor, beginning })
+    const page = yield* listOverviews(store, feed, { order: 'activity', limit, cursor, beginning })
     return { isComplete, ...page }
   }
 
@@ -249,7 +253,7 @@ export const catalogueOf = (
   }
 
   async function* calls(id: string, options?: CallsOptions): Steps<ReadError, CallsPage> {
-    const { limit = 1_000, ...asked } = yield* ok(checkedOptions(options, callsFields))
+    const { limit = 1_000, ...asked } = yield* ok(checkOptions(options, callsFields))
     // The beginning is known without the index.
     const isFirst = !asked.from && asked.number === undefined
     const before = isFirst ? undefined : yield* passed(id, asked)
@@ -260,7 +264,7 @@ export const catalogueOf = (
     id: string,
     options: FatesOptions,
   ): Steps<ReadError, readonly EntryFate[] | undefined> {
-    const { at, of = [] } = yield* ok(checkedOptions(options, fatesFields))
+    const { at, of = [] } = yield* ok(checkOptions(options, fatesFields))
     if (at === undefined) return yield invalidInput('at', 'name the position to look from')
     const known = yield* upTo(id)
     if (at > known.last) return yield outOfRange(id, at, known.last)

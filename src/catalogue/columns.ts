@@ -56,7 +56,7 @@ export interface StoredColumns {
   readonly isCallAt: (index: number) => boolean
 }
 
-export const storedColumns = (stored: Uint8Array): StoredColumns => {
+export const decodeColumns = (stored: Uint8Array): StoredColumns => {
   // Its own buffer begins at a multiple of eight.
   const { buffer } = stored.byteOffset === 0 ? stored : new Uint8Array(stored)
   const count = stored.byteLength / 21
@@ -77,7 +77,7 @@ export type ToolsAt = Columns['tools']
 export const decodeTools = (tools: string): ToolsAt => new Map(JSON.parse(tools) as [number, string[]][])
 
 /** Decodes stored columns so that more events can be added. */
-export const continued = (stored: StoredColumns, tools: ToolsAt): Columns => {
+export const continueColumns = (stored: StoredColumns, tools: ToolsAt): Columns => {
   const indices = Array.from({ length: stored.count }, (_, index) => index)
   return {
     kinds: indices.map(stored.kindAt),

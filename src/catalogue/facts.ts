@@ -1,7 +1,7 @@
 import { type Block, isBlock } from '../events/blocks.ts'
 import { eventTraits, hasNoEffect } from '../events/event-traits.ts'
 import { contentOf, type ConversationEvent, type Covers } from '../events/events.ts'
-import { type AnsweredSummary, answeredSummary } from '../agent/receipts/calls.ts'
+import { type AnsweredSummary, answeredSummaryOf } from '../agent/receipts/calls.ts'
 import { estimatePrompt } from '../agent/context/tokens/estimate.ts'
 import { type EventKind, kindOf, type MessageKind } from '../projections/columns.ts'
 import { tokensByBytes } from '../projections/tokens.ts'
@@ -32,7 +32,7 @@ export const factsOf = (event: ConversationEvent): Facts => {
       return { ...facts, tools: toolsIn(event.data.role === 'assistant' ? blocks : []) }
     case 'Condensed':
     case 'Truncated':
-      return { ...facts, covers: event.data.covers, answered: answeredSummary(event) }
+      return { ...facts, covers: event.data.covers, answered: answeredSummaryOf(event) }
     case 'Restored':
       return { ...facts, target: event.data.marker }
     case 'Rewound':

@@ -10,7 +10,7 @@ import { isOfEvent, type StoreError, storeClosed } from '../store/errors.ts'
 import { storeError } from '../store/sqlite/errors.ts'
 import { type Checkpoint, type EventStore, type RecordedEvent, streamPage } from '../store/port.ts'
 import { type CatalogueFile, inMemory, isDamage, isUnwritable, openAgain, openFile } from './file.ts'
-import { type IndexFile, indexedIn, type IndexPosition } from './index-file.ts'
+import { type IndexFile, indexFileOf, type IndexPosition } from './index-file.ts'
 import type { PageSums } from './page-sums.ts'
 
 /** Progress of an index. */
@@ -51,7 +51,7 @@ const ours = [streamOf(''), notesStreamOf('')]
  *
  * @param place path of the file; undefined for one in memory
  */
-export const feedOf = (store: EventStore, place: string | undefined): Feed => {
+export const createFeed = (store: EventStore, place: string | undefined): Feed => {
   let file: CatalogueFile | undefined
   let indexed: IndexFile | undefined
   let at: Checkpoint | undefined
@@ -89,7 +89,7 @@ export const feedOf = (store: EventStore, place: string | undefined): Feed => {
   /** Returns the contents of the file, which is not read before the first request. */
   const contents = (): IndexFile => {
     const { db } = current()
-    return (indexed ??= indexedIn(db))
+    return (indexed ??= indexFileOf(db))
   }
 
   const read: Feed['read'] = (reading) => {

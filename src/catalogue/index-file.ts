@@ -54,7 +54,7 @@ export interface Unread {
   readonly message: string
 }
 
-export const indexedIn = (db: DatabaseSync): IndexFile => {
+export const indexFileOf = (db: DatabaseSync): IndexFile => {
   const rows = rowsIn(db)
   const threads = threadsOf(rows)
   const words = wordsIn(db)

@@ -13,7 +13,7 @@ import { rowOf } from './rows.ts'
 import { textIn } from './search.ts'
 import { isSearchable } from './texts.ts'
 import type { ThreadRow } from './thread.ts'
-import { titledWith } from './titles.ts'
+import { threadsTitledWith } from './titles.ts'
 import { type Trait, traits, traitsIn } from './traits.ts'
 
 /**
@@ -115,7 +115,7 @@ async function* rowsPage(
   return { rows, mayHave, next }
 }
 
-export async function* listed(
+export async function* listThreads(
   store: EventStore,
   feed: Feed,
   filter: ConversationFilter,
@@ -158,7 +158,7 @@ export interface OverviewsPage {
   readonly next?: string
 }
 
-export async function* overviewed(
+export async function* listOverviews(
   store: EventStore,
   feed: Feed,
   filter: ConversationFilter,
@@ -233,7 +233,7 @@ const textsOf = async (feed: Feed, q: string): Promise<MayHave> => {
       if (before) before.push(candidate)
       else said.set(candidate.thread, [candidate])
     }
-  return { titled: feed.read((_, { db }) => titledWith(db, wanted)), said }
+  return { titled: feed.read((_, { db }) => threadsTitledWith(db, wanted)), said }
 }
 
 /** Maximum number of conversations named in a query; if more may contain the text, some of them are soon met in any case. */

@@ -32,7 +32,7 @@ const stretchesOf = (rows: ThreadTable, thread: ThreadRow, from: number, to: num
   })
 
 /** Collects the columns of a conversation from a position on. */
-export const outlining = (
+export const createOutlineTaker = (
   from: number,
 ): PieceTaker<readonly (Stretch & { readonly marks: readonly Mark[] })[], OutlineColumns> => {
   const kinds: string[] = []
@@ -114,7 +114,10 @@ const markerOf = ({ kind, method, ...mark }: Mark): readonly MarkerOutline[] => 
 }
 
 /** Distributes `count` events, from the first one on, over at most `wanted` buckets. */
-export const filling = (count: number, wanted: number): PieceTaker<readonly Stretch[], BucketColumns> => {
+export const createBucketTaker = (
+  count: number,
+  wanted: number,
+): PieceTaker<readonly Stretch[], BucketColumns> => {
   const buckets = Math.min(wanted, count)
   const first = Array.from({ length: buckets }, (_, bucket) => Math.ceil((bucket * count) / buckets))
   const min = first.map(() => Infinity)

@@ -7,7 +7,7 @@ import {
   encodeColumns,
   encodeTools,
   type StoredColumns,
-  storedColumns,
+  decodeColumns,
   type ToolsAt,
 } from './columns.ts'
 import { decodeShown, encodeShown, type ShownSegments } from './shown.ts'
@@ -105,7 +105,7 @@ export const rowsIn = (db: DatabaseSync): ThreadTable => {
   const chunks: ThreadTable['chunks'] = ({ n, from }, first = 0, last = Number.MAX_SAFE_INTEGER) =>
     sql.chunks.all(n, first, last).map(({ number, columns, tools }) => ({
       start: from + Number(number) * chunkLength,
-      columns: storedColumns(columns as Uint8Array),
+      columns: decodeColumns(columns as Uint8Array),
       tools: () => decodeTools(String(tools)),
     }))
 

@@ -40,7 +40,7 @@ export const unsearchable = (text: unknown): InvalidInput | undefined =>
     : invalidInput('text', `must have ${shortestQuery} to ${longestQuery} characters`)
 
 /** Searches for a text verbatim, ignoring only case. */
-export async function* searched(
+export async function* searchText(
   store: EventStore,
   feed: Feed,
   { text, conversation, limit, cursor }: SearchQuery,

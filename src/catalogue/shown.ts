@@ -24,7 +24,7 @@ export interface ShownSlice {
 }
 
 /** Cuts out a slice; undefined if the slice is not shown. */
-export const cut = (shown: ShownSegments, { first, last }: Covers): ShownSlice | undefined => {
+export const sliceShown = (shown: ShownSegments, { first, last }: Covers): ShownSlice | undefined => {
   const [from, to] = [indexOf(shown, first), indexOf(shown, last)]
   const [begin, end] = [shown[from], shown[to]]
   if (!begin || !end || to < from) return undefined

@@ -1,4 +1,4 @@
-import { continued } from './columns.ts'
+import { continueColumns } from './columns.ts'
 import { isMark, isMessage } from './facts.ts'
 import { pastOf } from './past.ts'
 import type { ThreadTable } from './rows.ts'
@@ -67,7 +67,7 @@ export const threadsOf = (rows: ThreadTable): Threads => {
       const turn = isMark(kind) ? turnOf(pastOf(rows, thread), row.tokens, found.facts) : undefined
       take(thread, found, turn?.tokens ?? row.tokens + (isMessage(kind) ? own : 0), (number) => {
         const [written] = rows.chunks(row, number, number)
-        return written && continued(written.columns, written.tools())
+        return written && continueColumns(written.columns, written.tools())
       })
       changed.add(thread)
       rows.note(row.n, found, turn)

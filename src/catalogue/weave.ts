@@ -1,7 +1,7 @@
 import type { Covers, Segment } from '../events/events.ts'
 import type { EventKind } from '../projections/columns.ts'
 import type { Facts } from './facts.ts'
-import { cut, isMarker, show, type ShownSegments } from './shown.ts'
+import { sliceShown, isMarker, show, type ShownSegments } from './shown.ts'
 import type { TokenSum, HiddenTally } from './tally.ts'
 
 // What is shown at any position, told by the marks: the few events that change more than the end of it. Most say what they change; some
@@ -85,8 +85,8 @@ const restore = (
   const covers = target < position ? past.mark(target)?.covers : undefined
   if (!covers) return undefined
   const shown = shownAt(past, position - 1)
-  const marker = cut(shown, { first: target, last: target })
-  const hidden = marker?.slice.every(isMarker) && cut(shownAt(past, target - 1), covers)
+  const marker = sliceShown(shown, { first: target, last: target })
+  const hidden = marker?.slice.every(isMarker) && sliceShown(shownAt(past, target - 1), covers)
   if (!marker || !hidden) return undefined
   const tokens = same.tokens - past.sumOf(marker.slice).tokens + past.sumOf(hidden.slice).tokens
   marker.replace(hidden.slice)
@@ -109,7 +109,7 @@ const withContents = (turn: MarkChange, shown: ShownSegments): MarkChange =>
 
 /** Cuts a slice whose ends are shown: a position that is not a message may be within a run but is not shown. */
 const cutIn = (past: ContextPast, shown: ShownSegments, covers: Covers) => {
-  const parts = cut(shown, covers)
+  const parts = sliceShown(shown, covers)
   const [first, last] = [parts?.slice[0], parts?.slice.at(-1)]
   if (!parts || !first || !last) return undefined
   const isEndShown = (segment: Segment, position: number): boolean =>
@@ -137,7 +137,7 @@ const shownAt = (past: ContextPast, position: number): ShownSegments => {
 
 /** Applies a mark that has no contents. Restores have contents, except one that brings nothing back. */
 const evolve = (shown: ShownSegments, { position, kind, covers }: ContextMark): void => {
-  if (covers) cut(shown, covers)?.replace([{ marker: position }])
+  if (covers) sliceShown(shown, covers)?.replace([{ marker: position }])
   // Nothing is shown of it, and so what is before it and after it remains one run.
   else if (kind !== 'W') show(shown, position, position)
 }

@@ -11,7 +11,7 @@ const interval = 25
  * that, which is too much for a file larger than the machine's memory. The allowed growth is proportional, as a collection takes time
  * in proportion to the live objects: with a fixed allowance, collections would be as frequent but take longer and longer.
  */
-export const collecting = async <A>(work: () => Promise<A>): Promise<A> => {
+export const withBoundedHeap = async <A>(work: () => Promise<A>): Promise<A> => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const used = (): number => getHeapStatistics().used_heap_size

@@ -12,7 +12,7 @@ export interface Host {
 }
 
 /** Returns the store that commands use by default. */
-export const configuredStore = ({ env }: Host): string => env['PALIMPSEST_STORE'] || 'sqlite:palimpsest.db'
+export const defaultStore = ({ env }: Host): string => env['PALIMPSEST_STORE'] || 'sqlite:palimpsest.db'
 
 /** Returns the actor: as the command names it, or the user of this shell. */
 export const actorIn = ({ env }: Host, by?: string): string => by ?? (env['USER'] || 'user')

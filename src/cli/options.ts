@@ -6,7 +6,7 @@ import { check } from '../events/check.ts'
 import { invalidInput } from '../events/errors.ts'
 import type { Actor, Covers } from '../events/events.ts'
 import { conversationIdSchema } from '../events/ids.ts'
-import { parsedJson } from '../events/json.ts'
+import { parseBoundedJson } from '../events/json.ts'
 import { fileUnreadable } from '../transfer/formats/errors.ts'
 import type { Prices, WriteOptions } from '../index.ts'
 import { type CallName, callNameIn } from '../events/call-name.ts'
@@ -84,7 +84,7 @@ export const pattern = (text: string): RegExp => {
 /** Parses JSON. */
 export const jsonText = (text: string): unknown => {
   try {
-    return parsedJson(text)
+    return parseBoundedJson(text)
   } catch {
     throw new InvalidArgumentError(`It must be JSON, such as '{"step": 3}' or '"a text"'.`)
   }
@@ -154,7 +154,7 @@ export const checkId = (id: string): void => {
  * Returns a text given on the command line, in a file, or on standard input (`-`, or if neither is given). A trailing newline is
  * stripped from the last two.
  */
-export const givenText = async (
+export const readGivenText = async (
   { text, file }: { readonly text?: string | undefined; readonly file?: string | undefined },
   what: string,
   host: Host,
@@ -188,7 +188,7 @@ export const pricesIn = async (file: string | undefined): Promise<Prices | undef
 export const jsonFile = async (file: string): Promise<unknown> => {
   const text = await fileText(file)
   try {
-    return parsedJson(text)
+    return parseBoundedJson(text)
   } catch (error) {
     throw toError(
       invalidInput(file, `is not JSON (${error instanceof Error ? error.message : String(error)})`),

@@ -4,7 +4,7 @@ import { visibleJson, visibleLines } from '../transfer/formats/visible.ts'
 import { withoutSecrets } from '../api/secrets.ts'
 import { addCommands } from './commands/index.ts'
 import { type CliError, failureOf, usage } from './errors.ts'
-import { configuredStore, type Host } from './host.ts'
+import { defaultStore, type Host } from './host.ts'
 import type { Screen } from './output.ts'
 import { loadPlugIns } from './plug-ins.ts'
 import { type GlobalOptions, shellOf, type CommandContext } from './shell.ts'
@@ -31,7 +31,7 @@ Exit codes: 0 success, 1 refused or not found, 2 wrong usage.`
  */
 export const run = async (argv: readonly string[], host: Host): Promise<number> => {
   const isJson = argv.includes('--json')
-  const hide: Hide = (text) => withoutSecrets(text, [...argv, configuredStore(host)])
+  const hide: Hide = (text) => withoutSecrets(text, [...argv, defaultStore(host)])
   let code = 0
   const fail: CommandContext['fail'] = (as = 1) => {
     code = code === 1 ? 1 : as
@@ -71,7 +71,7 @@ const programOf = ({ isJson, hide, host, fail }: Telling & Pick<CommandContext, 
     .addOption(
       // The value may hold a password.
       new Option('--store <url>', 'the store to use').default(
-        configuredStore(host),
+        defaultStore(host),
         'PALIMPSEST_STORE, else sqlite:palimpsest.db',
       ),
     )

@@ -45,11 +45,11 @@ export const widthOf = (text: string): number => {
 }
 
 /** Pads a text with spaces to a number of columns. */
-export const padded = (text: string, columns: number): string =>
+export const pad = (text: string, columns: number): string =>
   text + ' '.repeat(Math.max(0, columns - widthOf(text)))
 
 /** Cuts a text to a number of columns, with an ellipsis if it was longer. */
-export const cut = (text: string, columns: number): string => {
+export const cutToWidth = (text: string, columns: number): string => {
   if (columns === Infinity) return text
   // Room for long clusters; what is longer still is cut anyway.
   const start = text.slice(0, columns * 16)
@@ -91,7 +91,7 @@ export const paintLine = (parts: readonly TextSpan[], columns: number, colors: C
   let line = ''
   for (const [index, text] of texts.entries()) {
     if (isCut && !isWhole(index)) continue
-    const shown = isWhole(index) ? text : cut(text, left)
+    const shown = isWhole(index) ? text : cutToWidth(text, left)
     const paint = parts[index]?.[1]
     line += paint && shown.trim() !== '' ? colors[paints[paint]](shown) : shown
     if (!isWhole(index) && left !== Infinity) left -= widthOf(shown)

@@ -1,5 +1,5 @@
 import type { Effective } from '../projections/effective.ts'
-import { pairing } from '../projections/pairs.ts'
+import { toolCallsInSlices } from '../projections/pairs.ts'
 import { atOnce, sliceLength, type SliceGenerator } from '../projections/slices.ts'
 
 /** A tool call with the indices of the items that hold it and its result; `Infinity` for a result that has not arrived. */
@@ -21,7 +21,7 @@ export function* callsIn(effective: Effective): SliceGenerator<readonly Call[]> 
     if ((index + 1) % sliceLength === 0) yield
   }
   const indexOf = (position: number | undefined): number => indices.get(position ?? Infinity) ?? Infinity
-  return (yield* pairing(effective)).map(({ id, use, result, isLate = false }) => ({
+  return (yield* toolCallsInSlices(effective)).map(({ id, use, result, isLate = false }) => ({
     id,
     use: indexOf(use),
     result: indexOf(result),
@@ -35,7 +35,7 @@ export function* callsIn(effective: Effective): SliceGenerator<readonly Call[]> 
  *
  * @param from index of the first item that would be hidden; default: `index`
  */
-export const partedBy = (calls: readonly Call[], index: number, from = index): readonly string[] =>
+export const partedCalls = (calls: readonly Call[], index: number, from = index): readonly string[] =>
   calls
     .filter(({ use, result, isLate }) => use < index && index <= result && (!isLate || from <= use))
     .map(({ id }) => id)

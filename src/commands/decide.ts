@@ -20,7 +20,7 @@ type Decision<T extends ConversationCommand['type'] = ConversationCommand['type'
 
 /** Decides a command on a conversation: returns the events to append, possibly none, or the rejection. */
 export const decide = (command: ConversationCommand, state: CommandState): Decision =>
-  isMove(command) ? decideMove(command, state) : atOnce(decidingShown(command, state))
+  isMove(command) ? decideMove(command, state) : atOnce(decideInSlices(command, state))
 
 type Move = Command<'rewind' | 'undo'>
 export const isMove = (command: ConversationCommand): command is Move =>
@@ -37,7 +37,7 @@ export const decideMove = (command: Move, standing: MoveState): Decision<Move['t
   )
 
 /** Decides any other command, as `decide` does, in slices. */
-export function* decidingShown(
+export function* decideInSlices(
   command: Exclude<ConversationCommand, Move>,
   shown: ShownState,
 ): SliceGenerator<Decision<Exclude<ConversationCommand['type'], Move['type']>>> {

@@ -10,7 +10,7 @@ import { tokensByBytes } from '../projections/tokens.ts'
 import type { Command, NewMessage, Summary } from './command.ts'
 import type { CommandRejection } from './rejections.ts'
 import { blocksOf } from './append.ts'
-import { choosingItems, tokensOf } from './slice.ts'
+import { chooseItemsInSlices, tokensOf } from './slice.ts'
 import type { ShownState } from './state.ts'
 
 /** Replaces a slice of the effective history by a summary, from now on. In slices. */
@@ -20,7 +20,7 @@ export function* condense(
 ): SliceGenerator<E.Either<CommandRejection<'condense'>, readonly Event[]>> {
   const { method = 'manual', origin, policy } = command
   const summary = summaryOf(command.summary)
-  const hidden = yield* choosingItems(state, command, summary)
+  const hidden = yield* chooseItemsInSlices(state, command, summary)
   if (E.isLeft(hidden)) return hidden
   const marker = { ...(yield* factsIn(hidden.right, summary)), summary, method }
   const data = { ...marker, ...(origin && { origin }), ...(policy && { policy }) }
@@ -33,7 +33,7 @@ export function* truncate(
   state: ShownState,
 ): SliceGenerator<E.Either<CommandRejection<'truncate'>, readonly Event[]>> {
   const { reason, policy } = command
-  const hidden = yield* choosingItems(state, command, [])
+  const hidden = yield* chooseItemsInSlices(state, command, [])
   if (E.isLeft(hidden)) return hidden
   const marker = yield* factsIn(hidden.right, [])
   const data = { ...marker, ...(reason !== undefined && { reason }), ...(policy && { policy }) }

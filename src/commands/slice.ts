@@ -4,12 +4,12 @@ import { invalidInput } from '../events/errors.ts'
 import { isBlock } from '../events/blocks.ts'
 import { type Covers, type Message, START } from '../events/events.ts'
 import { type Effective, type Item, messageIn, messagesOf } from '../projections/effective.ts'
-import { pairing, type ToolCallPair } from '../projections/pairs.ts'
+import { toolCallsInSlices, type ToolCallPair } from '../projections/pairs.ts'
 import type { SliceGenerator } from '../projections/slices.ts'
 import { isCompaction } from '../projections/render/renderer.ts'
 import { tokensByBytes } from '../projections/tokens.ts'
 import type { Selection } from './command.ts'
-import { callsIn, partedBy } from './cuts.ts'
+import { callsIn, partedCalls } from './cuts.ts'
 import { nothingToHide, notShown, type CommandRejection, unsafeCut } from './rejections.ts'
 import type { ShownState } from './state.ts'
 
@@ -20,7 +20,7 @@ interface Slice {
 }
 
 /** Chooses the items to hide, in slices. An explicit slice is used as given or refused; any other selection is adjusted to a safe one. */
-export function* choosingItems(
+export function* chooseItemsInSlices(
   { conversation, effective }: ShownState,
   selection: Selection,
   summary: readonly Message[],
@@ -55,7 +55,7 @@ function* explicitSlice(
   // The API has already hidden what comes before its compaction, and what was open there has ended.
   if (summary.some(({ content }) => content.some(isCompaction))) return E.right({ from, to })
   const calls = yield* callsIn(effective)
-  const parted = [...new Set([...partedBy(calls, from), ...partedBy(calls, to, from)])]
+  const parted = [...new Set([...partedCalls(calls, from), ...partedCalls(calls, to, from)])]
   if (parted.length === 0) return E.right({ from, to })
   const isEdit =
     to === from + 1 && isDeepStrictEqual(yield* callsIn(edited(effective, { from, to }, summary)), calls)
@@ -88,8 +88,8 @@ function* partedInstead(
   const hidden = new Set(effective.items.slice(slice.from, slice.to).map(({ position }) => position))
   const nameOf = ({ id, use, result, isLate }: ToolCallPair): string =>
     JSON.stringify([id, use, result, isLate])
-  const left = new Set((yield* pairing(edited(effective, slice, messages))).map(nameOf))
-  return (yield* pairing(effective)).flatMap((call) => {
+  const left = new Set((yield* toolCallsInSlices(edited(effective, slice, messages))).map(nameOf))
+  return (yield* toolCallsInSlices(effective)).flatMap((call) => {
     const { id, use, result } = call
     const isOutside = result !== undefined && !hidden.has(use) && !hidden.has(result)
     return isOutside && !left.has(nameOf(call)) ? [id] : []
@@ -107,7 +107,7 @@ const endsTurn = ({ role, content }: Message): boolean =>
 function* settle(effective: Effective, selection: Selection): SliceGenerator<Slice> {
   const { items } = effective
   const calls = yield* callsIn(effective)
-  const isSafe = (index: number, first = index): boolean => partedBy(calls, index, first).length === 0
+  const isSafe = (index: number, first = index): boolean => partedCalls(calls, index, first).length === 0
   const wished = yield* wishedSlice(items, selection)
   const { keepLast = 1 } = selection
   let { from, to } = wished

@@ -18,12 +18,12 @@ import type { TurnLog } from './beside/turn-log.ts'
 import type { MethodResult, ResultStyle } from '../result/answer.ts'
 import type { EventStore } from '../store/port.ts'
 import { objectOf } from './writing/envelope.ts'
-import { type EventFollower, following } from './reading/following.ts'
-import { type NoteStore, type NoteKeeper, noting } from './beside/noting.ts'
+import { type EventFollower, createEventFollower } from './reading/following.ts'
+import { type NoteStore, type NoteKeeper, createNoteKeeper } from './beside/noting.ts'
 import type { PositionOption, ConversationReader } from './reading/reading.ts'
-import { type CommandPreviewer, previewing } from './writing/previewing.ts'
-import { type OwnReading, reading } from './reading/reads.ts'
-import { type InternalWriter, split, type ConversationWriter, writing } from './writing/writing.ts'
+import { type CommandPreviewer, createPreviewer } from './writing/previewing.ts'
+import { type OwnReading, createReader } from './reading/reads.ts'
+import { type InternalWriter, split, type ConversationWriter, createWriter } from './writing/writing.ts'
 
 /**
  * One conversation of a store. It need not exist yet: the first append creates it.
@@ -52,10 +52,10 @@ export interface ConversationOf<W extends ResultStyle, Forked>
 }
 
 /** A conversation whose methods return TaskEithers. */
-export interface Conversation
-  extends ConversationOf<'task', Conversation>, Pick<OwnReading, 'begun'>, InternalWriter {
+export interface ConversationHandle
+  extends ConversationOf<'task', ConversationHandle>, Pick<OwnReading, 'begun'>, InternalWriter {
   /** The part of it that programs see. */
-  readonly methods: ConversationOf<'task', Conversation>
+  readonly methods: ConversationOf<'task', ConversationHandle>
   /** The log of its turns, kept beside it. */
   readonly turnLog: TurnLog
   /** Messages that the user sends while the model is busy, until they are in the conversation. */
@@ -86,14 +86,14 @@ export const conversation = (
   handler: Handler,
   beside: SideStreams,
   id: string,
-): Conversation => {
+): ConversationHandle => {
   const checkedId = isConversationId(id) ? E.right(id) : check(conversationIdSchema, id)
   // An invalid id may not even be a text: what is beside it belongs to no conversation.
   const name = E.isRight(checkedId) ? id : ''
   const own: Own = { saw: (...read) => handler.saw(name, ...read) }
-  const { record, ...writer } = writing(handler, id, checkedId)
-  const { begun, ...reader } = reading(store, id, checkedId, own)
-  const methods: ConversationOf<'task', Conversation> = {
+  const { record, ...writer } = createWriter(handler, id, checkedId)
+  const { begun, ...reader } = createReader(store, id, checkedId, own)
+  const methods: ConversationOf<'task', ConversationHandle> = {
     id,
     ...writer,
     fork: (target, options = {}) =>
@@ -109,10 +109,10 @@ export const conversation = (
         ),
         TE.map(() => conversation(store, handler, beside, target)),
       ),
-    ...previewing(store, id, checkedId),
+    ...createPreviewer(store, id, checkedId),
     ...reader,
-    ...following(store, id, checkedId, own),
-    ...noting(store, beside.notes, id, checkedId),
+    ...createEventFollower(store, id, checkedId, own),
+    ...createNoteKeeper(store, beside.notes, id, checkedId),
   }
   return {
     ...methods,

@@ -24,7 +24,7 @@ import { shortStreams } from '../store/short-streams.ts'
 import type { EventStore, RecordedEvent, KeptEnd } from '../store/port.ts'
 import { eventAt } from './reading/reader.ts'
 import { lightReader } from './reading/light-reader.ts'
-import { recordedAt } from './reading/reader.ts'
+import { readRecordedAt } from './reading/reader.ts'
 import { endOf, extentOf } from '../store/whole/whole-writes.ts'
 import { streamsBeside, verifyBeside } from './verify-beside.ts'
 
@@ -128,7 +128,7 @@ const checkerOf = (store: EventStore, lineage: Lineage, kept: KeptEnd | undefine
   /** Checks the beginning of a fork: its parent's event must be the one that it names. */
   async function* begin({ data, position }: ConversationEvent<'Forked'>): Found {
     const { conversation, position: at, hash } = data.from
-    const event = parent && (yield* ok(recordedAt(store, [parent], at)))
+    const event = parent && (yield* ok(readRecordedAt(store, [parent], at)))
     prev = hash
     if (event && hashOf(event) === hash) return undefined
     const message = `forked from an event ${at} of ${conversation} that is not the one there now`

@@ -9,10 +9,10 @@ import { unknownField } from './nearest.ts'
  * and `__proto__` keys.
  */
 export const check = <S extends z.ZodType>(schema: S, value: unknown): E.Either<InvalidInput, z.infer<S>> =>
-  E.map(() => value as z.infer<S>)(parsed(schema, value))
+  E.map(() => value as z.infer<S>)(parseWith(schema, value))
 
 /** Checks like `check`, but returns the schema's output for the value. */
-export const parsed = <S extends z.ZodType>(
+export const parseWith = <S extends z.ZodType>(
   schema: S,
   value: unknown,
 ): E.Either<InvalidInput, z.infer<S>> => {

@@ -33,7 +33,7 @@ export const mostLevels = 1_400
  * Parses a JSON text from outside. Throws a `SyntaxError` if it is not JSON, or nested more deeply than can be stored: the parser
  * accepts a million levels, but anything that walks through such a value, as `JSON.stringify` does, ends in a `RangeError`.
  */
-export const parsedJson = (text: string, levels: number = mostLevels): unknown => {
+export const parseBoundedJson = (text: string, levels: number = mostLevels): unknown => {
   const value: unknown = JSON.parse(text)
   // A level takes two characters.
   if (text.length > 2 * levels && isDeeper(value, levels))

@@ -18,7 +18,7 @@ import {
   bisectionKind,
   givenIn,
   type KeptVerdict,
-  measured,
+  estimateReliability,
   measures,
   reliabilityIn,
   verdictKind,
@@ -124,7 +124,11 @@ export const bisect = async (chat: BisectedChat, options: BisectOptions): Promis
   // Of two who begin the same at the same time, both get the one bisection.
   const once = again ? {} : { commandId: `bisection ${digestOfAsked(asked)}` }
   const { id } = begun ?? (await chat.note({ kind: bisectionKind, data: { ...asked, reliability } }, once))
-  return continued(chat, { log, between, asked: { id, ...asked }, notes }, { ...options, reliability })
+  return continueBisection(
+    chat,
+    { log, between, asked: { id, ...asked }, notes },
+    { ...options, reliability },
+  )
 }
 
 const digestOfAsked = ({ good, bad, question }: BisectionQuestion): string =>
@@ -148,7 +152,7 @@ export interface StartedBisection {
 }
 
 /** Continues a bisection until its next question has no one to answer it. */
-export const continued = async (
+export const continueBisection = async (
   chat: Pick<BisectedChat, 'id' | 'note'>,
   { log, between, asked, notes }: StartedBisection,
   {
@@ -213,7 +217,7 @@ export const continued = async (
     if (kept.length === before) break
     stand = look()
   }
-  return bisected(chat.id, log, asked, kept, stand)
+  return describeBisection(chat.id, log, asked, kept, stand)
 }
 
 /**
@@ -268,14 +272,14 @@ export const standOf = (
   verdicts: readonly KeptVerdict[],
 ): Stand => {
   const isMeasured = reliability === 'measure'
-  const search = { ...between, reliability: isMeasured ? measured(verdicts, asked) : reliability }
+  const search = { ...between, reliability: isMeasured ? estimateReliability(verdicts, asked) : reliability }
   return isMeasured && search.reliability <= alike
     ? { search, result: { type: 'unclear', first: asked.good, last: asked.bad, why: 'alike' } }
     : { search, result: nextMove(search, givenIn(verdicts)) }
 }
 
 /** Describes the state of a search. */
-export const bisected = (
+export const describeBisection = (
   conversation: string,
   log: Log,
   asked: BisectionQuestion & { readonly id: string },

@@ -4,7 +4,7 @@ import type { Log } from '../projections/path.ts'
 import { textOf } from '../agent/receipts/canonical.ts'
 import { fingerprintLength, type PlacedPart, partsOf } from '../agent/receipts/fingerprints.ts'
 import { requestIn } from '../agent/receipts/made-again.ts'
-import { sharedBy } from '../agent/receipts/receipt-blocks.ts'
+import { sharedPrefixLength } from '../agent/receipts/receipt-blocks.ts'
 import type { Prices } from '../agent/turn/spending/prices.ts'
 import { type UsageCounts, inputOf } from '../agent/turn/spending/usage.ts'
 import { canonicalText } from './canonical.ts'
@@ -150,7 +150,7 @@ const requestsOf = (
   now: Effective,
 ): Requests | undefined => {
   if (before.prints === undefined || reply.prints === undefined) return undefined
-  const shared = sharedBy(before.prints, reply.prints)
+  const shared = sharedPrefixLength(before.prints, reply.prints)
   const parts = partsSent(reply, now)
   const sizes = parts.map(({ part }) => sizeOf(part))
   const whole = sizes.reduce((sum, size) => sum + size, 0)

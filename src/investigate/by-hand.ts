@@ -2,11 +2,11 @@ import type { Note } from '../projections/notes.ts'
 import type { Log } from '../projections/path.ts'
 import { probabilities, type Verdict } from './bisection.ts'
 import {
-  bisected,
+  describeBisection,
   type BisectionState,
   type BisectedChat,
   candidatesOf,
-  continued,
+  continueBisection,
   standOf,
 } from './bisecting.ts'
 import { logOf } from './log.ts'
@@ -39,7 +39,7 @@ const viewOf = (
   if (!between || between.candidates.length === 0) return undefined
   const stand = standOf(between, asked, reliabilityIn(note), verdicts)
   return {
-    ...bisected(conversation, log, { id: note.id, ...asked }, verdicts, stand),
+    ...describeBisection(conversation, log, { id: note.id, ...asked }, verdicts, stand),
     begun: note.metadata.time,
     by: note.metadata.actor,
     candidates: between.candidates,
@@ -75,7 +75,7 @@ export interface VerdictInput {
  *
  * @param view the view just before the answer
  */
-export const answered = async (
+export const answerQuestion = async (
   chat: BisectedChat,
   view: BisectionView,
   { position, verdict }: VerdictInput,
@@ -89,7 +89,7 @@ export const answered = async (
   let next = verdicts.length
   const note: BisectedChat['note'] = (given, envelope) =>
     chat.note(given, { ...envelope, commandId: `${id} verdict ${next++}` })
-  await continued(
+  await continueBisection(
     { id: chat.id, note },
     { log, notes, asked, between: candidatesOf(log, asked) },
     { mark: verdict, reliability },

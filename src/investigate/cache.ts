@@ -5,7 +5,7 @@ import { adviceOn } from './advice.ts'
 import { breakBetween, type CacheBreak, type CountedReply } from './breaks.ts'
 import { historiesOf } from './histories.ts'
 import { repliesIn, type ReplyCall } from './replies.ts'
-import { type ResumeCost, resumingAt } from './resuming.ts'
+import { type ResumeCost, resumeCostAt } from './resuming.ts'
 
 /** Use of the prompt cache in a conversation. */
 export interface CacheReport {
@@ -44,7 +44,7 @@ export const cacheReport = (conversation: string, log: Log, prices: Prices, now:
     return found ? [found] : []
   })
   const last = counted.at(-1)
-  const resuming = last && resumingAt(log, last, prices, now)
+  const resuming = last && resumeCostAt(log, last, prices, now)
   const own = counted.filter(isOwn)
   const read = own.reduce((sum, { counts }) => sum + counts.cacheRead, 0)
   const input = own.reduce((sum, { counts }) => sum + inputOf(counts), 0)

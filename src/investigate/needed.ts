@@ -1,6 +1,6 @@
 import type { Message } from '../events/event-types.ts'
 import type { Configuration } from '../events/events.ts'
-import { mapped, memo } from '../projections/memo.ts'
+import { createListMap, memo } from '../projections/memo.ts'
 import { type Effective, type Item, messagesOf } from '../projections/effective.ts'
 import type { Entry } from '../projections/full.ts'
 import type { Outline } from '../projections/outline.ts'
@@ -53,7 +53,7 @@ export const holdersIn = (entries: readonly Entry[]): TermHolders => {
  *
  * @param holders of the history that the answer was given in
  */
-export const neededBut = (
+export const missingTerms = (
   { items, outline }: Pick<Effective, 'items' | 'outline'>,
   holders: TermHolders,
   answer: readonly Message[],
@@ -121,7 +121,7 @@ const gramsBy = (item: Item): Uint32Array => {
   }
   return own
 }
-const rememberedGrams = mapped<Item, Uint32Array>()
+const rememberedGrams = createListMap<Item, Uint32Array>()
 
 const hasAll = (own: Uint32Array, grams: readonly number[]): boolean => {
   for (const gram of grams) if (!((own[gram >> 5] ?? 0) & (1 << (gram & 31)))) return false

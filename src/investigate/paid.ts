@@ -2,10 +2,10 @@ import { estimate } from '../agent/context/tokens/estimate.ts'
 import { type Block, isBlock, textBlock } from '../events/blocks.ts'
 import { type ConversationEvent, messageOf, type Origin } from '../events/events.ts'
 import { isUnproven } from '../agent/receipts/calls.ts'
-import { failedIn } from '../agent/models/asking.ts'
+import { failuresIn } from '../agent/models/asking.ts'
 import { receiptsOfSummary } from '../agent/receipts/summary-request.ts'
 import { type UsageCounts, countsIn } from '../agent/turn/spending/usage.ts'
-import { continuedReplies, isImported, namedReplies } from './same-call.ts'
+import { createContinuationTest, isImported, createReplyNaming } from './same-call.ts'
 
 /** A request to a model that may have cost money. */
 export interface PaidCall {
@@ -38,8 +38,8 @@ export interface PaidCalls {
 export const paidCallsIn = async (events: AsyncIterable<ConversationEvent>): Promise<PaidCalls> => {
   let calls: PaidCall[] = []
   let inherited = 0
-  const isContinued = continuedReplies(isReply)
-  const namesOf = namedReplies()
+  const isContinued = createContinuationTest(isReply)
+  const namesOf = createReplyNaming()
   const summaries = new Set<string>()
   for await (const event of events) {
     if (event.type === 'Forked') {
@@ -107,7 +107,7 @@ const paid = (
 
 /** Returns the failed calls before an answer. A call that failed before the API counted anything costs nothing. */
 const failedBefore = (event: ConversationEvent, origin: Origin): readonly PaidCall[] =>
-  failedIn(origin).map(({ model, requestId, usage = { input_tokens: 0 } }) =>
+  failuresIn(origin).map(({ model, requestId, usage = { input_tokens: 0 } }) =>
     paid(event, { model, requestId, usage }, 'failed'),
   )
 

@@ -30,7 +30,7 @@ export const policySchema = z.strictObject({
 })
 
 /** Checks a policy. Errors: `InvalidInput`, also for a window that leaves no room. */
-export const checkedPolicy = (policy: unknown): E.Either<InvalidInput, ReplayPolicy> => {
+export const checkPolicy = (policy: unknown): E.Either<InvalidInput, ReplayPolicy> => {
   const checked = check(policySchema, policy)
   if (E.isLeft(checked)) return checked
   const limits = limitsOf(checked.right.context, undefined)

@@ -7,7 +7,7 @@ import type { Outline } from '../projections/outline.ts'
 import { type Log, resolve } from '../projections/path.ts'
 import { costOf, priceOf, type Prices } from '../agent/turn/spending/prices.ts'
 import { type UsageCounts, countsIn, inputOf } from '../agent/turn/spending/usage.ts'
-import { type HiddenTerm, neededBut } from './needed.ts'
+import { type HiddenTerm, missingTerms } from './needed.ts'
 import { historiesOf } from './histories.ts'
 import { type SentBefore, sentBefore } from './replay-cache.ts'
 import { type Fit, fitInto, type FitReport, nothingFitted, type PolicyMarker, standIn } from './replay-fit.ts'
@@ -16,7 +16,7 @@ import type { ReplayPolicy } from './replay-policy.ts'
 import {
   nothingYet,
   type ReplayedHistory,
-  replaying,
+  createReplay,
   type ReplayBuilder,
   withPrompt,
 } from './replayed-history.ts'
@@ -134,12 +134,12 @@ function* walked(log: Log, calls: readonly ReplyCall[]): Generator<Walked, void>
   const kept = new Map<number, ReplayedHistory>()
   const answered = new Map(calls.map((call) => [call.position, call]))
   const beginning = withPrompt(nothingYet(), unrecordedPrompt(log, calls))
-  let replay = replaying(beginning)
+  let replay = createReplay(beginning)
   for (const event of log) {
     const { position } = event
     if (event.type === 'Rewound') {
       const to = resolve(log, position)
-      replay = replaying(kept.get(to) ?? beginning)
+      replay = createReplay(kept.get(to) ?? beginning)
       if (returns.get(to) === position) kept.delete(to)
     } else if (!isPolicyMarker(event)) replay.add(event, replyAs(event, answered.get(position), replay))
     yield { event, replay }
@@ -244,7 +244,7 @@ const callReplayed = (log: Log, call: ReplyCall, around: Surroundings): Replayed
     truncated: fitted.truncated,
     edited: fitted.edited,
     hidden: replay.messagesHidden(),
-    needed: neededBut(shown, replay.holders, answerOf(log, call)),
+    needed: missingTerms(shown, replay.holders, answerOf(log, call)),
   }
 }
 

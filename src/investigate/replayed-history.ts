@@ -49,7 +49,7 @@ export const withPrompt = (replay: ReplayedHistory, prompt: ReplayedHistory['pro
   prompt ? { ...replay, prompt, outline: { ...replay.outline, configuration: { system: prompt } } } : replay
 
 /** Makes a replay to which events are added in place. */
-export const replaying = ({ prompt, known, ...before }: ReplayedHistory) => {
+export const createReplay = ({ prompt, known, ...before }: ReplayedHistory) => {
   const draft = draftOf(before.outline)
   const hiding = new Set(before.hiding)
   let { messagesHidden } = before
@@ -121,7 +121,7 @@ export const replaying = ({ prompt, known, ...before }: ReplayedHistory) => {
   }
   return { add, effectiveAt, copy, holders, messagesHidden: () => messagesHidden, requestTokens }
 }
-export type ReplayBuilder = ReturnType<typeof replaying>
+export type ReplayBuilder = ReturnType<typeof createReplay>
 
 const prompted = (event: ConversationEvent, system: ReplayedHistory['prompt']): ConversationEvent =>
   system && event.type === 'Configured' && event.data.system === undefined && event.data.tools === undefined

@@ -7,9 +7,9 @@ import {
 } from '../events/events.ts'
 import type { Log } from '../projections/path.ts'
 import type { CallName } from '../events/call-name.ts'
-import { isUnproven, type ModelCall, numberedCalls, type UnprovenReply } from '../agent/receipts/calls.ts'
+import { isUnproven, type ModelCall, createCallCounter, type UnprovenReply } from '../agent/receipts/calls.ts'
 import { fingerprintsIn } from '../agent/receipts/receipt-blocks.ts'
-import { continuedReplies } from './same-call.ts'
+import { createContinuationTest } from './same-call.ts'
 
 /** A reply of a model, with its request as far as that is recorded. */
 export interface ReplyCall {
@@ -31,10 +31,10 @@ export interface ReplyCall {
 
 /** Returns the replies of models in a log, in the order in which they were recorded, including those on abandoned branches. */
 export const repliesIn = (log: Log): readonly ReplyCall[] => {
-  const callsOf = numberedCalls()
+  const callsOf = createCallCounter()
   const prints = new Map<number, string>()
   const replies: ReplyCall[] = []
-  const isContinued = continuedReplies(isTold)
+  const isContinued = createContinuationTest(isTold)
   for (const event of log) {
     const isPart = isContinued(event)
     const { position } = event
@@ -88,7 +88,7 @@ export interface AskedCall extends Pick<ReplyCall, 'position' | 'at' | 'parts' |
  * Returns the calls of a log in the order of their answers. In a log that names no model anywhere, as an import may, each message of an
  * assistant counts as a call.
  */
-export const askedIn = (log: Log): readonly AskedCall[] => {
+export const askedCallsIn = (log: Log): readonly AskedCall[] => {
   const replies = repliesIn(log).map((reply) => ({ ...reply, name: nameOf(reply), kind: 'reply' as const }))
   const summaries = callsInLog(log).flatMap((call): readonly AskedCall[] => {
     const { number: name, kind, position, receipt } = call
@@ -115,6 +115,6 @@ const nameless = ({ type, position, data }: ConversationEvent): readonly AskedCa
 
 /** Returns the calls of a log that have a receipt, in order. */
 export const callsInLog = (log: Log): readonly ModelCall[] => {
-  const callsOf = numberedCalls()
+  const callsOf = createCallCounter()
   return log.flatMap((event) => callsOf(event))
 }

@@ -24,7 +24,7 @@ export interface ResumeCost {
   readonly usdCold?: number
 }
 
-export const resumingAt = (log: Log, last: CountedReply, prices: Prices, now: number): ResumeCost => {
+export const resumeCostAt = (log: Log, last: CountedReply, prices: Prices, now: number): ResumeCost => {
   const shown = effective(log, lastOf(log))
   const tokens = countTokens(shown).total
   const { cacheRead, cacheWrite } = last.counts

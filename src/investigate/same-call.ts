@@ -10,7 +10,7 @@ import { contentOf, type ConversationEvent, type Message } from '../events/event
  * names. An id may not be unique, so it is combined with the time, or with all earlier content; without ids, all of these together
  * identify a reply. A reply that this store recorded itself without an id gets no name, as nothing else holds it.
  */
-export const namedReplies = (): ((event: ConversationEvent) => readonly string[]) => {
+export const createReplyNaming = (): ((event: ConversationEvent) => readonly string[]) => {
   const log = randomUUID()
   const paths: string[] = []
   return (event) => {
@@ -46,7 +46,7 @@ type Reply = ConversationEvent<'MessageAppended'>
  * Makes a predicate, called event by event of a log: true if a reply continues the previous one. An import may have stored a reply in
  * parts.
  */
-export const continuedReplies = (isReply: (event: ConversationEvent) => event is Reply) => {
+export const createContinuationTest = (isReply: (event: ConversationEvent) => event is Reply) => {
   let before: Reply | undefined
   return (event: ConversationEvent): boolean => {
     if (event.type === 'Rewound' || beginsTurn(event)) before = undefined

@@ -69,7 +69,10 @@ export const givenIn = (verdicts: readonly KeptVerdict[]): readonly GivenVerdict
 export const measures = 5
 
 /** Estimates reliability from verdicts on the ends, whose answer is known; cautiously, as there are few. */
-export const measured = (verdicts: readonly KeptVerdict[], { good, bad }: BisectionQuestion): number => {
+export const estimateReliability = (
+  verdicts: readonly KeptVerdict[],
+  { good, bad }: BisectionQuestion,
+): number => {
   const known = verdicts.filter(({ isMeasure, verdict }) => isMeasure && verdict !== 'skip')
   const expected = new Map<number, Verdict>([
     [good, 'good'],

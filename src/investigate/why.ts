@@ -13,9 +13,9 @@ import { receiptOptionsIn } from '../agent/receipts/receipt-options.ts'
 import { requestOf } from '../agent/receipts/request.ts'
 import { canonicalText } from './canonical.ts'
 import { type Difference, differences, type HistorySnapshot } from './differences.ts'
-import { holdersIn, type HiddenTerm, neededBut } from './needed.ts'
+import { holdersIn, type HiddenTerm, missingTerms } from './needed.ts'
 import { rewindsBetween } from './rewinds.ts'
-import { answerOf, type AskedCall, askedIn } from './replies.ts'
+import { answerOf, type AskedCall, askedCallsIn } from './replies.ts'
 
 /** An item that the model was shown. */
 export interface ShownItem {
@@ -81,7 +81,7 @@ export const whyCall = (
   log: Log,
   name: CallName | undefined,
 ): E.Either<CallOutOfRange, Why> => {
-  const calls = askedIn(log)
+  const calls = askedCallsIn(log)
   const index = name === undefined ? calls.length - 1 : calls.findIndex((call) => isNamed(call, name))
   const call = calls[index]
   if (!call) return E.left(noSuchCall(conversation, name, calls))
@@ -110,7 +110,7 @@ export const whyCall = (
     differences: before ? differences(log, before, now) : [],
     ...(configuration && { configuration }),
     repairs: repairsOf(call, now, before, earlier),
-    needed: neededBut(now.effective, holdersIn(now.entries), answerOf(log, call)),
+    needed: missingTerms(now.effective, holdersIn(now.entries), answerOf(log, call)),
   })
 }
 

@@ -1,5 +1,5 @@
 import { effective, type Item } from './effective.ts'
-import { type Entry, fulling } from './full.ts'
+import { type Entry, fullInSlices } from './full.ts'
 import { lastOf, type Log } from './path.ts'
 import { atOnce } from './slices.ts'
 
@@ -16,14 +16,14 @@ export interface Diff {
 }
 
 /** Compares the effective histories at two positions, either of which may be the later one. */
-export const diff = (log: Log, from: number, to = lastOf(log)): Diff => atOnce(diffing(log, from, to))
+export const diff = (log: Log, from: number, to = lastOf(log)): Diff => atOnce(diffInSlices(log, from, to))
 
 /** `diff`, in slices. */
-export function* diffing(log: Log, from: number, to: number): Generator<void, Diff> {
+export function* diffInSlices(log: Log, from: number, to: number): Generator<void, Diff> {
   const before = effective(log, from).items
   yield
   const after = effective(log, to).items
-  const fates = yield* fulling(log, { at: to, abandoned: true })
+  const fates = yield* fullInSlices(log, { at: to, abandoned: true })
   return differenceOf({ from, to, before, after }, fates)
 }
 

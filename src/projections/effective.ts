@@ -161,7 +161,7 @@ const itemAt = (log: Log, position: number): readonly Item[] => {
  *
  * @param seen called with every event and the slots that it hid
  */
-export const evolved = (
+export const evolveEffective = (
   before: Effective,
   events: readonly ConversationEvent[],
   seen?: FoldObserver,
@@ -186,7 +186,7 @@ export const evolved = (
 }
 
 /** Returns the history after a configuration event right after it. */
-export const configured = (before: Effective, position: number, data: Configuration): Effective => {
+export const configure = (before: Effective, position: number, data: Configuration): Effective => {
   const draft = draftOf(before.outline)
   evolve(draft, { type: 'Configured', data, position }, () => undefined)
   return { at: position, head: position, items: before.items, outline: draft }

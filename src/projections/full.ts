@@ -1,7 +1,7 @@
 import { hasNoEffect } from '../events/event-traits.ts'
 import { type ConversationEvent, START } from '../events/events.ts'
 import { type Item, itemIn } from './effective.ts'
-import { folding } from './outline.ts'
+import { foldInSlices } from './outline.ts'
 import { lastOf, type Log, parent, path, resolve } from './path.ts'
 import { atOnce, sliceLength } from './slices.ts'
 
@@ -33,10 +33,11 @@ export interface FullOptions {
 }
 
 /** Returns every message and marker once, by position, each with its status. */
-export const full = (log: Log, options: FullOptions = {}): readonly Entry[] => atOnce(fulling(log, options))
+export const full = (log: Log, options: FullOptions = {}): readonly Entry[] =>
+  atOnce(fullInSlices(log, options))
 
 /** `full`, in slices. */
-export function* fulling(
+export function* fullInSlices(
   log: Log,
   { at = lastOf(log), abandoned = false, last = Infinity, before = Infinity }: FullOptions,
 ): Generator<void, readonly Entry[]> {
@@ -69,7 +70,7 @@ function* fatesAt(log: Log, at: number): Generator<void, readonly (EntryState | 
       fates[position] = fate
     },
   }
-  yield* folding(log, at, (event, slots) => decideFates(decided, event, slots))
+  yield* foldInSlices(log, at, (event, slots) => decideFates(decided, event, slots))
   return fates
 }
 

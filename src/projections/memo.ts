@@ -67,7 +67,7 @@ const sharedBeginning = (one: readonly object[], other: readonly object[]): numb
  * Maps lists, reusing values from the previous list with the same first object and variant, as far as both begin with the same objects.
  * So `compute` may depend on earlier objects, but not on later ones.
  */
-export const mapped = <K extends object, V>(): ((
+export const createListMap = <K extends object, V>(): ((
   list: readonly K[],
   compute: (object: K, index: number) => V,
   variant?: string,

@@ -68,7 +68,7 @@ export const linkOf = (from: string, event: NoteEvent<'Linked'>): Link => {
  *
  * @param links in the order in which they were recorded
  */
-export const refined = (links: readonly Link[]): readonly Link[] => {
+export const mergeLinks = (links: readonly Link[]): readonly Link[] => {
   const found: Link[] = []
   for (const link of links) {
     const index = found.findIndex((earlier) => isSame(earlier, link))

@@ -10,7 +10,7 @@ import {
 } from '../events/events.ts'
 import { hasNoEffect, isMarkerOrRestore } from '../events/event-traits.ts'
 import { freeze } from '../events/freeze.ts'
-import { type Log, lastOf, pathing } from './path.ts'
+import { type Log, lastOf, pathInSlices } from './path.ts'
 import { atOnce, sliceLength } from './slices.ts'
 
 /** An item of the effective history without its content. */
@@ -156,18 +156,19 @@ export interface Fold {
  *
  * @param seen called with every event of the path and the slots that it hid or brought back
  */
-export const fold = (log: Log, at = lastOf(log), seen?: FoldObserver): Fold => atOnce(folding(log, at, seen))
+export const fold = (log: Log, at = lastOf(log), seen?: FoldObserver): Fold =>
+  atOnce(foldInSlices(log, at, seen))
 
 /** Called with an event and the slots that it hid or brought back. */
 export type FoldObserver = (event: ConversationEvent, slots: readonly Slot[] | undefined) => void
 
 /** `fold`, in slices. */
-export function* folding(log: Log, at: number, seen?: FoldObserver): Generator<void, Fold> {
+export function* foldInSlices(log: Log, at: number, seen?: FoldObserver): Generator<void, Fold> {
   const draft = draftOf(emptyOutline)
   const replaced = new Map<number, readonly Slot[]>()
   const replacedBy = (marker: number): readonly Slot[] | undefined => replaced.get(marker)
   let seenSoFar = 0
-  for (const position of yield* pathing(log, at)) {
+  for (const position of yield* pathInSlices(log, at)) {
     if (++seenSoFar % sliceLength === 0) yield
     const event = log[position]
     if (!event) continue

@@ -16,7 +16,7 @@ import {
   type OpenCalls,
   openCalls,
   type SettledCalls,
-  settledCalls,
+  createSettledCalls,
   type UnansweredCall,
 } from './waiting-calls.ts'
 
@@ -36,16 +36,17 @@ export interface ToolCallPair {
  * Returns the tool calls of a history with their results, in the order in which they end. Omits a call if the conversation continued
  * without its result and the result never came. Does not build a request, but pairs calls as every request does (ADR 11).
  */
-export const toolCalls = (effective: Effective): readonly ToolCallPair[] => atOnce(pairing(effective))
+export const toolCalls = (effective: Effective): readonly ToolCallPair[] =>
+  atOnce(toolCallsInSlices(effective))
 
 /** `toolCalls`, in slices. */
-export function* pairing(effective: Effective): SliceGenerator<readonly ToolCallPair[]> {
+export function* toolCallsInSlices(effective: Effective): SliceGenerator<readonly ToolCallPair[]> {
   const talk: Talk = {
     paired: [],
     made: 0,
     open: openCalls(),
     late: lateCalls(),
-    settled: settledCalls(),
+    settled: createSettledCalls(),
     isTold: false,
     servers: new Map(),
     ids: new Set(),

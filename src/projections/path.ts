@@ -18,10 +18,10 @@ export const resolve = (log: Log, position: number): number => {
 export const parent = (log: Log, position: number): number => resolve(log, position - 1)
 
 /** Returns the positions on the path at `at`, ascending: everything from the start to the head that was not rewound away. */
-export const path = (log: Log, at = lastOf(log)): readonly number[] => atOnce(pathing(log, at))
+export const path = (log: Log, at = lastOf(log)): readonly number[] => atOnce(pathInSlices(log, at))
 
 /** `path`, in slices. */
-export function* pathing(log: Log, at: number): Generator<void, readonly number[]> {
+export function* pathInSlices(log: Log, at: number): Generator<void, readonly number[]> {
   const positions: number[] = []
   for (let p = resolve(log, at); p > START; p = parent(log, p))
     if (positions.push(p) % sliceLength === 0) yield

@@ -1,5 +1,5 @@
 import type { ConversationEvent } from '../events/events.ts'
-import { lastOf, type Log, parent, pathing, resolve } from './path.ts'
+import { lastOf, type Log, parent, pathInSlices, resolve } from './path.ts'
 import { atOnce, sliceLength } from './slices.ts'
 
 /** An event of the log, with its place in the log's tree of branches. */
@@ -14,11 +14,12 @@ export interface TimelineEntry {
 }
 
 /** Returns every event through `at`, in order, including abandoned branches. */
-export const timeline = (log: Log, at = lastOf(log)): readonly TimelineEntry[] => atOnce(timing(log, at))
+export const timeline = (log: Log, at = lastOf(log)): readonly TimelineEntry[] =>
+  atOnce(timelineInSlices(log, at))
 
 /** `timeline`, in slices. */
-export function* timing(log: Log, at = lastOf(log)): Generator<void, readonly TimelineEntry[]> {
-  const shown = yield* pathing(log, at)
+export function* timelineInSlices(log: Log, at = lastOf(log)): Generator<void, readonly TimelineEntry[]> {
+  const shown = yield* pathInSlices(log, at)
   let next = 0
   // By position: a map of a million takes long to grow.
   const branchOf: (number | undefined)[] = []

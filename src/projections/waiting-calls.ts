@@ -142,7 +142,7 @@ export interface SettledCalls<C extends UnansweredCall> {
   readonly clear: () => void
 }
 
-export const settledCalls = <C extends UnansweredCall>(): SettledCalls<C> => {
+export const createSettledCalls = <C extends UnansweredCall>(): SettledCalls<C> => {
   const settled = new Map<string, { readonly call: C; readonly error: unknown }>()
   return {
     add: (call, error) => void settled.set(call.storedId, { call, error }),

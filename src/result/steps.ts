@@ -20,7 +20,7 @@ export async function* ok<E, A>(
  * Returns the result of work that throws typed errors, such as an iteration that throws `E`. Any other error is a bug and is thrown
  * again.
  */
-export async function* caught<E extends TypedError, A>(work: () => Promise<A>): Steps<E, A> {
+export async function* catchTyped<E extends TypedError, A>(work: () => Promise<A>): Steps<E, A> {
   try {
     return await work()
   } catch (error) {

@@ -1,14 +1,14 @@
 import { parse } from 'hono/utils/cookie'
 import { z } from 'zod'
 import type { Conversation, Store } from '../index.ts'
-import { remembered } from '../store/lru.ts'
+import { createLruCache } from '../store/lru.ts'
 import { type RequestHead, type RequestInput } from './asked.ts'
-import { checked, jsonIn } from './body.ts'
+import { parseBody, jsonIn } from './body.ts'
 import { guard, loopback } from './guard.ts'
 import { metrics, type ServedRequest } from './metrics.ts'
 import { onceDone } from './once.ts'
 import { commandBook } from './preconditions.ts'
-import { refused } from './problem.ts'
+import { requestError } from './problem.ts'
 import { newRelay } from './relay.ts'
 import { problemReply, type HttpResponse } from './reply.ts'
 import { rosterOf } from './roster.ts'
@@ -75,11 +75,11 @@ export const api = (settings: ServerSettings): ServerApi => {
     checkOrigin: guard([...loopback, ...hosts]),
     permitted: (asked, { scope, method }) => {
       const identity = identityOf(asked)
-      if (!identity) throw refused('Unauthorized', 'give a token that is valid: Authorization: Bearer …')
+      if (!identity) throw requestError('Unauthorized', 'give a token that is valid: Authorization: Bearer …')
       if (!identity.scopes.includes(scope))
-        throw refused('Forbidden', `this needs a token with the scope ${scope}`, { scope })
+        throw requestError('Forbidden', `this needs a token with the scope ${scope}`, { scope })
       if (isReadOnly && method !== 'get' && scope !== 'read')
-        throw refused('ReadOnly', 'this server only reads')
+        throw requestError('ReadOnly', 'this server only reads')
       return identity
     },
     mayStill: (asked, scope) => identityOf(asked)?.scopes.includes(scope) === true,
@@ -88,9 +88,9 @@ export const api = (settings: ServerSettings): ServerApi => {
       const { params, query, body } = route
       const call = {
         ...around,
-        params: params ? checked(params, given.params) : {},
-        query: checked(query ?? noFields, given.query),
-        body: body ? checked(body, jsonIn(asked.header('content-type'), await given.text())) : undefined,
+        params: params ? parseBody(params, given.params) : {},
+        query: parseBody(query ?? noFields, given.query),
+        body: body ? parseBody(body, jsonIn(asked.header('content-type'), await given.text())) : undefined,
         headers: { get: (name: string) => asked.header(name) ?? null },
         identity,
         // No getter: V8 would make a hidden class for each request, which keeps all of it until the next full collection.
@@ -105,7 +105,7 @@ export const api = (settings: ServerSettings): ServerApi => {
       onRequest?.(request)
     },
     beginSession: (token) => {
-      if (!authenticate?.(token)) throw refused('Unauthorized', 'this token is not valid')
+      if (!authenticate?.(token)) throw requestError('Unauthorized', 'this token is not valid')
       return session.begin(token)
     },
     counts,
@@ -114,7 +114,7 @@ export const api = (settings: ServerSettings): ServerApi => {
 
 /** Caches the handles of recent conversations: making one takes longer than a request. */
 const withKnownChats = (store: Store): Store => {
-  const chats = remembered<Conversation>(1_000)
+  const chats = createLruCache<Conversation>(1_000)
   return {
     ...store,
     conversation: (id) => {

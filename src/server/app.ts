@@ -4,11 +4,11 @@ import { setCookie } from 'hono/cookie'
 import { z } from 'zod'
 import { toError, type TypedError } from '../result/typed.ts'
 import { api, type ServerApi, cookie } from './api.ts'
-import { checked, jsonIn, textOf } from './body.ts'
-import { bytesAnswered, flowing } from './bytes.ts'
+import { parseBody, jsonIn, textOf } from './body.ts'
+import { bytesAnswered, streamResponse } from './bytes.ts'
 import { openApi } from './openapi.ts'
 import { servePage } from './page.ts'
-import { refused } from './problem.ts'
+import { requestError } from './problem.ts'
 import { basePath, everyHeader, type HttpResponse, replyOf } from './reply.ts'
 import type { Flow, SessionResponse, SseStream } from './route.ts'
 import { routes } from './routes/index.ts'
@@ -70,7 +70,7 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
   server.get(`${basePath}/openapi.json`, (c) => withEveryHeader(c).json(documented()))
   server.get('/healthz', (c) => c.json({ status: 'alive' }))
   server.get('/readyz', async (c) => {
-    if (ending?.aborted) return fail(refused('Ending', 'this server ends'))
+    if (ending?.aborted) return fail(requestError('Ending', 'this server ends'))
     const isReady = await Promise.race([answers(), sleep(readyWithin, false, { ref: false })])
     return isReady ? c.json({ status: 'ready' }) : fail(toError(silent(store.url)))
   })
@@ -84,7 +84,7 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
   })
   server.post(`${basePath}/session`, async (c) => {
     const body = jsonIn(c.req.header('content-type'), await textOf(c, largestSession))
-    const { token } = checked(z.strictObject({ token: z.string().min(1).max(200) }), body)
+    const { token } = parseBody(z.strictObject({ token: z.string().min(1).max(200) }), body)
     const id = operations.beginSession(token)
     setCookie(c, cookie, id, { httpOnly: true, sameSite: 'Strict', path: '/' })
     return withEveryHeader(c).json({})
@@ -108,7 +108,7 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
       withEveryHeader(c)
       if ('bytes' in answer) return bytesAnswered(c, answer)
       const mayStill = (): boolean => operations.mayStill(c.req, scope)
-      return flowing(c, 'flow' in answer ? answer : eventsOf(counted(answer, mayStill)), (error) =>
+      return streamResponse(c, 'flow' in answer ? answer : eventsOf(counted(answer, mayStill)), (error) =>
         onFault?.(error),
       )
     })
@@ -130,8 +130,8 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
     const { path } = c.req
     const allow = methodsAt(path).join(', ')
     return allow === ''
-      ? fail(refused('NotFound', `there is no ${path}: ${basePath}/openapi.json lists what there is`))
-      : fail(refused('MethodNotAllowed', `${path} takes ${allow}`), { allow })
+      ? fail(requestError('NotFound', `there is no ${path}: ${basePath}/openapi.json lists what there is`))
+      : fail(requestError('MethodNotAllowed', `${path} takes ${allow}`), { allow })
   })
   server.onError((error) => fail(error))
   return server
@@ -160,7 +160,7 @@ const queryOf = (c: Of): Record<string, string> => {
   for (const [name, values] of Object.entries(c.req.queries())) {
     const [value = '', ...more] = values
     if (more.length > 0)
-      throw refused('InvalidRequest', `${name} is given ${values.length} times: give it once`)
+      throw requestError('InvalidRequest', `${name} is given ${values.length} times: give it once`)
     fields.push([name, value])
   }
   return Object.fromEntries(fields)

@@ -1,14 +1,14 @@
 import type { Context } from 'hono'
 import * as E from 'fp-ts/lib/Either.js'
 import type { z } from 'zod'
-import { parsed } from '../events/check.ts'
-import { parsedJson } from '../events/json.ts'
+import { parseWith } from '../events/check.ts'
+import { parseBoundedJson } from '../events/json.ts'
 import { isTyped, toError } from '../result/typed.ts'
-import { refused } from './problem.ts'
+import { requestError } from './problem.ts'
 
 /** Parses a value with a schema. Throws `InvalidInput`. */
-export const checked = <S extends z.ZodType>(schema: S, value: unknown): z.infer<S> => {
-  const given = parsed(schema, value)
+export const parseBody = <S extends z.ZodType>(schema: S, value: unknown): z.infer<S> => {
+  const given = parseWith(schema, value)
   if (E.isLeft(given)) throw toError(given.left)
   return given.right
 }
@@ -17,11 +17,11 @@ export const checked = <S extends z.ZodType>(schema: S, value: unknown): z.infer
 export const jsonIn = (type: string | undefined, text: string): unknown => {
   if (text === '') return {}
   if (type?.split(';')[0]?.trim().toLowerCase() !== 'application/json')
-    throw refused('UnsupportedMediaType', 'send JSON: Content-Type: application/json')
+    throw requestError('UnsupportedMediaType', 'send JSON: Content-Type: application/json')
   try {
-    return parsedJson(text)
+    return parseBoundedJson(text)
   } catch (error) {
-    throw refused('InvalidRequest', `the body is not JSON: ${(error as Error).message}`)
+    throw requestError('InvalidRequest', `the body is not JSON: ${(error as Error).message}`)
   }
 }
 
@@ -34,12 +34,12 @@ export const textOf = async ({ req }: Context, most: number): Promise<string> =>
     // No more than that is read of it, and the adapter has a way of its own for it, without a stream of the web's.
     return await (isCounted ? counted(req.raw, most) : req.text())
   } catch (error) {
-    throw isTyped(error) ? error : brokenOff()
+    throw isTyped(error) ? error : bodyBrokenOff()
   }
 }
 
 /** Makes the error for a body that ends early: the sender has left, or sends nothing more. */
-export const brokenOff = (): Error => refused('InvalidRequest', 'the body of the request breaks off')
+export const bodyBrokenOff = (): Error => requestError('InvalidRequest', 'the body of the request breaks off')
 
 const counted = async ({ body }: Request, most: number): Promise<string> => {
   const decoder = new TextDecoder()
@@ -54,4 +54,4 @@ const counted = async ({ body }: Request, most: number): Promise<string> => {
 }
 
 const tooLarge = (most: number): Error =>
-  refused('BodyTooLarge', `a body has at most ${most} bytes`, { limit: most })
+  requestError('BodyTooLarge', `a body has at most ${most} bytes`, { limit: most })

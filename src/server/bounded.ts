@@ -1,7 +1,7 @@
 import type { Conversation, Store } from '../index.ts'
 import type { Effective } from '../projections/effective.ts'
 import { breath } from '../store/breath.ts'
-import { refused } from './problem.ts'
+import { requestError } from './problem.ts'
 
 // Work that reads a whole conversation: of a length that this process can hold, and little of it at the same time.
 
@@ -24,7 +24,7 @@ const mostWaiting = 32
  * @param command the command that does the same without a server
  * @param most maximum number of events
  */
-export const looked = async (
+export const openBounded = async (
   store: Pick<Store, 'conversation'>,
   id: string,
   command: string,
@@ -33,7 +33,7 @@ export const looked = async (
   const chat = store.conversation(id)
   const events = (await chat.position()) + 1
   if (events > most)
-    throw refused(
+    throw requestError(
       'TooLong',
       `conversation ${id} has ${events} events, and this server looks into ${most} at most: run palimpsest ${command}`,
       { events, limit: most },
@@ -42,9 +42,9 @@ export const looked = async (
 }
 
 /** Like `looked`, for work that holds the whole conversation in memory: its `events` throw `TooLong` if they are too large. */
-export const heldWhole = async (...asked: Parameters<typeof looked>): Promise<Conversation> => {
+export const openWhole = async (...asked: Parameters<typeof openBounded>): Promise<Conversation> => {
   const [, , command] = asked
-  return eventsWithin(await looked(...asked), command, largest)
+  return eventsWithin(await openBounded(...asked), command, largest)
 }
 
 /**
@@ -75,7 +75,7 @@ export const bytesOf = (
   return (...texts) => {
     for (const text of texts) bytes += Buffer.byteLength(text)
     if (bytes > most)
-      throw refused(
+      throw requestError(
         'TooLong',
         `the events of ${id} are larger than ${most} bytes, which is as much as this server reads for that: run palimpsest ${command}`,
         { limit: most },
@@ -114,7 +114,7 @@ export const refuseMany = async (store: Pick<Store, 'conversations'>, command: s
   for await (const { events: own } of store.conversations()) {
     events += own
     if (events > longest)
-      throw refused(
+      throw requestError(
         'TooLong',
         `the conversations of this store have more than ${longest} events, which is as many as this server looks into: run palimpsest ${command}`,
         { limit: longest },
@@ -132,7 +132,7 @@ export const readTogether = <S extends Pick<Store, 'conversation'>>(store: S, co
   let events = 0
   const refuse = (): void => {
     if (events > longest)
-      throw refused(
+      throw requestError(
         'TooLong',
         `it takes more than ${longest} events, which is as many as this server looks into: run palimpsest ${command}`,
         { limit: longest },
@@ -178,7 +178,10 @@ export const lane = (): Lane => {
   return async (leaving, work) => {
     if (working >= atOnce) {
       if (waiting.length >= mostWaiting)
-        throw refused('Overloaded', 'this server is busy looking into conversations: try again in a moment')
+        throw requestError(
+          'Overloaded',
+          'this server is busy looking into conversations: try again in a moment',
+        )
       await room(leaving())
     } else working++
     try {
@@ -202,7 +205,7 @@ export const flowInTurn = <A>(
       const flow = await begin()
       const left = leaving()
       await new Promise<void>((end, fail) => {
-        const ending = endedBy(flow, () => Promise.resolve(end()))
+        const ending = withEnd(flow, () => Promise.resolve(end()))
         // Nobody may ever have begun to take it.
         const leave = (): void => void ending.return().catch(fail)
         if (left.aborted) leave()
@@ -228,10 +231,10 @@ export const untilLeft = (chat: Conversation, left: AbortSignal): Conversation =
   }
 }
 
-const hasLeft = () => refused('Ending', 'the client has left, or this server ends: ask again')
+const hasLeft = () => requestError('Ending', 'the client has left, or this server ends: ask again')
 
 /** Wraps a generator so that `end` runs when it ends, even if it was never read. */
-export const endedBy = <A>(
+export const withEnd = <A>(
   flow: AsyncGenerator<A, void>,
   end: () => Promise<void>,
 ): AsyncGenerator<A, void> => {

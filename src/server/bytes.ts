@@ -1,6 +1,6 @@
 import type { Context } from 'hono'
 import { isKnown } from './asked.ts'
-import { refused } from './problem.ts'
+import { requestError } from './problem.ts'
 import type { ByteResponse, Flow } from './route.ts'
 
 // Answers that are no JSON of this API: content as it is, whole or in parts (RFC 9110, sections 13 and 14).
@@ -21,7 +21,8 @@ export const spanOf = (range: string | undefined, size: number): Span | undefine
   const first = from === '' ? Math.max(0, size - Number(to)) : Number(from)
   const last = from === '' || to === '' ? size - 1 : Math.min(size - 1, Number(to))
   if (from !== '' && to !== '' && Number(to) < first) return undefined
-  if (first > last) throw refused('RangeNotSatisfiable', `there are ${size} bytes: ask for less`, { size })
+  if (first > last)
+    throw requestError('RangeNotSatisfiable', `there are ${size} bytes: ask for less`, { size })
   return { first, last }
 }
 
@@ -49,7 +50,7 @@ export const bytesAnswered = (c: Context, { headers, bytes, type }: ByteResponse
  *
  * @param onFault called with the error
  */
-export const flowing = (
+export const streamResponse = (
   c: Context,
   { headers, type, flow }: Flow,
   onFault: (error: unknown) => void,

@@ -15,7 +15,7 @@ import { countsIn } from '../agent/turn/spending/usage.ts'
 import { rendering } from '../projections/render/renderer.ts'
 import { inBreaths } from '../store/breath.ts'
 import { shownAt } from './bounded.ts'
-import { refused } from './problem.ts'
+import { requestError } from './problem.ts'
 
 // The calls of a model as pages ask for them: with a receipt, by number; without one, by the position of the reply.
 
@@ -66,7 +66,7 @@ export const callOf = async (
  * @param name the number of a call from 1, or `p` and the position of a reply without a receipt. The number after the last one names the
  *   pending call, if the conversation awaits the model
  */
-export const calledRequest = async (
+export const rebuildRequest = async (
   store: Pick<Store, 'conversation' | 'catalogue'>,
   id: string,
   name: string,
@@ -94,7 +94,7 @@ const unproven = async (
 ): Promise<CalledRequest> => {
   const [call] = (await catalogue.calls(chat.id, { from: position, limit: 1 })).items
   if (call?.position !== position || 'receipt' in call)
-    throw refused(
+    throw requestError(
       'NotFound',
       `position ${position} of conversation ${chat.id} has no reply without a receipt: GET …/calls lists the calls`,
     )

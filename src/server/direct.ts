@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { ServerApi } from './api.ts'
 import type { RequestHead, RequestInput } from './asked.ts'
-import { brokenOff } from './body.ts'
+import { bodyBrokenOff } from './body.ts'
 import { basePath, type HttpResponse, replyOf } from './reply.ts'
 import type { Route } from './route.ts'
 import { routes } from './routes/index.ts'
@@ -125,6 +125,6 @@ const textIn = (incoming: IncomingMessage): Promise<string> =>
     incoming.on('data', (piece: Buffer) => pieces.push(piece))
     incoming.on('end', () => resolve(decoder.decode(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces))))
     incoming.on('close', () => {
-      if (!incoming.readableEnded) reject(brokenOff())
+      if (!incoming.readableEnded) reject(bodyBrokenOff())
     })
   })

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileNameOf } from '../transfer/formats/file-name.ts'
 import { type Conversation, type Evidence, isError, type LedgerProof, type Store } from '../index.ts'
-import { bytesOf, endedBy } from './bounded.ts'
+import { bytesOf, withEnd } from './bounded.ts'
 import type { Flow } from './route.ts'
-import { zipped } from './zip.ts'
+import { zipFolder } from './zip.ts'
 
 /**
  * Maximum size of the events, in bytes. Larger ones must be exported on the command line: a bundle is first written to a temporary
@@ -20,7 +20,7 @@ export interface EvidenceRequest {
 }
 
 /** Returns the command that exports the same on the command line. */
-export const exporting = (id: string, { calls, withhold }: Omit<EvidenceRequest, 'reason'>): string =>
+export const exportCommand = (id: string, { calls, withhold }: Omit<EvidenceRequest, 'reason'>): string =>
   [
     `audit export ${id} --out FOLDER`,
     ...(calls ? [`--calls ${calls.first}..${calls.last}`] : []),
@@ -38,7 +38,7 @@ export const evidenceOf = async (
   { reason, ...wanted }: EvidenceRequest,
   by: string,
 ): Promise<Flow> => {
-  await refuseLarge(chat, exporting(chat.id, wanted))
+  await refuseLarge(chat, exportCommand(chat.id, wanted))
   const ledger = await proofOf(store, chat.id)
   const folder = await mkdtemp(join(tmpdir(), 'palimpsest-evidence-'))
   const end = (): Promise<void> => rm(folder, { recursive: true, force: true })
@@ -61,7 +61,7 @@ export const evidenceOf = async (
         'palimpsest-evidence': JSON.stringify(told(evidence, ledger)),
       },
       type: 'application/zip',
-      flow: endedBy(zipped(bundle, `${name.replace(/\.zip$/, '')}/`), end),
+      flow: withEnd(zipFolder(bundle, `${name.replace(/\.zip$/, '')}/`), end),
     }
   } catch (error) {
     await end()

@@ -6,7 +6,7 @@ import { isTyped, toError } from '../result/typed.ts'
 import { eventsWithin, largestAnswer, shownAt } from './bounded.ts'
 import { gather } from './html/gather.ts'
 import { htmlPage } from './html/page.ts'
-import { refused } from './problem.ts'
+import { requestError } from './problem.ts'
 import { anyOf, redactor } from './redact.ts'
 
 // Exports in pieces, as they are taken.
@@ -54,10 +54,13 @@ const within = (chat: Conversation, { isOfLog }: FormatExporter, command: string
 
 const refuseChanged = async (chat: Conversation, at: number, redact: readonly string[]): Promise<void> => {
   if (redact.length > 0)
-    throw refused('InvalidRequest', 'a palimpsest export is to the byte: take another format to redact it')
+    throw requestError(
+      'InvalidRequest',
+      'a palimpsest export is to the byte: take another format to redact it',
+    )
   for await (const event of chat.events({ from: at + 1 }))
     if (event.type === 'Forked')
-      throw refused(
+      throw requestError(
         'InvalidRequest',
         `position ${at} is of conversation ${event.data.from.conversation}, which ${chat.id} was forked from: export that`,
       )
@@ -72,7 +75,7 @@ const htmlOf = (source: ExportSource): FileWriter => ({
       yield* htmlPage(chat.id, gather(source.store, chat, options), source.pageFile)
     } catch (error) {
       if (!isTyped(error) || error._tag !== 'PageMissing') throw error
-      throw refused('NotFound', error.message)
+      throw requestError('NotFound', error.message)
     }
   },
 })

@@ -1,5 +1,5 @@
 import type { RequestHead } from './asked.ts'
-import { refused } from './problem.ts'
+import { requestError } from './problem.ts'
 
 // What a request must be, from any sender: against pages of other origins, and names that were made to point here.
 
@@ -27,7 +27,7 @@ export const guard =
   (req: RequestHead): void => {
     const host = req.header('host') ?? ''
     if (!hosts.includes(nameOf(host)))
-      throw refused(
+      throw requestError(
         'HostRefused',
         `this server is not called ${host || 'nothing'}: name it with --allow-host`,
       )
@@ -36,13 +36,13 @@ export const guard =
       // A link to here may stand anywhere; nothing else that another page asks for is answered.
       const isOther = site === 'cross-site' || site === 'same-site'
       const isLink = req.header('sec-fetch-mode') === 'navigate' && !req.path.startsWith('/api/')
-      if (isOther && !isLink) throw refused('OriginRefused', 'pages of other origins may not read here')
+      if (isOther && !isLink) throw requestError('OriginRefused', 'pages of other origins may not read here')
       return
     }
     const origin = req.header('origin')
     const isOwn = origin === undefined || originHost(origin) === host.toLowerCase()
     if (!isOwn || site === 'cross-site')
-      throw refused('OriginRefused', 'pages of other origins may not write here')
+      throw requestError('OriginRefused', 'pages of other origins may not write here')
   }
 
 const originHost = (origin: string): string | undefined => {

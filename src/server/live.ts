@@ -1,6 +1,6 @@
 import type { Conversation, ConversationEvent, FollowConversations, Store } from '../index.ts'
 import type { HeaderFields } from './asked.ts'
-import { refused } from './problem.ts'
+import { requestError } from './problem.ts'
 import type { SseMessage } from './sse.ts'
 
 /** Returns the last event that a reader of a conversation's event stream has seen; undefined for a new reader. */
@@ -8,7 +8,7 @@ export const lastSeen = (headers: HeaderFields): number | undefined => {
   const id = headers.get('last-event-id')
   if (id === null) return undefined
   if (!/^\d{1,16}$/.test(id))
-    throw refused('InvalidRequest', 'Last-Event-ID is the id of an event of this stream')
+    throw requestError('InvalidRequest', 'Last-Event-ID is the id of an event of this stream')
   return Number(id)
 }
 

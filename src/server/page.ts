@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Context, Env, Hono } from 'hono'
-import { refused } from './problem.ts'
+import { requestError } from './problem.ts'
 
 // The page, as it was built. It holds nothing of the store: what it shows it asks the API for.
 
@@ -50,7 +50,7 @@ export const servePage = <E extends Env>(server: Hono<E>, files: PageFiles | und
     server.get(address, (c) => {
       const document = files?.get('index.html')
       if (!document)
-        throw refused(
+        throw requestError(
           'NotFound',
           'the page is not built: npm run build:ui builds it, then start the server again',
         )
@@ -58,7 +58,7 @@ export const servePage = <E extends Env>(server: Hono<E>, files: PageFiles | und
     })
   server.get('/assets/:file', (c) => {
     const file = files?.get(`assets/${c.req.param('file')}`)
-    if (!file) throw refused('NotFound', `there is no ${c.req.path}: load the page again`)
+    if (!file) throw requestError('NotFound', `there is no ${c.req.path}: load the page again`)
     // Its name has a hash of what is in it.
     c.header('cache-control', 'public, max-age=31536000, immutable')
     return answered(c, file)

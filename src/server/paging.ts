@@ -48,7 +48,7 @@ export const pageOf = ({ from, limit, direction }: Wanted, end: number): Page =>
 const largestPage = 8 * 1024 * 1024
 
 /** Makes a predicate, called with each item of a page in order: true if the item does not fit. The first one always does. */
-export const fillingPage = (): ((item: object) => boolean) => {
+export const createPageLimit = (): ((item: object) => boolean) => {
   let bytes = 0
   return (item) => {
     const isFirst = bytes === 0

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
-import { remembered } from '../store/lru.ts'
+import { createLruCache } from '../store/lru.ts'
 import type { HeaderFields } from './asked.ts'
-import { refused } from './problem.ts'
+import { requestError } from './problem.ts'
 
 // Optimistic concurrency and repeats, as HTTP says them.
 
@@ -19,7 +19,7 @@ export const revisionTag = (position: number, body?: object): string =>
  */
 export const fenceOf = (after: number | undefined, headers: HeaderFields): number | undefined => {
   if (after === undefined && headers.get('if-match') === null)
-    throw refused(
+    throw requestError(
       'PreconditionRequired',
       'say what the command was decided on: `after`, the last position that you have seen, or If-Match with the ETag of the conversation (`*`: any state)',
     )
@@ -32,9 +32,12 @@ export const optionalFence = (after: number | undefined, headers: HeaderFields):
   if (match === null || match === '*') return after
   const position = /^"r(-?\d{1,16})(?:\.[^"]{1,64})?"$/.exec(match)?.[1]
   if (position === undefined)
-    throw refused('InvalidRequest', 'If-Match is the ETag of a conversation, like "r12", or *')
+    throw requestError('InvalidRequest', 'If-Match is the ETag of a conversation, like "r12", or *')
   if (after !== undefined && after !== Number(position))
-    throw refused('InvalidRequest', `If-Match says ${position} and the body's \`after\` ${after}: give one`)
+    throw requestError(
+      'InvalidRequest',
+      `If-Match says ${position} and the body's \`after\` ${after}: give one`,
+    )
   return Number(position)
 }
 
@@ -45,9 +48,9 @@ const longestId = 1_000
 export const commandIdOf = (commandId: string | undefined, headers: HeaderFields): string | undefined => {
   const key = headers.get('idempotency-key') ?? undefined
   if (key !== undefined && !(key.length >= 1 && key.length <= longestId))
-    throw refused('InvalidRequest', `Idempotency-Key has 1 to ${longestId} characters`)
+    throw requestError('InvalidRequest', `Idempotency-Key has 1 to ${longestId} characters`)
   if (key !== undefined && commandId !== undefined && key !== commandId)
-    throw refused('InvalidRequest', 'Idempotency-Key and commandId differ: give one of them')
+    throw requestError('InvalidRequest', 'Idempotency-Key and commandId differ: give one of them')
   return commandId ?? key
 }
 
@@ -83,14 +86,17 @@ interface Noted {
 
 export const commandBook = (): CommandBook => {
   const begun = new Map<string, Noted>()
-  const done = remembered<Noted>(most)
+  const done = createLruCache<Noted>(most)
   return {
     once: async <A>({ place, commandId, command, isKept }: IdentifiedCommand, work: () => Promise<A>) => {
       const key = JSON.stringify([place, commandId])
       const digest = digestOf(command)
       const before = begun.get(key) ?? done.get(key)
       if (before && before.digest !== digest)
-        throw refused('CommandReused', `commandId ${commandId} stands for another command: use a new one`)
+        throw requestError(
+          'CommandReused',
+          `commandId ${commandId} stands for another command: use a new one`,
+        )
       if (before?.answer) return { answer: await (before.answer as Promise<A>), isRepeat: true }
       const answer = work()
       begun.set(key, { digest, answer })

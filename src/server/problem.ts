@@ -146,7 +146,7 @@ export const problemOf = (error: Failed): ProblemDetails => ({
 })
 
 /** Makes an error for a request that does not reach the library. */
-export const refused = (tag: RequestTag, message: string, data: object = {}): Error & Failed =>
+export const requestError = (tag: RequestTag, message: string, data: object = {}): Error & Failed =>
   toError({ ...data, _tag: tag, message })
 
 /** Returns every status that these errors may have. */

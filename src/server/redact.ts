@@ -56,7 +56,7 @@ export const anyOf = (texts: readonly string[]): RegExp =>
 export const redactor = (texts: readonly string[]): (<A>(value: A) => A) => {
   if (texts.length === 0) return (value) => value
   const pattern = anyOf(texts)
-  return (value) => redacted(value, pattern).value
+  return (value) => redactMatches(value, pattern).value
 }
 
 /**
@@ -66,7 +66,7 @@ export const redactor = (texts: readonly string[]): (<A>(value: A) => A) => {
  *
  * @param alsoFree names of further fields whose data has a schema of its own
  */
-export const redacted = <A>(
+export const redactMatches = <A>(
   value: A,
   pattern: RegExp,
   alsoFree: readonly string[] = [],

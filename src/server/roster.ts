@@ -31,7 +31,7 @@ export const rosterOf = (store: Store, signal: AbortSignal): (() => Promise<Rost
 }
 
 /** Returns the workers that are able to take a step, according to their last report. */
-export const livingIn = ({ workers }: Roster, now = Date.now()): readonly string[] =>
+export const livingWorkersIn = ({ workers }: Roster, now = Date.now()): readonly string[] =>
   workers
     .filter(({ slots, paused, heard }) => slots !== 0 && !paused && now - Date.parse(heard) < longestSilence)
     .map(({ worker }) => worker)

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isTyped } from '../result/typed.ts'
 import type { HeaderFields } from './asked.ts'
-import { problemOf, refused } from './problem.ts'
+import { problemOf, requestError } from './problem.ts'
 
 /** A message of an event stream (HTML living standard, section 9.2). */
 export interface SseMessage {
@@ -21,7 +21,7 @@ export const acceptsEvents = (headers: HeaderFields): boolean =>
 export const checkAccepts = (headers: HeaderFields): void => {
   const accepted = headers.get('accept') ?? '*/*'
   if (![eventsMedia, 'text/*', '*/*'].some((media) => accepted.includes(media)))
-    throw refused('NotAcceptable', `this is a stream: ask with Accept: ${eventsMedia}`)
+    throw requestError('NotAcceptable', `this is a stream: ask with Accept: ${eventsMedia}`)
 }
 
 /** Interval of the heartbeat on a silent stream, in milliseconds: below the timeouts of proxies. */

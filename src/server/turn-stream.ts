@@ -2,7 +2,7 @@ import { setImmediate as breath } from 'node:timers/promises'
 import type { Conversation, ConversationEvent, RecordedTurnFact, Roster } from '../index.ts'
 import { bell, nextOf, pump } from './pump.ts'
 import type { EventRelay } from './relay.ts'
-import { livingIn } from './roster.ts'
+import { livingWorkersIn } from './roster.ts'
 import type { SseMessage } from './sse.ts'
 import type { AskedMessage, ClaimedMessage, ReleasedMessage } from './turn-messages.ts'
 import { factsSince, mayEnd, outcomeOf } from './turn-outcome.ts'
@@ -38,7 +38,7 @@ const details = {
 /** Makes the first message: the number of workers available, and the content of the stream. */
 const began = ({ chat, commandId, position }: TurnRequest, roster: Roster, relay: EventRelay): SseMessage => {
   const telling = relay.workers()
-  const workers = new Set([...livingIn(roster), ...telling]).size
+  const workers = new Set([...livingWorkersIn(roster), ...telling]).size
   const streams = telling.size > 0 ? 'tokens' : 'events'
   const detail = details[workers === 0 ? 'nobody' : streams]
   const data: AskedMessage = { conversation: chat.id, position, commandId, workers, streams, detail }

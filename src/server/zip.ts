@@ -25,7 +25,7 @@ interface Entry {
  *
  * @param prefix before each name, such as `task-42/`
  */
-export async function* zipped(folder: string, prefix: string): AsyncGenerator<Uint8Array, void> {
+export async function* zipFolder(folder: string, prefix: string): AsyncGenerator<Uint8Array, void> {
   const entries: Entry[] = []
   let offset = 0
   const names = (await readdir(folder)).toSorted()

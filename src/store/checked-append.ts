@@ -7,7 +7,7 @@ import type { AppendRequest } from './port.ts'
  * Copies and checks an append, so that the caller may change its objects afterwards. Errors: `InvalidInput` for content that a store
  * could not keep or return unchanged.
  */
-export const checkedAppend = ({
+export const checkAppend = ({
   stream,
   events,
   expected,

@@ -12,7 +12,7 @@ export interface NumberedCheckpoint {
 export const checkpointAt = (position: number, mark: string): Checkpoint => `${position}-${mark}`
 
 /** Reads a checkpoint; undefined if it is malformed. */
-export const numbered = (checkpoint: unknown): NumberedCheckpoint | undefined => {
+export const parseCheckpoint = (checkpoint: unknown): NumberedCheckpoint | undefined => {
   if (typeof checkpoint !== 'string') return undefined
   const [, digits, mark] = /^(\d{1,16})(?:-(.+))?$/s.exec(checkpoint) ?? []
   const position = Number(digits)

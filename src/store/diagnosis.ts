@@ -8,7 +8,7 @@ export interface DiagnosisFinding {
   readonly message: string
 }
 
-export const finding = (
+export const findingOf = (
   check: string,
   status: DiagnosisFinding['status'],
   message: string,

@@ -6,7 +6,7 @@ export interface LruCache<T> {
 }
 
 /** @param most maximum number of names; the least recently used one is dropped first */
-export const remembered = <T>(most: number): LruCache<T> => {
+export const createLruCache = <T>(most: number): LruCache<T> => {
   /** Values in order of their last use: a map keeps insertion order. */
   const values = new Map<string, T>()
   let newest: string | undefined

@@ -63,7 +63,7 @@ export const unknownOption = (options: object, known: readonly string[]): Invali
  *
  * @param options undefined for no options
  */
-export const checkedOptions = <O extends object>(
+export const checkOptions = <O extends object>(
   options: O | undefined,
   fields: OptionKinds<O>,
 ): E.Either<InvalidInput, Partial<O>> => {

@@ -1,5 +1,5 @@
 import { secretsIn } from '../events/secrets.ts'
-import { type DiagnosisFinding, finding } from './diagnosis.ts'
+import { type DiagnosisFinding, findingOf } from './diagnosis.ts'
 
 /** True if a stored `Configured` contains a secret: earlier versions recorded parameters unchanged. */
 export const holdsSecret = (data: string): boolean => {
@@ -19,8 +19,8 @@ export const holdsSecret = (data: string): boolean => {
  */
 export const secretsFinding = (conversations: ReadonlySet<string>, bound = ''): DiagnosisFinding =>
   conversations.size === 0
-    ? finding('secrets', 'ok', `no recorded parameter is known to contain one${bound}`)
-    : finding(
+    ? findingOf('secrets', 'ok', `no recorded parameter is known to contain one${bound}`)
+    : findingOf(
         'secrets',
         'warning',
         `the recorded parameters contain a secret in ${[...conversations].join(', ')}${bound}: an earlier version wrote it; revoke it where it was issued`,

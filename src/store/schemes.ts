@@ -63,7 +63,7 @@ const process: typeof globalThis & { [key]?: Map<string, Scheme> } = globalThis
  * Returns the schemes that users have registered: the same map in every copy of the library that the process loads, such as the command
  * line's own.
  */
-export const registered = (): Map<string, Scheme> => (process[key] ??= new Map())
+export const registeredSchemes = (): Map<string, Scheme> => (process[key] ??= new Map())
 
 /**
  * Registers a scheme, so that `openStore` and everything else that takes a store's URL can open `scheme:…`. Registering the same
@@ -82,8 +82,8 @@ export const register = (
     return E.left(invalidInput('open', 'is a function that opens a store by its URL'))
   if (diagnose !== undefined && typeof diagnose !== 'function')
     return E.left(invalidInput('diagnose', 'is a function that looks at a store by its URL'))
-  const there = registered().get(name)
+  const there = registeredSchemes().get(name)
   if (there && (there.open !== open || there.diagnose !== diagnose)) return E.left(schemeTaken(name))
-  registered().set(name, { open, ...(diagnose && { diagnose }) })
+  registeredSchemes().set(name, { open, ...(diagnose && { diagnose }) })
   return E.right(undefined)
 }

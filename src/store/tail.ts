@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { InvalidInput } from '../events/errors.ts'
 import { breath } from './breath.ts'
-import { numbered } from './checkpoints.ts'
+import { parseCheckpoint } from './checkpoints.ts'
 import type { StoreError } from './errors.ts'
 import { type AllPage, type AllRange, type Checkpoint, type RecordedEvent, streamPage } from './port.ts'
 import type { Pulse } from './pulse.ts'
@@ -60,7 +60,7 @@ interface Run {
   readonly stop: AbortController
 }
 
-const positionOf = (checkpoint: Checkpoint | undefined): number => numbered(checkpoint)?.position ?? -1
+const positionOf = (checkpoint: Checkpoint | undefined): number => parseCheckpoint(checkpoint)?.position ?? -1
 
 /** Reads the end of a store once for all its followers. */
 export const tailOf = (source: TailSource): Tail => {

@@ -7,13 +7,13 @@ import type { ImportPlan, StoredConversation, StoredImport } from './formats/pla
 import { formatNames } from './formats/registry.ts'
 import type { Shelf } from './formats/shelf.ts'
 import { lastPosition } from '../conversation/reading/ends.ts'
-import { caught, ok, run, type Steps } from '../result/steps.ts'
+import { catchTyped, ok, run, type Steps } from '../result/steps.ts'
 import type { LargeContentStore } from '../store/blobs/large-content.ts'
 import { despiteConflicts } from '../store/conflicts.ts'
 import type { WriteError } from '../store/errors.ts'
-import { checkedOptions, kinds, oneOf } from '../store/options.ts'
+import { checkOptions, kinds, oneOf } from '../store/options.ts'
 import type { ImportResult } from './imported.ts'
-import { fileDigest, knownImport, noteImport } from './known-file.ts'
+import { fileDigest, findKnownImport, noteImport } from './known-file.ts'
 import { prepare, type PreparedAppend, prepareStored } from './prepare-events.ts'
 import { prepareNotes, prepareStoredNotes } from './prepare-notes.ts'
 import { readAny } from './read-any.ts'
@@ -51,14 +51,14 @@ export async function* importSession(
 ): Importing<ImportResult> {
   const problem = sessionProblem(session)
   if (problem !== undefined) return yield invalidInput('session', problem)
-  yield* ok(checkedOptions<Partial<SessionFile & SessionStream>>(session, sessionFields()))
-  const { progress } = yield* ok(checkedOptions(options, { progress: kinds.call }))
+  yield* ok(checkOptions<Partial<SessionFile & SessionStream>>(session, sessionFields()))
+  const { progress } = yield* ok(checkOptions(options, { progress: kinds.call }))
   if (!isStream(session)) return yield* readAndWrite(store, session, progress)
   const { bytes, ...rest } = session
   if (typeof bytes !== 'function') return yield* readAndWrite(store, { ...rest, bytes }, progress)
   const before = fileDigest(rest)
-  yield* caught<ImportError, void>(() => readThrough(before.taking(bytes)))
-  const known = await knownImport(store, before.stream())
+  yield* catchTyped<ImportError, void>(() => readThrough(before.taking(bytes)))
+  const known = await findKnownImport(store, before.stream())
   if (known) return known
   // The file may have grown since.
   const digest = fileDigest(rest)
@@ -79,7 +79,7 @@ async function* readAndWrite(
   const room = fileShelf()
   try {
     // The shelf's file is read until the last event is written.
-    const imported = yield* caught<ImportError, E.Either<ImportError | WriteError, ImportResult>>(
+    const imported = yield* catchTyped<ImportError, E.Either<ImportError | WriteError, ImportResult>>(
       async () => {
         const { read, shelf } = await readAny(session, room)
         return E.isLeft(read) ? read : run(importPlan(store, session.file, read.right, { shelf, progress }))

@@ -11,7 +11,7 @@ import type { EventStore, RecordedEvent } from '../store/port.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
 import type { ImportResult } from './imported.ts'
 import { mayBeOwn } from './read-any.ts'
-import { type OpenSession, reading } from './read-session.ts'
+import { type OpenSession, readFileBytes } from './read-session.ts'
 
 // What an import notes in the store: the file, by its bytes, and where its conversations ended. A stream is only ever added to, and each
 // event has the hash of the one before it, so while the same event is at that place, all that the file says is there (ADR 43).
@@ -50,7 +50,7 @@ export const fileDigest = (options: SessionOptions): FileDigest => {
   }
   return {
     async *taking(open) {
-      for await (const piece of reading(options.file, opened(open))) {
+      for await (const piece of readFileBytes(options.file, opened(open))) {
         // The reader of the file refuses anything else.
         if (piece instanceof Uint8Array) add(piece)
         yield piece
@@ -67,7 +67,7 @@ async function* opened(open: () => OpenSession['bytes']): OpenSession['bytes'] {
 }
 
 /** Returns the result for a file whose import was noted in this stream, if everything that it added is still there; otherwise undefined. */
-export const knownImport = async (
+export const findKnownImport = async (
   store: EventStore,
   stream: string | undefined,
 ): Promise<ImportResult | undefined> => {

@@ -2,16 +2,16 @@ import * as E from 'fp-ts/lib/Either.js'
 import { hashOf, type StoredEvent } from '../events/codec.ts'
 import { streamOf } from '../events/ids.ts'
 import { type ImportError, importDiverged } from './formats/errors.ts'
-import { type PlanGenerator, planning } from './formats/plan-events.ts'
+import { type PlanGenerator, planEachEvent } from './formats/plan-events.ts'
 import type { ConversationPlan, Format, StoredConversation } from './formats/plan.ts'
 import { lightEvents } from './formats/said.ts'
 import { type LazyList, listOn, type Shelf } from './formats/shelf.ts'
 import { completeEnvelope, encodeChain } from '../conversation/writing/encode.ts'
 import { chainEndAt, type ChainEnd, lastPosition, readConversationEnd } from '../conversation/reading/ends.ts'
-import { missingParent } from '../conversation/reading/lineage.ts'
+import { parentNotFound } from '../conversation/reading/lineage.ts'
 import { loadLog } from '../conversation/reading/log.ts'
 import { reader } from '../conversation/reading/reader.ts'
-import { recordedTime } from '../conversation/writing/time.ts'
+import { timeOr } from '../conversation/writing/time.ts'
 import { ok, type Steps } from '../result/steps.ts'
 import type { LargeContentStore } from '../store/blobs/large-content.ts'
 import { breath, pacer } from '../store/breath.ts'
@@ -45,7 +45,7 @@ export async function* prepare(
   const { id } = plan
   const { end, open } = yield* readThere(store, id)
   const log = yield* ok(loadLog(reader(store, end.lineage), lastPosition(end), lightEvents(shelf)))
-  const encodings = encodePlanned(id, end.hash, planning(plan, format, log), format)
+  const encodings = encodePlanned(id, end.hash, planEachEvent(plan, format, log), format)
   const places: number[] = []
   yield* checkAll(store, encodings, { id, end }, (event) => places.push(shelf.putText(textOf(event))))
   const events = listOn(places, (place) => eventIn(shelf.getText(place)))
@@ -90,7 +90,7 @@ function* encodePlanned(
       continue
     }
     const { event, commandId, time } = value
-    const now = recordedTime(time, imported)
+    const now = timeOr(time, imported)
     const envelope = completeEnvelope({ commandId, now }, { kind: 'import', id: format })
     const encoded = encodeChain(conversation, hash, [event], envelope)
     if (E.isLeft(encoded)) {
@@ -135,7 +135,7 @@ export async function* prepareStored(
   const parent = isFork ? parentIn(first) : undefined
   if (parent !== undefined && !all.some((other) => other.id === parent)) {
     const { last } = yield* readStreamEnd(store, streamOf(parent))
-    if (!last) return yield missingParent(id, parent)
+    if (!last) return yield parentNotFound(id, parent)
   }
   const { end, open } = yield* readThere(store, id, isFork)
   const there = end.revision + 1

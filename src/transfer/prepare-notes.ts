@@ -4,7 +4,7 @@ import { type NoteFact, noteCodec } from '../events/notes.ts'
 import type { PlannedNote } from './formats/plan.ts'
 import type { LazyList } from './formats/shelf.ts'
 import { chainEndAt } from '../conversation/reading/ends.ts'
-import { isoTimeOf, recordedTime } from '../conversation/writing/time.ts'
+import { isoTimeOf, timeOr } from '../conversation/writing/time.ts'
 import { ok, type Steps } from '../result/steps.ts'
 import type { LargeContentStore } from '../store/blobs/large-content.ts'
 import { pagesOf } from '../store/pages.ts'
@@ -51,7 +51,7 @@ export async function* prepareNotes(
     if (had.has(eventIs)) continue
     had.add(eventIs)
     const metadata = {
-      time: isoTimeOf(recordedTime(time, imported)),
+      time: isoTimeOf(timeOr(time, imported)),
       actor: { kind: 'import', id: format },
       commandId: ref,
       prev,

@@ -7,7 +7,7 @@ import { ownFormats } from './formats/registry.ts'
 import { memoryShelf, type Shelf } from './formats/shelf.ts'
 import { pacer } from '../store/breath.ts'
 import { maybeDocument, readApart, smallest } from './read-apart.ts'
-import { isStream, type OpenSession, reading, readSession, readText } from './read-session.ts'
+import { isStream, type OpenSession, readFileBytes, readSession, readText } from './read-session.ts'
 import type { FileShelf } from './shelf.ts'
 
 type Read = E.Either<ImportError, ImportPlan | StoredImport>
@@ -43,7 +43,7 @@ async function* slicesOf(text: string): AsyncGenerator<string> {
 }
 
 const readBytes = async ({ bytes, ...options }: OpenSession, shelf: FileShelf): Promise<Read> => {
-  const source = reading(options.file, bytes)
+  const source = readFileBytes(options.file, bytes)
   const begun: Uint8Array[] = []
   let length = 0
   let isWrong = false

@@ -60,7 +60,7 @@ export const readSession = async ({ bytes, ...options }: OpenSession, shelf: She
   const reader = sessionReader(options, notes, shelf)
   const lines = splitLines(reader, notes)
   const pace = pacer()
-  for await (const piece of reading(options.file, bytes)) {
+  for await (const piece of readFileBytes(options.file, bytes)) {
     if (!(piece instanceof Uint8Array)) return E.left(invalidInput('session.bytes', 'must give Uint8Arrays'))
     lines.push(piece)
     const pause = pace(piece.length)
@@ -71,7 +71,10 @@ export const readSession = async ({ bytes, ...options }: OpenSession, shelf: She
 }
 
 /** Yields the bytes; converts an error of the iteration to `FileUnreadable`. */
-export async function* reading(file: string, bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+export async function* readFileBytes(
+  file: string,
+  bytes: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
   try {
     yield* bytes
   } catch (cause) {

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 
 let say: ((text: string) => void) | undefined
 /** Announces a sentence to screen readers; others see it for a moment. At most one every two seconds: the last. */
-export const announced = (text: string): void => say?.(text)
+export const announce = (text: string): void => say?.(text)
 
 const least = 2_000
 

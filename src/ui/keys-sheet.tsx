@@ -1,5 +1,5 @@
 import { Fragment } from 'preact'
-import { keymap, printed, topics } from './keys.ts'
+import { keymap, formatKey, topics } from './keys.ts'
 import { Sheet } from './sheet.tsx'
 import { possible } from './use-keys.ts'
 
@@ -20,7 +20,7 @@ export const KeysSheet = () => {
                     <Fragment key={action}>
                       <dt>
                         {keymap[action].keys.map((keys) => (
-                          <kbd key={keys}>{printed(keys)}</kbd>
+                          <kbd key={keys}>{formatKey(keys)}</kbd>
                         ))}
                       </dt>
                       <dd>{keymap[action].does}</dd>

@@ -128,7 +128,7 @@ const shown: Readonly<Record<string, string>> = {
   Enter: '⏎',
 }
 /** Formats a key for display. */
-export const printed = (keys: string): string =>
+export const formatKey = (keys: string): string =>
   keys
     .split(' ')
     .map(

@@ -1,13 +1,13 @@
 import type { ComponentChildren } from 'preact'
 import { toast } from './acts/toast.tsx'
 import { openSheet, setComing } from './sheet.tsx'
-import { failed } from './source/source.ts'
+import { toThrowable } from './source/source.ts'
 import { holdKeys } from './use-keys.ts'
 
 // Parts of the page that are loaded when they are first needed. The server may be gone by then, or a newer one runs, whose parts have other names.
 
 const lost = (): Error =>
-  failed({
+  toThrowable({
     title: 'This part of the page could not be loaded',
     detail: 'The server cannot be reached, or it is another version by now: load the page again.',
     status: 0,

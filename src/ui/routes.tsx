@@ -1,6 +1,6 @@
 import { ConversationPage } from './conversation/page.tsx'
 import type { PageComponent } from './page.ts'
-import { matched, type Parameters } from './url.ts'
+import { matchPath, type Parameters } from './url.ts'
 
 /** A page included in the first load, or one loaded when first shown. */
 type Route =
@@ -27,7 +27,7 @@ const routes: readonly Route[] = [
 
 export const routeOf = (path: string): (Route & { readonly params: Parameters }) | undefined => {
   for (const route of routes) {
-    const params = matched(route.path, path)
+    const params = matchPath(route.path, path)
     if (params) return { ...route, params }
   }
   return undefined

@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useErrorBoundary, useLayoutEffect, useState } from 'preact/hooks'
-import { announced, Announcer } from './announcer.tsx'
+import { announce, Announcer } from './announcer.tsx'
 import { Header } from './header.tsx'
 import './acts/acts.css'
 import { forgetSession } from './acts/session.ts'
@@ -42,11 +42,11 @@ export const Shell = ({ source, onUnauthorized }: ShellProps) => {
     palette: openPalette,
     workers: source.isLive ? () => go(hrefs.workers) : undefined,
     conversations: () => go(hrefs.list),
-    theme: () => announced(`Theme: ${nextTheme()}`),
+    theme: () => announce(`Theme: ${nextTheme()}`),
     singleKeys: () => {
       const value = setting('single-keys') === 'on' ? 'off' : 'on'
       set('single-keys', value)
-      announced(`Single-letter keys are ${value}`)
+      announce(`Single-letter keys are ${value}`)
     },
   })
   return (

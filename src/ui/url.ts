@@ -1,5 +1,5 @@
 import type { PathOf, QueryOf } from '../server/client/api.ts'
-import { type ApiPath, filledPath } from '../server/client/api-path.ts'
+import { type ApiPath, fillPath } from '../server/client/api-path.ts'
 
 // What the page shows is in its address: a link to it is a link to this view.
 
@@ -88,7 +88,7 @@ export const apiOf = <P extends PartOf<PathOf>>(
   part: P,
   query?: QueryOf<`/conversations/{id}${P}`>,
 ): ApiPath<`/conversations/{id}${P}`> =>
-  filledPath(`/conversations/{id}${part}`, { id }, query) as ApiPath<`/conversations/{id}${P}`>
+  fillPath(`/conversations/{id}${part}`, { id }, query) as ApiPath<`/conversations/{id}${P}`>
 
 /** Functions for the addresses of the page. */
 export const hrefs = {
@@ -133,7 +133,7 @@ export const hrefs = {
 export type Parameters = Readonly<Record<string, string>>
 
 /** Returns the parameters of a path that matches the pattern (`/c/:id/calls/:number`). */
-export const matched = (pattern: string, path: string): Parameters | undefined => {
+export const matchPath = (pattern: string, path: string): Parameters | undefined => {
   const wanted = pattern.split('/')
   const given = path.replace(/(?<=.)\/$/, '').split('/')
   if (wanted.length !== given.length) return undefined

@@ -16,7 +16,7 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, expect, test } from 'vitest'
 import type { OwnCatalogue } from '../../src/catalogue/catalogue.ts'
-import { feedOf } from '../../src/catalogue/feed.ts'
+import { createFeed } from '../../src/catalogue/feed.ts'
 import { run } from '../../src/result/steps.ts'
 import { withLargeContent } from '../../src/store/blobs/large-content.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
@@ -178,7 +178,7 @@ describe('a file', () => {
   test('is read as another process has written it meanwhile', async () => {
     const place = join(temporaryFolder(), 'x-index')
     const store = memoryStore()
-    const [one, other] = [feedOf(store, place), feedOf(store, place)]
+    const [one, other] = [createFeed(store, place), createFeed(store, place)]
     atEnd(one.close, other.close)
     const shown = () =>
       one.read(({ rows }) => {

@@ -2,7 +2,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { catalogueOf } from '../support/catalogue/patient.ts'
-import { feedOf } from '../../src/catalogue/feed.ts'
+import { createFeed } from '../../src/catalogue/feed.ts'
 import { run } from '../../src/result/steps.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import { atEnd } from '../support/at-end.ts'
@@ -28,7 +28,7 @@ test.each(Object.entries(places))(
   '%s, rows are read as they were, each once, whatever is indexed meanwhile',
   async (_, placeIn) => {
     const store = await storeOf(50)
-    const feed = feedOf(store, placeIn())
+    const feed = createFeed(store, placeIn())
     atEnd(feed.close)
     right(await run(feed.catchUp(60_000)))
     const docs: number[] = []
@@ -45,7 +45,7 @@ test.each(Object.entries(places))(
 )
 
 test.each(Object.entries(places))('%s, reading rows ends where the index is closed', async (_, placeIn) => {
-  const feed = feedOf(await storeOf(50), placeIn())
+  const feed = createFeed(await storeOf(50), placeIn())
   right(await run(feed.catchUp(60_000)))
   let rows = 0
   for await (const row of feed.each(all, '"com"')) {

@@ -2,9 +2,9 @@ import { join } from 'node:path'
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { feedOf } from '../../src/catalogue/feed.ts'
+import { createFeed } from '../../src/catalogue/feed.ts'
 import { openFile } from '../../src/catalogue/file.ts'
-import { indexedIn } from '../../src/catalogue/index-file.ts'
+import { indexFileOf } from '../../src/catalogue/index-file.ts'
 import type { Event } from '../../src/events/events.ts'
 import { run } from '../../src/result/steps.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
@@ -71,7 +71,7 @@ describe('one more event', () => {
     const stored = chainOf('a', [...before, ...Object.values(events)])
     const stream = 'conversation-a'
     right(await store.append({ stream, expected: -1, events: stored.slice(0, length) })())
-    const feed = feedOf(store, place)
+    const feed = createFeed(store, place)
     right(await run(feed.catchUp(600_000)))
     await feed.close()
     right(await store.append({ stream, expected: length - 1, events: stored.slice(length) })())
@@ -80,7 +80,7 @@ describe('one more event', () => {
       Object.keys(events).map((name, index) => {
         const { db, close } = openFile(place)
         const read = counting(db)
-        indexedIn(db).take(news.slice(index, index + 1), undefined, undefined)
+        indexFileOf(db).take(news.slice(index, index + 1), undefined, undefined)
         close()
         return [name, read()]
       }),

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { withIndex } from '../../src/api/by-index.ts'
 import { openStore } from '../../src/index.ts'
 import { noteIndex } from '../../src/conversation/beside/note-index.ts'
-import { type ListOptions, listedPages } from '../../src/catalogue/list/listed.ts'
+import { type ListOptions, listPages } from '../../src/catalogue/list/listed.ts'
 import type { ConversationOverview } from '../../src/catalogue/list/glance.ts'
 import { overviewer } from '../../src/catalogue/list/overview.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
@@ -29,7 +29,7 @@ const listsOf = (store: EventStore) => {
   atEnd(catalogue.close)
   const notes = noteIndex(store)
   const overviews = overviewer(store, notes)
-  const pages = (options: ListOptions) => listedPages(store, notes, options)
+  const pages = (options: ListOptions) => listPages(store, notes, options)
   return { overviews, byIndex: withIndex({ overviews, pages, catalogue, isKept: true }), catalogue }
 }
 
@@ -109,7 +109,7 @@ test.each(sorts)(
 
 test('by id and as begun, a list is read in the store where there is no file of the index', async () => {
   const { read, overviews, catalogue, store } = await countingReads(3)
-  const pages = (options: ListOptions) => listedPages(store, noteIndex(store), options)
+  const pages = (options: ListOptions) => listPages(store, noteIndex(store), options)
   const byIndex = withIndex({ overviews, pages, catalogue, isKept: false })
   read.streams = 0
   for (const sort of ['id', 'begun'] as const) expect(await all(byIndex({ sort }))).toHaveLength(3)

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { outputOn } from '../../src/cli/output.ts'
 import { writeTable } from '../../src/cli/views/table.ts'
 import { visible, visibleDocument, visibleJson, visibleLines } from '../../src/transfer/formats/visible.ts'
-import { cut, rangesText, widthOf } from '../../src/cli/text.ts'
+import { cutToWidth, rangesText, widthOf } from '../../src/cli/text.ts'
 
 const forbidden =
   // oxlint-disable-next-line no-control-regex -- these characters are what it is about
@@ -75,12 +75,12 @@ describe('text on a terminal', () => {
   })
 
   test('a cut text takes no more columns than it may', () => {
-    expect(cut('parser', 6)).toBe('parser')
-    expect(cut('parsers', 6)).toBe('parse…')
-    expect(cut('解析器解析器', 6)).toBe('解析…')
+    expect(cutToWidth('parser', 6)).toBe('parser')
+    expect(cutToWidth('parsers', 6)).toBe('parse…')
+    expect(cutToWidth('解析器解析器', 6)).toBe('解析…')
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), fc.nat(60), (given, columns) => {
-        expect(widthOf(cut(given, columns))).toBeLessThanOrEqual(columns)
+        expect(widthOf(cutToWidth(given, columns))).toBeLessThanOrEqual(columns)
       }),
     )
   })

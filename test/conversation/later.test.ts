@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { storeOn } from '../../src/api/open.ts'
-import type { Conversation } from '../../src/conversation/conversation.ts'
+import type { ConversationHandle } from '../../src/conversation/conversation.ts'
 import type { ConversationEvent } from '../../src/events/events.ts'
 import { run } from '../../src/result/steps.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
@@ -19,7 +19,7 @@ const fork = async (own: number) => {
   right(await conversation('b').append(messages(own))())
   return { chat: conversation('b'), asked, conversation }
 }
-const eventsOf = async (chat: Conversation): Promise<readonly ConversationEvent[]> => {
+const eventsOf = async (chat: ConversationHandle): Promise<readonly ConversationEvent[]> => {
   const events: ConversationEvent[] = []
   for await (const event of chat.events()) events.push(event)
   return events

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, test } from 'vitest'
 import { storeOn } from '../../src/api/open.ts'
-import type { Conversation } from '../../src/conversation/conversation.ts'
+import type { ConversationHandle } from '../../src/conversation/conversation.ts'
 import type { ConversationEvent } from '../../src/events/events.ts'
 import { handler } from '../../src/conversation/writing/handle.ts'
 import { loadLog, openAt } from '../../src/conversation/reading/log.ts'
@@ -31,7 +31,7 @@ const begin = async (): Promise<EventStore> => {
   return store
 }
 
-type Run = (chat: Conversation) => () => Promise<E.Either<unknown, unknown>>
+type Run = (chat: ConversationHandle) => () => Promise<E.Either<unknown, unknown>>
 const append: Run = (chat) => chat.append(said('more'))
 const condense: Run = (chat) => chat.condense({ summary: 'T.', keepLast: 4 })
 const undo: Run = (chat) => chat.undo()
@@ -101,11 +101,13 @@ describe('what a command asks of the store', () => {
   test('a command is decided on what others wrote, also where it would be refused by what is remembered', async () => {
     const store = await begin()
     const [mine, others] = [storeOn(store, actor), storeOn(store, actor)].map((one) => one.conversation('c'))
-    right(await append(mine as Conversation)())
-    right(await condense(others as Conversation)())
-    expect(right(await (mine as Conversation).undo()())).toMatchObject({ events: [{ type: 'Rewound' }] })
-    right(await append(others as Conversation)())
-    const { position } = right(await (mine as Conversation).append(said('x'), { after: 36 })())
+    right(await append(mine as ConversationHandle)())
+    right(await condense(others as ConversationHandle)())
+    expect(right(await (mine as ConversationHandle).undo()())).toMatchObject({
+      events: [{ type: 'Rewound' }],
+    })
+    right(await append(others as ConversationHandle)())
+    const { position } = right(await (mine as ConversationHandle).append(said('x'), { after: 36 })())
     expect(position).toBe(37)
   })
 })

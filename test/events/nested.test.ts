@@ -4,7 +4,7 @@ import { InvalidArgumentError } from 'commander'
 import { describe, expect, it } from 'vitest'
 import { jsonFile, jsonText } from '../../src/cli/options.ts'
 import { openClient } from '../../src/server/client/index.ts'
-import { parsedJson } from '../../src/events/json.ts'
+import { parseBoundedJson } from '../../src/events/json.ts'
 import { replyDraft } from '../../src/agent/models/streaming/reply.ts'
 import { jsonIn } from '../../src/server/body.ts'
 import { jsonl } from '../support/import-log.ts'
@@ -152,10 +152,12 @@ describe.each(depths)('what is nested %i levels deep', (levels) => {
 
 describe('the levels of a JSON text', () => {
   it('may be as many as are asked for', () => {
-    expect(parsedJson('[[[1]]]', 3)).toEqual([[[1]]])
-    expect(() => parsedJson('[[[1]],[[[[1]]]]]', 4)).toThrow('nested deeper than 4 levels')
-    expect(() => parsedJson('{"a":{"b":{"c":{}}},"d":"eeee"}', 3)).toThrow('nested deeper than 3 levels')
-    expect(parsedJson(textOf(1_400))).toBeDefined()
-    expect(() => parsedJson(textOf(1_402))).toThrow('nested deeper than 1400 levels')
+    expect(parseBoundedJson('[[[1]]]', 3)).toEqual([[[1]]])
+    expect(() => parseBoundedJson('[[[1]],[[[[1]]]]]', 4)).toThrow('nested deeper than 4 levels')
+    expect(() => parseBoundedJson('{"a":{"b":{"c":{}}},"d":"eeee"}', 3)).toThrow(
+      'nested deeper than 3 levels',
+    )
+    expect(parseBoundedJson(textOf(1_400))).toBeDefined()
+    expect(() => parseBoundedJson(textOf(1_402))).toThrow('nested deeper than 1400 levels')
   })
 })

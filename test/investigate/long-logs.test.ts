@@ -2,8 +2,8 @@ import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { changeBetween } from '../../src/investigate/cause.ts'
 import { historiesOf } from '../../src/investigate/histories.ts'
-import { neededBut } from '../../src/investigate/needed.ts'
-import { nothingYet, replaying } from '../../src/investigate/replayed-history.ts'
+import { missingTerms } from '../../src/investigate/needed.ts'
+import { nothingYet, createReplay } from '../../src/investigate/replayed-history.ts'
 import { termsIn } from '../../src/investigate/terms.ts'
 import { whyCall } from '../../src/investigate/why.ts'
 import type { ConversationEvent } from '../../src/events/events.ts'
@@ -47,7 +47,7 @@ test('the items of a history are found when they are asked for, once', () => {
 
 test('a history that is replayed is the same until something is added', () => {
   const [first, second] = logOf(user('One.'), assistant('Two.')) as [ConversationEvent, ConversationEvent]
-  const replay = replaying(nothingYet())
+  const replay = createReplay(nothingYet())
   replay.add(first)
   const now = replay.effectiveAt(0)
   expect(replay.effectiveAt(0)).toBe(now)
@@ -89,7 +89,7 @@ test('a term is needed exactly if no message that is shown has it anywhere', () 
       const { items, outline } = effective(logOf(...said.map(user)))
       const answer = answered.join(' ')
       const holders = { mayHave: () => true, of: () => [{ position: 9 }] }
-      const needed = neededBut({ items, outline }, holders, [
+      const needed = missingTerms({ items, outline }, holders, [
         { role: 'assistant', content: blocksOf(answer) },
       ])
       const missing = [...termsIn(answer)].filter((term) => !said.some((text) => text.includes(term)))

@@ -5,7 +5,7 @@ import { openStore } from '../../src/index.ts'
 import { differences } from '../../src/investigate/differences.ts'
 import { termsIn, wordsOf } from '../../src/investigate/terms.ts'
 import { logOf } from '../../src/investigate/log.ts'
-import { askedIn } from '../../src/investigate/replies.ts'
+import { askedCallsIn } from '../../src/investigate/replies.ts'
 import { effective } from '../../src/projections/effective.ts'
 import { full } from '../../src/projections/full.ts'
 import { countsIn, inputOf } from '../../src/agent/turn/spending/usage.ts'
@@ -167,7 +167,7 @@ describe('why', () => {
         const [chat] = await imported(file, origin)
         if (!chat) throw new Error('nothing was imported')
         const log = await logOf(chat)
-        const calls = askedIn(log)
+        const calls = askedCallsIn(log)
         expect(calls.length).toBeGreaterThan(0)
         let before: Why | undefined
         for (const { name, position, origin: its } of calls) {

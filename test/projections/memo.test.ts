@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { beginnings, mapped, memo } from '../../src/projections/memo.ts'
+import { beginnings, createListMap, memo } from '../../src/projections/memo.ts'
 
 const pool = Array.from({ length: 6 }, (_, n) => ({ n }))
 const lists = fc.array(fc.constantFrom(...pool), { maxLength: 8 })
@@ -31,7 +31,7 @@ describe('a mapped list', () => {
   test('gives what would be computed from the objects before each, whatever lists came before', () => {
     fc.assert(
       fc.property(fc.array(fc.tuple(lists, variant)), (asked) => {
-        const map = mapped<{ n: number }, string>()
+        const map = createListMap<{ n: number }, string>()
         for (const [list, of] of asked) {
           const compute = (_: object, index: number): string =>
             of +
@@ -46,7 +46,7 @@ describe('a mapped list', () => {
   })
 
   test('computes only what was added at its end', () => {
-    const map = mapped<{ n: number }, number>()
+    const map = createListMap<{ n: number }, number>()
     const computed: number[] = []
     const compute = ({ n }: { n: number }): number => {
       computed.push(n)

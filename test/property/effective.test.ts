@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { ConversationEvent, View } from '../../src/events/events.ts'
 import { diff } from '../../src/projections/diff.ts'
-import { effective, evolved } from '../../src/projections/effective.ts'
+import { effective, evolveEffective } from '../../src/projections/effective.ts'
 import { full } from '../../src/projections/full.ts'
 import { fold, viewIn, viewOf } from '../../src/projections/outline.ts'
 import { type Log, path } from '../../src/projections/path.ts'
@@ -62,7 +62,7 @@ describe.each([
       const after = log.slice(at + 1, at + 5)
       const jumps = after.some(({ type }) => type === 'Rewound' || type === 'Restored')
       const wanted = after.length > 0 ? effective(log, at + after.length) : before
-      expect(evolved(before, after)).toEqual(jumps ? undefined : wanted)
+      expect(evolveEffective(before, after)).toEqual(jumps ? undefined : wanted)
     })
   })
 

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, test } from 'vitest'
 import { storeOn } from '../../src/api/open.ts'
 import type { ConversationCommand } from '../../src/commands/command.ts'
-import type { Conversation } from '../../src/conversation/conversation.ts'
+import type { ConversationHandle } from '../../src/conversation/conversation.ts'
 import type { WriteError, WriteResult } from '../../src/fp.ts'
 import { right } from '../support/either.ts'
 import { collect } from '../support/eventstoredb/client.ts'
@@ -13,7 +13,10 @@ import { runs } from '../support/runs.ts'
 import { stores } from '../support/stores.ts'
 
 /** What a command does to a conversation: its events, or why it is refused. Ids and times differ. */
-const outcome = async (chat: Conversation, { type, ...input }: ConversationCommand): Promise<unknown> => {
+const outcome = async (
+  chat: ConversationHandle,
+  { type, ...input }: ConversationCommand,
+): Promise<unknown> => {
   const { messages, ...options } = input as { messages?: never }
   const done: E.Either<WriteError, WriteResult> = await (
     type === 'append' ? chat.append(messages ?? [], options) : chat[type](input as never)
@@ -24,7 +27,7 @@ const outcome = async (chat: Conversation, { type, ...input }: ConversationComma
 }
 
 /** All that the log says of a conversation, its name, ids and times left out. */
-const seen = async (chat: Conversation): Promise<unknown> => {
+const seen = async (chat: ConversationHandle): Promise<unknown> => {
   const read = await Promise.all([
     chat.position()(),
     chat.context()(),

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isDeepStrictEqual } from 'node:util'
 import { contentOf } from '../../src/events/events.ts'
-import { effective, evolved } from '../../src/projections/effective.ts'
+import { effective, evolveEffective } from '../../src/projections/effective.ts'
 import { render, type RenderOptions } from '../../src/projections/render/render.ts'
 import { fillers } from '../../src/projections/render/page.ts'
 import { casesOf } from '../support/history-predicates.ts'
@@ -59,7 +59,7 @@ describe('a history that goes on', () => {
           const seen = [effective(log, -1)]
           for (const [at, event] of log.entries()) {
             const before = seen.at(-1) as (typeof seen)[0]
-            seen.push(evolved(before, [event]) ?? effective(log, at))
+            seen.push(evolveEffective(before, [event]) ?? effective(log, at))
             // Now and then an earlier moment is looked at again.
             for (const steps of [0, back[at % back.length] ?? 0]) {
               const index = Math.max(0, seen.length - 1 - steps)
@@ -79,7 +79,7 @@ describe('a history that goes on', () => {
       fc.property(histories(), (log) => {
         let moment = effective(log, -1)
         const rendered = log.map((event, at) => {
-          moment = evolved(moment, [event]) ?? effective(log, at)
+          moment = evolveEffective(moment, [event]) ?? effective(log, at)
           const request = render(moment)
           return { request, json: JSON.stringify(request) }
         })

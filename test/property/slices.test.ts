@@ -1,15 +1,15 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { decide, decidingShown } from '../../src/commands/decide.ts'
+import { decide, decideInSlices } from '../../src/commands/decide.ts'
 import { stateOf } from '../../src/commands/state.ts'
 import type { ConversationEvent } from '../../src/events/events.ts'
-import { diff, diffing } from '../../src/projections/diff.ts'
+import { diff, diffInSlices } from '../../src/projections/diff.ts'
 import { effective } from '../../src/projections/effective.ts'
-import { full, fulling, leftAt } from '../../src/projections/full.ts'
-import { lastOf, path, pathing } from '../../src/projections/path.ts'
-import { render, rendering } from '../../src/projections/render/render.ts'
+import { full, fullInSlices, leftAt } from '../../src/projections/full.ts'
+import { lastOf, path, pathInSlices } from '../../src/projections/path.ts'
+import { render, renderInSlices } from '../../src/projections/render/render.ts'
 import { atOnce, type SliceGenerator } from '../../src/projections/slices.ts'
-import { timeline, timing } from '../../src/projections/timeline.ts'
+import { timeline, timelineInSlices } from '../../src/projections/timeline.ts'
 import { histories } from '../support/histories.ts'
 import { logOf, rewound, user } from '../support/log.ts'
 import { runs } from '../support/runs.ts'
@@ -23,7 +23,7 @@ test('a request that is made in slices is the one that is made at once', () => {
       (log, options, length) => {
         // What is remembered of one history must not help the other.
         const [one, other] = [effective(structuredClone(log)), effective(structuredClone(log))]
-        expect(atOnce(rendering(one, options, length))).toEqual(render(other, options))
+        expect(atOnce(renderInSlices(one, options, length))).toEqual(render(other, options))
       },
     ),
     { numRuns: runs(200) },
@@ -40,9 +40,9 @@ test('who reads a long log in slices may do something else in between, and gets 
       : { ...place, type: 'MessageAppended', data: { role: 'user', content: [] } }
   })
   const slices = [
-    [fulling(log, { abandoned: true }), full(log, { abandoned: true })],
-    [timing(log), timeline(log)],
-    [diffing(log, 20, lastOf(log)), diff(log, 20)],
+    [fullInSlices(log, { abandoned: true }), full(log, { abandoned: true })],
+    [timelineInSlices(log), timeline(log)],
+    [diffInSlices(log, 20, lastOf(log)), diff(log, 20)],
   ] as const
   for (const [sliced, whole] of slices) {
     const { value, pauses } = inPauses<unknown>(sliced)
@@ -57,10 +57,10 @@ test('no step is as long as the log: neither along a path, nor where a rewind le
   const left = logOf(...messages, rewound(0))
   const command = { type: 'condense', summary: 'Greetings.', keepTokens: 50 } as const
   const sliced = [
-    [pathing(log, lastOf(log)), path(log), 4],
+    [pathInSlices(log, lastOf(log)), path(log), 4],
     // On the way along the log, and on the way back.
     [leftAt(left, lastOf(left)), [undefined, ...messages.slice(1).map(() => 2_000), undefined], 7],
-    [decidingShown(command, stateOf('c', log, command)), decide(command, stateOf('c', log, command)), 2_000],
+    [decideInSlices(command, stateOf('c', log, command)), decide(command, stateOf('c', log, command)), 2_000],
   ] as const
   for (const [slices, whole, least] of sliced) {
     const { value, pauses } = inPauses<unknown>(slices)

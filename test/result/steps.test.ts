@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { describe, expect, test } from 'vitest'
-import { caught, ok, run, type Steps, task } from '../../src/result/steps.ts'
+import { catchTyped, ok, run, type Steps, task } from '../../src/result/steps.ts'
 import { toError, type TypedError } from '../../src/result/typed.ts'
 
 const full: TypedError = { _tag: 'StoreFull', message: 'free some space' }
@@ -52,14 +52,14 @@ describe('steps', () => {
   })
 
   test('take a typed error that was thrown as theirs', async () => {
-    const result = await run(caught(() => Promise.reject(toError(full))))
+    const result = await run(catchTyped(() => Promise.reject(toError(full))))
     expect(result).toMatchObject(E.left(full))
   })
 
   test('reject with a bug as it is, with its own stack', async () => {
     const bug = new TypeError('undefined is not a function')
     async function* broken(): Steps<TypedError, void> {
-      yield* caught(() => Promise.reject(bug))
+      yield* catchTyped(() => Promise.reject(bug))
     }
     await expect(run(broken())).rejects.toBe(bug)
   })

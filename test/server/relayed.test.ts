@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline'
 import { text as textOf } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { relaying } from '../../src/cli/work/relaying.ts'
+import { createRelayClient } from '../../src/cli/work/relaying.ts'
 import { openStore, tool } from '../../src/index.ts'
 import { newRelay } from '../../src/server/relay.ts'
 import { serve } from '../../src/server/serve.ts'
@@ -69,7 +69,7 @@ describe('a worker that tells a server', () => {
     atEnd(api.close, server.close)
     let cuts: ('open' | 'before' | 'after')[] = []
     const url = await breaking(server.url, () => cuts.pop() ?? 'open')
-    const relay = relaying({ url, token: undefined, says: () => {}, rest: 1, pause: 1 })
+    const relay = createRelayClient({ url, token: undefined, says: () => {}, rest: 1, pause: 1 })
     const client = new Anthropic({ baseURL: api.url, apiKey: 'key' })
     const worker = store.worker({
       turn: () => ({ client, model: 'claude-opus-5-5', tools: [look] }),
@@ -126,7 +126,7 @@ test('a worker tells a server of an error that contains itself, without what fai
   const told = newRelay()
   const server = await serve({ store, port: 0, relay: told })
   const listening = told.listen('a')
-  const relay = relaying({ url: server.url, token: undefined, says: () => {}, rest: 1, pause: 1 })
+  const relay = createRelayClient({ url: server.url, token: undefined, says: () => {}, rest: 1, pause: 1 })
   atEnd(server.close, listening.leave, relay.end)
   const cause: { self?: object } = {}
   cause.self = cause

@@ -1,13 +1,13 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { remembered } from '../../src/store/lru.ts'
+import { createLruCache } from '../../src/store/lru.ts'
 import { runs } from '../support/runs.ts'
 
 const names = ['a', 'b', 'c', 'd', 'e']
 
 describe('a bounded number of names is remembered', () => {
   test('one that is read stays, and the one that was not used for longest goes', () => {
-    const values = remembered<number>(2)
+    const values = createLruCache<number>(2)
     values.set('a', 1)
     values.set('b', 2)
     values.get('a')
@@ -16,7 +16,7 @@ describe('a bounded number of names is remembered', () => {
   })
 
   test('one that is set again stays, and the one that was not used for longest goes', () => {
-    const values = remembered<number>(2)
+    const values = createLruCache<number>(2)
     values.set('a', 1)
     values.set('b', 2)
     values.set('a', 3)
@@ -28,7 +28,7 @@ describe('a bounded number of names is remembered', () => {
     const use = fc.record({ what: fc.constantFrom('get', 'set', 'forget'), name: fc.constantFrom(...names) })
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 4 }), fc.array(use, { maxLength: 40 }), (most, uses) => {
-        const values = remembered<number>(most)
+        const values = createLruCache<number>(most)
         let model: readonly (readonly [string, number])[] = []
         for (const [index, { what, name }] of uses.entries()) {
           const found = model.find(([one]) => one === name)

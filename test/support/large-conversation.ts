@@ -1,7 +1,7 @@
 import type { Message, NewMessage } from '../../src/core.ts'
 import { type Conversation, openStore } from '../../src/index.ts'
 import { bisect } from '../../src/investigate/index.ts'
-import { evolved } from '../../src/projections/effective.ts'
+import { evolveEffective } from '../../src/projections/effective.ts'
 import { receiptOf } from '../../src/agent/receipts/receipt.ts'
 import { requestOf } from '../../src/agent/receipts/request.ts'
 import { right } from './either.ts'
@@ -30,7 +30,7 @@ const write = async (chat: Conversation): Promise<void> => {
   const add = (message: Message & Pick<NewMessage, 'origin'>): void => {
     batch.push(message)
     const event = { id: '', position: now.at + 1, type: 'MessageAppended', data: message, metadata } as const
-    now = evolved(now, [event]) ?? now
+    now = evolveEffective(now, [event]) ?? now
   }
   for (let n = 0; 2 * n * 40_000 < largeContent; n++) {
     const context = receiptOf(now, right(requestOf(now, options)), options)

@@ -14,7 +14,7 @@ import {
   verifierKey,
 } from '../../src/audit.ts'
 import { publicBytes } from '../../src/audit/ledger/keys.ts'
-import { cosigned } from '../../src/audit/ledger/notes.ts'
+import { cosignatureText } from '../../src/audit/ledger/notes.ts'
 import { atEnd } from './at-end.ts'
 import { right } from './either.ts'
 
@@ -45,7 +45,7 @@ export const witness = async (logKey: string): Promise<Witness> => {
     const time = 1_800_000_000 + sizes.length
     const seconds = Buffer.alloc(8)
     seconds.writeBigUInt64BE(BigInt(time))
-    const signature = sign(null, cosigned(body, time), privateKey)
+    const signature = sign(null, cosignatureText(body, time), privateKey)
     return `— ${own.name} ${Buffer.concat([Buffer.from(own.id, 'hex'), seconds, signature]).toString('base64')}\n`
   }
 

@@ -1,12 +1,19 @@
 import { expect, test } from 'vitest'
-import { commandOf, doneWords, type ActDraft, eventWords, lackOf, titleOf } from '../../src/ui/acts/acts.ts'
-import { toggled } from '../../src/ui/acts/pinned.ts'
+import {
+  commandOf,
+  describeDone,
+  type ActDraft,
+  eventWords,
+  lackOf,
+  titleOf,
+} from '../../src/ui/acts/acts.ts'
+import { togglePin } from '../../src/ui/acts/pinned.ts'
 import {
   figuresOf,
   newRepairs,
   offBecause,
   repairIn,
-  signed,
+  formatSigned,
   staleIn,
   warningOf,
   type WorkStatus,
@@ -47,8 +54,8 @@ test('a draft is a command of the API', () => {
 
 test('an undo is called one, though it is a rewind', () => {
   const undo: ActDraft = { act: 'rewind', to: 117, reason: 'undo of 118', way: 'undo' }
-  expect([titleOf(undo), doneWords(undo)]).toEqual(['Undo', 'Undone: at 117'])
-  expect(doneWords({ act: 'rewind', to: -1, reason: '' })).toBe('Rewound to the beginning')
+  expect([titleOf(undo), describeDone(undo)]).toEqual(['Undo', 'Undone: at 117'])
+  expect(describeDone({ act: 'rewind', to: -1, reason: '' })).toBe('Rewound to the beginning')
 })
 
 test('an event that would be written is told in words', () => {
@@ -90,7 +97,7 @@ test('a dry run says how many items and tokens there are before and after', () =
     })[1]?.name
   expect(named([0, 12])).toBe('tokens, in part estimated')
   expect(named([before.tokens, after.tokens])).toBe('tokens, estimated')
-  expect(signed(0)).toBe('')
+  expect(formatSigned(0)).toBe('')
 })
 
 test('a dry run names only the repairs that it adds, unknown ones by their kind', () => {
@@ -126,6 +133,6 @@ test('what cannot be written at all has its reason', () => {
 })
 
 test('a pin is set once, and taken away by setting it again', () => {
-  expect(toggled([3, 90], 12)).toEqual({ pins: [3, 12, 90], isPinned: true })
-  expect(toggled([3, 12], 3)).toEqual({ pins: [12], isPinned: false })
+  expect(togglePin([3, 90], 12)).toEqual({ pins: [3, 12, 90], isPinned: true })
+  expect(togglePin([3, 12], 3)).toEqual({ pins: [12], isPinned: false })
 })

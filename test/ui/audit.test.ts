@@ -8,7 +8,7 @@ import type {
 import { rewrittenIn, storeVerdict, verdictOf } from '../../src/ui/audit/verdict.ts'
 import { callsIn, positionsIn, rangesOf } from '../../src/ui/audit/withhold.ts'
 import { columnsOf } from '../../src/ui/investigate/heat.ts'
-import { apart, areaOf, lineOf, plotOf, rounded } from '../../src/ui/investigate/curve.ts'
+import { apart, areaOf, lineOf, plotOf, roundUp } from '../../src/ui/investigate/curve.ts'
 import * as E from 'fp-ts/lib/Either.js'
 import { limitsOf } from '../../src/agent/context/policy/settings.ts'
 import { check } from '../../src/events/check.ts'
@@ -192,11 +192,11 @@ describe('the curve of tokens', () => {
   })
 
   test('ends at a round number', () => {
-    expect([0, 1, 9, 10, 11, 24_001, 99_999].map(rounded)).toEqual([1, 1, 10, 10, 20, 25_000, 100_000])
+    expect([0, 1, 9, 10, 11, 24_001, 99_999].map(roundUp)).toEqual([1, 1, 10, 10, 20, 25_000, 100_000])
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 2_000_000 }), (value) => {
-        expect(rounded(value)).toBeGreaterThanOrEqual(value)
-        expect(rounded(value)).toBeLessThanOrEqual(value * 2.5)
+        expect(roundUp(value)).toBeGreaterThanOrEqual(value)
+        expect(roundUp(value)).toBeLessThanOrEqual(value * 2.5)
       }),
     )
   })

@@ -4,7 +4,7 @@ import {
   commonUntil,
   compareRows,
   type CompareItem,
-  moved,
+  moveBy,
   outcomeOf,
   turnEnds,
 } from '../../src/ui/compare/rows.ts'
@@ -15,7 +15,7 @@ import {
   type DiffRowChange,
   diffRows,
   type DiffRowEntry,
-  foldedOf,
+  foldRow,
   stretchesOf,
   sumsOf,
 } from '../../src/ui/diff/rows.ts'
@@ -104,9 +104,9 @@ test('rows have every change once, in its order', () => {
 
 test('a long row is folded in its middle, and says how much of it', () => {
   const entries = Array.from({ length: 120 }, (_, position) => entry(position))
-  expect(foldedOf(entries, false)).toMatchObject({ folded: 116, after: [entry(118), entry(119)] })
-  expect(foldedOf(entries, true).before).toHaveLength(120)
-  expect(foldedOf(entries.slice(0, 7), false).folded).toBe(0)
+  expect(foldRow(entries, false)).toMatchObject({ folded: 116, after: [entry(118), entry(119)] })
+  expect(foldRow(entries, true).before).toHaveLength(120)
+  expect(foldRow(entries.slice(0, 7), false).folded).toBe(0)
   expect([stretchesOf(entries), stretchesOf(entries.slice(3, 4)), stretchesOf([])]).toEqual([
     '0–119',
     '3',
@@ -193,7 +193,9 @@ test('a locked slider stops at the ends of turns, the first and the last one at 
   const items = [item(0), item(1, 'assistant'), result, item(3, 'assistant'), item(4), item(5, 'assistant')]
   const ends = turnEnds(items)
   expect(ends).toEqual([3, 5])
-  expect([moved(ends, 5, -1), moved(ends, 3, 1), moved(ends, 5, 9), moved(ends, 4, -9)]).toEqual([3, 5, 5, 3])
+  expect([moveBy(ends, 5, -1), moveBy(ends, 3, 1), moveBy(ends, 5, 9), moveBy(ends, 4, -9)]).toEqual([
+    3, 5, 5, 3,
+  ])
 })
 
 test('the tools that came, left or changed are named, a moved breakpoint is no change', () => {

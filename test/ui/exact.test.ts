@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { blank, chunks, clamped, exact } from '../../src/ui/blocks/exact.ts'
+import { blank, chunks, clamp, exact } from '../../src/ui/blocks/exact.ts'
 
 const shown = (text: string): string =>
   exact(text)
@@ -43,9 +43,9 @@ describe('exact text', () => {
 
 describe('long text', () => {
   test('is cut only where that saves something, and never inside of a character', () => {
-    expect(clamped('x'.repeat(800))).toBeUndefined()
-    expect(clamped('x'.repeat(801))).toHaveLength(700)
-    expect(clamped(`${'x'.repeat(699)}😀${'x'.repeat(200)}`)).toBe('x'.repeat(699))
+    expect(clamp('x'.repeat(800))).toBeUndefined()
+    expect(clamp('x'.repeat(801))).toHaveLength(700)
+    expect(clamp(`${'x'.repeat(699)}😀${'x'.repeat(200)}`)).toBe('x'.repeat(699))
   })
 
   test('is laid out in pieces of at most 16 kB or 500 lines, which together are the text', () => {

@@ -4,7 +4,7 @@ import { type Entry, full } from '../../src/projections/full.ts'
 import { endsOf, hrefOf, subjectNames } from '../../src/ui/diff/ends.ts'
 import { excerptOf, textOf } from '../../src/ui/diff/excerpt.ts'
 import { commonPart, fateRows } from '../../src/ui/diff/fates.ts'
-import { breakpointsIn, saidIn, saidRows, settingChanges } from '../../src/ui/diff/request-changes.ts'
+import { breakpointsIn, saidIn, rowsOfBlocks, settingChanges } from '../../src/ui/diff/request-changes.ts'
 import type { DiffRow } from '../../src/ui/diff/rows.ts'
 import { listsChanged } from '../../src/ui/diff/words.ts'
 import type { ApiRequestMessage } from '../../src/ui/request/parts.ts'
@@ -82,7 +82,7 @@ describe('of two requests', () => {
       fc.property(messages, messages, (one, other) => {
         const [before, after] = [saidIn({ messages: one }), saidIn({ messages: other })]
         const keys = (said: typeof before) => said.map(({ key }) => key)
-        const rows = saidRows(before, after, listsChanged(keys(before), keys(after)))
+        const rows = rowsOfBlocks(before, after, listsChanged(keys(before), keys(after)))
         const of = (kind: 'left' | 'came', otherwise: 'before' | 'after') =>
           rows.flatMap((row) => {
             if (row.kind === 'changed') return [row[otherwise]]
@@ -110,7 +110,7 @@ describe('of two requests', () => {
       before.map(({ key }) => key),
       after.map(({ key }) => key),
     )
-    expect(saidRows(before, after, stretches).map(({ kind }) => kind)).toEqual(['kept', 'came'])
+    expect(rowsOfBlocks(before, after, stretches).map(({ kind }) => kind)).toEqual(['kept', 'came'])
   })
 
   test('a cache breakpoint that moves changes no message, and is told by itself', () => {

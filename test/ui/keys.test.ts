@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { actions, isCharacter, keymap, meaningOf, nameOf, printed, topics } from '../../src/ui/keys.ts'
+import { actions, isCharacter, keymap, meaningOf, nameOf, formatKey, topics } from '../../src/ui/keys.ts'
 
 const pressed = (key: string, held: 'ctrlKey' | 'metaKey' | 'altKey' | '' = '') =>
   nameOf({ key, ctrlKey: held === 'ctrlKey', metaKey: held === 'metaKey', altKey: held === 'altKey' })
@@ -51,6 +51,6 @@ describe('a key', () => {
 
   test('that types a character can be told from one that does not', () => {
     expect(['j', '?', 'ArrowDown', 'Control+k'].map(isCharacter)).toEqual([true, true, false, false])
-    expect(['g g', 'Control+k', 'ArrowDown', 'Enter'].map(printed)).toEqual(['g g', 'Ctrl+K', '↓', '⏎'])
+    expect(['g g', 'Control+k', 'ArrowDown', 'Enter'].map(formatKey)).toEqual(['g g', 'Ctrl+K', '↓', '⏎'])
   })
 })

@@ -1,20 +1,20 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
-  askedIn,
+  listQueryIn,
   curvePath,
-  happened,
+  updateList,
   hrefOf,
   inSight,
   isNarrowed,
-  nested,
+  nestForks,
   pathOf,
-  refreshed,
+  refreshList,
   tallyOf,
   withPage,
 } from '../../src/ui/list/rows.ts'
 import type { ConversationListResponse, ConversationListRow } from '../../src/ui/source/answers.ts'
-import { matching, placeIn, scoreOf } from '../../src/ui/palette/match.ts'
+import { matchCommands, placeIn, scoreOf } from '../../src/ui/palette/match.ts'
 import { runs } from '../support/runs.ts'
 
 const overview = (id: string, parent?: string): ConversationListRow => ({
@@ -29,7 +29,7 @@ const listed = (page: Omit<ConversationListResponse, 'isComplete'>): Conversatio
   ...page,
 })
 const told = (items: readonly ConversationListRow[]) =>
-  nested(items).map((row) => [row.overview.id, row.depth])
+  nestForks(items).map((row) => [row.overview.id, row.depth])
 
 test('forks stand under their parents, in the order of the list', () => {
   const items = [overview('c', 'b'), overview('x'), overview('b', 'a'), overview('a'), overview('d', 'a')]
@@ -50,7 +50,7 @@ test('every conversation stands in the list once, whatever is the parent of what
   const item = fc.tuple(fc.nat(9), fc.nat(9)).map(([id, parent]) => overview(`c${id}`, `c${parent}`))
   fc.assert(
     fc.property(fc.uniqueArray(item, { selector: ({ id }) => id }), (items) => {
-      const ids = nested(items).map((row) => row.overview.id)
+      const ids = nestForks(items).map((row) => row.overview.id)
       expect(ids.toSorted()).toEqual(items.map(({ id }) => id).toSorted())
     }),
     { numRuns: runs(500) },
@@ -59,7 +59,7 @@ test('every conversation stands in the list once, whatever is the parent of what
 
 test('a deep line of forks is listed without recursion', () => {
   const items = Array.from({ length: 20_000 }, (_, n) => overview(`c${n}`, n > 0 ? `c${n - 1}` : undefined))
-  expect(nested(items).at(-1)?.depth).toBe(19_999)
+  expect(nestForks(items).at(-1)?.depth).toBe(19_999)
 })
 
 test('a curve fills its field: the newest sample at the right, the largest at the top', () => {
@@ -70,23 +70,26 @@ test('a curve fills its field: the newest sample at the right, the largest at th
 })
 
 test('what is asked of the list is in the address, and what narrows it is known', () => {
-  expect(askedIn('?q=line%2080&has=condensed&in=ids')).toMatchObject({
+  expect(listQueryIn('?q=line%2080&has=condensed&in=ids')).toMatchObject({
     q: 'line 80',
     has: 'condensed',
     in: 'ids',
   })
-  expect([isNarrowed(askedIn('?order=tokens')), isNarrowed(askedIn('?model=opus'))]).toEqual([false, true])
+  expect([isNarrowed(listQueryIn('?order=tokens')), isNarrowed(listQueryIn('?model=opus'))]).toEqual([
+    false,
+    true,
+  ])
 })
 
 test('what is asked is asked of the API: too short to be searched, it is the beginning of an id', () => {
-  const asked = askedIn('?q=line%2080&has=condensed')
+  const asked = listQueryIn('?q=line%2080&has=condensed')
   expect(pathOf(asked)).toBe('/conversations?q=line+80&has=condensed')
   expect(pathOf({ ...asked, q: 'li' })).toBe('/conversations?beginning=li&has=condensed')
   expect(pathOf({ ...asked, in: 'ids' })).toBe('/conversations?beginning=line+80&has=condensed')
-  expect(pathOf(askedIn(''))).toBe('/conversations')
-  expect(pathOf(askedIn('?order=tokens&has=odd'))).toBe('/conversations?order=tokens')
-  expect(pathOf(askedIn(''), { limit: 100, cursor: 'a' })).toBe('/conversations?limit=100&cursor=a')
-  expect(askedIn(hrefOf({ ...asked, in: 'ids' }).slice(1))).toEqual({ ...asked, in: 'ids' })
+  expect(pathOf(listQueryIn(''))).toBe('/conversations')
+  expect(pathOf(listQueryIn('?order=tokens&has=odd'))).toBe('/conversations?order=tokens')
+  expect(pathOf(listQueryIn(''), { limit: 100, cursor: 'a' })).toBe('/conversations?limit=100&cursor=a')
+  expect(listQueryIn(hrefOf({ ...asked, in: 'ids' }).slice(1))).toEqual({ ...asked, in: 'ids' })
 })
 
 test('a page lists no conversation again that moved to it', () => {
@@ -100,21 +103,21 @@ test('a page lists no conversation again that moved to it', () => {
 test('asked for again, a list keeps what was loaded of it, with the figures of now', () => {
   const first = listed({ items: [overview('new'), overview('a')], next: 'a', total: 4 })
   const long = listed({ items: ['a', 'b', 'c'].map((id) => overview(id)), next: 'c', total: 3 })
-  expect(refreshed(long, first)).toEqual({ ...long, total: 4 })
-  expect(refreshed(listed({ items: [overview('a')], next: 'a' }), first)).toEqual(first)
-  expect(refreshed(undefined, first)).toEqual(first)
+  expect(refreshList(long, first)).toEqual({ ...long, total: 4 })
+  expect(refreshList(listed({ items: [overview('a')], next: 'a' }), first)).toEqual(first)
+  expect(refreshList(undefined, first)).toEqual(first)
   const { next: _, ...whole } = long
-  expect(refreshed(whole, first).next).toBeUndefined()
+  expect(refreshList(whole, first).next).toBeUndefined()
 })
 
 test('an event changes only its conversation, and an old one never lowers a count', () => {
   const list = listed({ items: [overview('a'), { ...overview('b'), events: 9 }] })
   const time = '2026-02-02T00:00:00.000Z'
-  expect(happened(list, 'a', 4, time).items).toEqual([
+  expect(updateList(list, 'a', 4, time).items).toEqual([
     { ...overview('a'), events: 5, updated: time },
     list.items[1],
   ])
-  expect(happened(list, 'b', 3, time).items[1]?.events).toBe(9)
+  expect(updateList(list, 'b', 3, time).items[1]?.events).toBe(9)
 })
 
 test('the rows in sight are few, and all that can be seen', () => {
@@ -151,13 +154,13 @@ const commands = ['rewind to here …', 'show the request of this call', 'redo',
 )
 
 test('the palette finds actions by the beginnings of their words, by parts and by letters', () => {
-  const first = (typed: string) => matching(commands, typed)[0]?.name
+  const first = (typed: string) => matchCommands(commands, typed)[0]?.name
   expect(first('re')).toBe('rewind to here …')
   expect(first('workers')).toBe('go to the workers')
   expect(first('request')).toBe('show the request of this call')
   expect(first('gtw')).toBe('go to the workers')
-  expect(matching(commands, 'xyz')).toEqual([])
-  expect(matching(commands, '')).toEqual(commands)
+  expect(matchCommands(commands, 'xyz')).toEqual([])
+  expect(matchCommands(commands, '')).toEqual(commands)
   expect(scoreOf('redo', 'redo')).toBe(0)
 })
 

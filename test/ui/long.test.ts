@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { placesOf } from '../../src/ui/blocks/finding.ts'
-import { piecesOf, reading } from '../../src/ui/blocks/lot.ts'
+import { piecesOf, createPieceReader } from '../../src/ui/blocks/lot.ts'
 import { type Path, readerAt } from '../../src/ui/blocks/reader-at.ts'
 import { embeddedSource } from '../../src/ui/source/embedded.ts'
 import { apiPathOf } from '../../src/server/client/api-path.ts'
@@ -105,7 +105,7 @@ describe('a block of a file', () => {
 
   test('is read a piece at a time, whatever its bytes are', async () => {
     const { asked, source } = counted(embeddedSource(file))
-    const readOn = reading(source, path, ['content'], 10_001)
+    const readOn = createPieceReader(source, path, ['content'], 10_001)
     let lot = await readOn()
     expect(asked).toEqual([10_001])
     expect(whole.startsWith(lot.text)).toBe(true)
@@ -118,9 +118,9 @@ describe('a block of a file', () => {
   })
 
   test('is JSON where it is no text: indented if it comes in one piece', async () => {
-    const once = await reading(embeddedSource(file), path, [])()
+    const once = await createPieceReader(embeddedSource(file), path, [])()
     expect(once).toEqual({ text: JSON.stringify(block, undefined, 2), isWhole: true })
-    const readOn = reading(embeddedSource(file), path, [], 10_000)
+    const readOn = createPieceReader(embeddedSource(file), path, [], 10_000)
     let lot = await readOn()
     while (!lot.isWhole) lot = await readOn()
     expect(lot.text).toBe(JSON.stringify(block))
@@ -131,7 +131,7 @@ describe('a block of a file', () => {
     let times = 0
     const bytes: ApiSource['bytes'] = (asked, part) =>
       times++ % 2 === 1 ? Promise.reject(new Error('cut off')) : source.bytes(asked, part)
-    const readOn = reading({ ...source, bytes }, path, ['content'], 20_000)
+    const readOn = createPieceReader({ ...source, bytes }, path, ['content'], 20_000)
     let lot = await readOn()
     for (let failures = 0; !lot.isWhole; failures++) {
       expect(failures).toBeLessThan(50)

@@ -7,7 +7,7 @@ import { inOrder, isAt, partsOf, secretsIn } from '../../src/ui/request/parts.ts
 import { placeOf } from '../../src/ui/request/neighbours.ts'
 import { toldOf } from '../../src/ui/request/receipt.ts'
 import { bodyOf } from '../../src/ui/request/call.ts'
-import { beforeText, derivedText, groupsOf } from '../../src/ui/request/why.ts'
+import { beforeText, describeDerived, groupsOf } from '../../src/ui/request/why.ts'
 import { runs } from '../support/runs.ts'
 
 const text = (letters: number, isBreakpoint = false) => ({
@@ -214,9 +214,9 @@ test('what one event made of several items is one line, and what was said meanwh
 })
 
 test('what is derived says so, and what is not recorded', () => {
-  expect(derivedText({ unrecorded: ['system', 'tools'] })).toBe(
+  expect(describeDerived({ unrecorded: ['system', 'tools'] })).toBe(
     'Derived from the log, not proven by a receipt. Not recorded: system prompt, tools.',
   )
-  expect(derivedText({ unrecorded: [] })).toBe('Derived from the log, not proven by a receipt.')
+  expect(describeDerived({ unrecorded: [] })).toBe('Derived from the log, not proven by a receipt.')
   expect([beforeText(1_200), beforeText('p1200')]).toEqual(['call 1,200', 'the reply at 1,200'])
 })

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { sseReader } from '../../src/server/client/sse.ts'
-import { failed, problemOf } from '../../src/ui/source/source.ts'
+import { toThrowable, problemOf } from '../../src/ui/source/source.ts'
 
 const stream = [
   'retry: 2000\n\n',
@@ -37,7 +37,7 @@ describe('an event stream', () => {
 
 test('any error is a problem that can be shown', () => {
   const problem = { title: 'Stale context', detail: 'Look again.', status: 412, tag: 'StaleContext' }
-  expect(problemOf(failed(problem))).toMatchObject(problem)
+  expect(problemOf(toThrowable(problem))).toMatchObject(problem)
   expect(problemOf(new Error('broken'))).toMatchObject({ detail: 'broken', status: 0 })
   expect(problemOf('odd')).toMatchObject({ detail: 'odd' })
 })

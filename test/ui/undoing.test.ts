@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Conversation } from '../../src/index.ts'
-import { type ActEvent, undoingCommand, undoingOf } from '../../src/ui/acts/undoing.ts'
+import { type ActEvent, undoCommand, undoStacksOf } from '../../src/ui/acts/undoing.ts'
 import { runs } from '../support/runs.ts'
 import { opened } from '../support/stores.ts'
 
@@ -12,25 +12,28 @@ const done = (...types: readonly string[]): readonly ActEvent[] =>
   })
 
 test('what was said cannot be undone, and neither can what came before it', () => {
-  expect(undoingOf(done('MessageAppended', 'Condensed', 'MessageAppended'))).toEqual({ undo: [], redo: [] })
+  expect(undoStacksOf(done('MessageAppended', 'Condensed', 'MessageAppended'))).toEqual({
+    undo: [],
+    redo: [],
+  })
 })
 
 test('undo goes further back each time, and redo forward again', () => {
   const acts = ['MessageAppended', 'Truncated', 'Rewound']
-  expect(undoingCommand(undoingOf(done(...acts)), 'undo')).toEqual({
+  expect(undoCommand(undoStacksOf(done(...acts)), 'undo')).toEqual({
     type: 'rewind',
     to: 1,
     reason: 'undo of 2',
   })
-  expect(undoingOf(done(...acts, 'Rewound: undo of 2'))).toEqual({ undo: [1], redo: [2] })
+  expect(undoStacksOf(done(...acts, 'Rewound: undo of 2'))).toEqual({ undo: [1], redo: [2] })
   const undone = done(...acts, 'Rewound: undo of 2', 'Rewound: undo of 1')
-  expect(undoingOf(undone)).toEqual({ undo: [], redo: [2, 1] })
-  expect(undoingCommand(undoingOf(undone), 'redo')).toEqual({ type: 'rewind', to: 1, reason: 'redo of 1' })
+  expect(undoStacksOf(undone)).toEqual({ undo: [], redo: [2, 1] })
+  expect(undoCommand(undoStacksOf(undone), 'redo')).toEqual({ type: 'rewind', to: 1, reason: 'redo of 1' })
 })
 
 test('another act ends what could be done again', () => {
   const acts = done('MessageAppended', 'Truncated', 'Rewound: undo of 1', 'Condensed')
-  expect(undoingOf(acts)).toEqual({ undo: [3], redo: [] })
+  expect(undoStacksOf(acts)).toEqual({ undo: [3], redo: [] })
 })
 
 const eventsOf = async (chat: Conversation): Promise<readonly ActEvent[]> => {
@@ -65,7 +68,7 @@ test('undoing everything, and doing it all again, shows the model what it saw at
           () => 'refused: it changed nothing',
         )
       const go = async (way: 'undo' | 'redo'): Promise<boolean> => {
-        const command = undoingCommand(undoingOf(await eventsOf(chat)), way)
+        const command = undoCommand(undoStacksOf(await eventsOf(chat)), way)
         if (command) await chat.rewind({ to: command.to, reason: command.reason })
         return command !== undefined
       }

@@ -2,7 +2,7 @@ import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   hrefs,
-  matched,
+  matchPath,
   noView,
   panes,
   placeIn,
@@ -53,18 +53,18 @@ describe('an address', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, unit: 'grapheme' }), position, (id, number) => {
         const path = hrefs.call(id, number)
-        expect(matched('/c/:id/calls/:number', path)).toEqual({ id, number: String(number) })
+        expect(matchPath('/c/:id/calls/:number', path)).toEqual({ id, number: String(number) })
         const { pathname } = new URL(hrefs.conversation(id, { at: 3 }), 'http://localhost')
-        if (id !== '.' && id !== '..') expect(matched('/c/:id', pathname)).toEqual({ id })
+        if (id !== '.' && id !== '..') expect(matchPath('/c/:id', pathname)).toEqual({ id })
       }),
     )
   })
 
   test('is of one page', () => {
-    expect(matched('/c/:id', '/c/a/')).toEqual({ id: 'a' })
-    expect(matched('/', '/')).toEqual({})
+    expect(matchPath('/c/:id', '/c/a/')).toEqual({ id: 'a' })
+    expect(matchPath('/', '/')).toEqual({})
     for (const path of ['/c', '/c/', '/c/a/b', '/d/a', '/c/%E0%A4%A'])
-      expect(matched('/c/:id', path)).toBeUndefined()
+      expect(matchPath('/c/:id', path)).toBeUndefined()
     expect(hrefs.diff('a/b', 1, 2)).toBe('/c/a%2Fb/diff?from=1&to=2')
     expect(hrefs.compare('a', 'b&c', 3)).toBe('/c/a/compare?with=b%26c&at=3')
     expect(queryOf({ none: undefined, empty: '', zero: 0 })).toBe('?zero=0')
@@ -74,7 +74,7 @@ describe('an address', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, unit: 'grapheme' }), views, (id, view) => {
         const { path, search } = placeIn(hrefs.conversation(id, view))
-        expect(matched('/c/:id', path)).toEqual({ id })
+        expect(matchPath('/c/:id', path)).toEqual({ id })
         expect(viewOf(search)).toEqual(view)
       }),
     )

@@ -23,7 +23,7 @@ export const leftToOthers = (why: string): Error => Object.assign(new Error(why)
 export const isLeftToOthers = (signal: AbortSignal | undefined): boolean =>
   signal?.reason instanceof Error && signal.reason.name === 'LeftToOthers'
 
-export const abortedBy = (signal: AbortSignal): ModelAborted => ({
+export const modelAborted = (signal: AbortSignal): ModelAborted => ({
   _tag: 'ModelAborted',
   message: 'aborted: what was complete is recorded, and the next turn continues from there',
   cause: signal.reason,

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import * as E from 'fp-ts/lib/Either.js'
 import type { Origin } from '../../events/events.ts'
-import { abortedBy } from './aborted.ts'
+import { modelAborted } from './aborted.ts'
 import type { CallOptions, FailedCall, Model, ModelError, ModelRequest, Reply } from './model.ts'
-import { tracedCall } from './traced.ts'
+import { traceCall } from './traced.ts'
 
 /** Options of a model call and of its retries. */
 export interface RetryOptions extends CallOptions {
@@ -38,30 +38,30 @@ export const callModel = async (
   const { signal } = options
   const failed: FailedCall[] = []
   for (let tries = 0; ; tries++) {
-    const reply = await tracedCall(model, request, options)
+    const reply = await traceCall(model, request, options)
     if (E.isRight(reply)) {
       const origin = withFailed(reply.right.origin, failed)
       return E.right({ ...reply.right, origin })
     }
     const error = reply.left
-    failed.push(failedCall({ model: request.model, ...error }))
+    failed.push(failedCallOf({ model: request.model, ...error }))
     if (tries === maxRetries || !isRetryable(error)) return E.left({ ...error, failed })
     const wait = waitBefore(error, tries)
     if (!onRetry({ error, wait, try: tries + 2, failed })) return E.left({ ...error, failed })
     try {
       await sleep(wait, undefined, signal && { signal })
     } catch {
-      return E.left({ ...abortedBy(signal as AbortSignal), failed })
+      return E.left({ ...modelAborted(signal as AbortSignal), failed })
     }
   }
 }
 
 /** Adds the earlier failed calls to an origin. */
 export const withFailed = (origin: Origin, failed: readonly FailedCall[]): Origin =>
-  failed.length > 0 ? { ...origin, failed: [...failed, ...failedIn(origin)] } : origin
+  failed.length > 0 ? { ...origin, failed: [...failed, ...failuresIn(origin)] } : origin
 
 /** Returns the failed calls in an origin or an error. */
-export const failedIn = (told: object): readonly FailedCall[] =>
+export const failuresIn = (told: object): readonly FailedCall[] =>
   'failed' in told && Array.isArray(told.failed) ? (told.failed as readonly FailedCall[]) : []
 
 const isRetryable = (error: ModelError): boolean => 'retryable' in error && error.retryable
@@ -85,7 +85,7 @@ type Failure = Pick<FailedCall, 'message'> & {
 } & { readonly _tag: FailedCall['error'] }
 
 /** Creates the record of a failed call. */
-export const failedCall = ({
+export const failedCallOf = ({
   _tag,
   message,
   status,

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import { checkJson } from '../../events/check.ts'
 import { messageSchema, originSchema } from '../../events/events.ts'
-import { abortedBy, orAborted } from './aborted.ts'
+import { modelAborted, orAborted } from './aborted.ts'
 import type { Model, ModelFailed } from './model.ts'
 
 const replySchema = z.object({ content: messageSchema.shape.content, origin: originSchema })
@@ -10,7 +10,7 @@ const isEither = (value: unknown): value is E.Either<unknown, unknown> =>
   typeof value === 'object' && value !== null && '_tag' in value
 
 /** Wraps a model written by somebody else: a call ends when the signal aborts, and its replies and counts are checked. */
-export const guarded = (model: Model): Model => ({
+export const guardModel = (model: Model): Model => ({
   ...model,
   // It may change: what is asked next is in the form that was learned.
   get form() {
@@ -26,7 +26,7 @@ export const guarded = (model: Model): Model => ({
       const reply = checkJson(replySchema, valueOf(answer))
       return E.isRight(reply) ? E.right(reply.right) : E.left(failed(reply.left.message))
     } catch (cause) {
-      return E.left(signal?.aborted ? abortedBy(signal) : failed('it threw', cause))
+      return E.left(signal?.aborted ? modelAborted(signal) : failed('it threw', cause))
     }
   },
   countTokens: async (request) => {

@@ -10,7 +10,7 @@ import { inputContent, outputContent } from './traced-content.ts'
 type Answer = E.Either<ModelError, Reply>
 
 /** Calls a model in a span that follows the GenAI conventions. */
-export const tracedCall = (model: Model, request: ModelRequest, options: CallOptions): Promise<Answer> =>
+export const traceCall = (model: Model, request: ModelRequest, options: CallOptions): Promise<Answer> =>
   inSpan(
     `chat ${request.model}`,
     () => ({ attributes: { ...asked(model, request), ...askedMore(request) }, kind: 'client' }),

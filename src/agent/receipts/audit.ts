@@ -1,13 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import type { Conversation } from '../../conversation/conversation.ts'
-import { caught, orThrow, task } from '../../result/steps.ts'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
+import { catchTyped, orThrow, task } from '../../result/steps.ts'
 import type { ConversationEvent } from '../../events/events.ts'
 import type { Effective } from '../../projections/effective.ts'
 import type { ReadError } from '../../store/errors.ts'
-import { callsIn, isUnproven, type ModelCall, numberedCalls } from './calls.ts'
-import { type FindingDetails, findingIn, problemIn, type ReceiptFinding } from './finding.ts'
+import { callsIn, isUnproven, type ModelCall, createCallCounter } from './calls.ts'
+import { type FindingDetails, diagnoseReceipt, problemIn, type ReceiptFinding } from './finding.ts'
 import { checkCall } from './made-again.ts'
 import { historyOf } from './passing.ts'
 import { fingerprintsIn } from './receipt-blocks.ts'
@@ -19,10 +19,10 @@ export interface ReceiptVerification {
   readonly findings: readonly ReceiptFinding[]
 }
 
-type Source = Pick<Conversation, 'id' | 'events' | 'context'>
+type Source = Pick<ConversationHandle, 'id' | 'events' | 'context'>
 
 /** Yields the model calls of a conversation. Iteration throws a `ReadError`. */
-export const modelCalls = (chat: Pick<Conversation, 'events'>): AsyncIterable<ModelCall> =>
+export const modelCalls = (chat: Pick<ConversationHandle, 'events'>): AsyncIterable<ModelCall> =>
   callsIn(chat.events())
 
 /**
@@ -38,7 +38,7 @@ export const verifyReceipts = (chat: Source): TaskEither<ReadError, ReceiptVerif
 
 /** Like `verifyReceipts`, and also counts the model replies without a receipt. */
 export const auditReceipts = (chat: Source): TaskEither<ReadError, ReceiptsAudited> =>
-  task(() => caught(() => audited(chat)))
+  task(() => catchTyped(() => audited(chat)))
 
 interface ReceiptsAudited extends ReceiptVerification {
   readonly withoutReceipt: number
@@ -79,7 +79,7 @@ export const receiptsChecked = (
 ): ((event: ConversationEvent) => Promise<readonly CheckedCall[]>) => {
   const history = historyOf(contextAt)
   const prints = new Map<number, string>()
-  const callsOf = numberedCalls()
+  const callsOf = createCallCounter()
   return async (event) => {
     const checked: CheckedCall[] = []
     for (const call of callsOf(event)) {
@@ -88,7 +88,7 @@ export const receiptsChecked = (
       if (own !== undefined) prints.set(position, own)
       const usable = checkCall(call)
       const found = E.isRight(usable)
-        ? findingIn(call, await history.at(receipt.position), own)
+        ? diagnoseReceipt(call, await history.at(receipt.position), own)
         : problemIn(usable.left)
       checked.push({ call, found })
     }

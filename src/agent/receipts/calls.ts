@@ -59,7 +59,7 @@ const summaryOf = (calls: readonly ModelCall[]): AnsweredSummary | undefined => 
 }
 
 /** Returns the summary of an event, if it has a receipt. */
-export const answeredSummary = (event: ConversationEvent): AnsweredSummary | undefined =>
+export const answeredSummaryOf = (event: ConversationEvent): AnsweredSummary | undefined =>
   event.type === 'Condensed' ? summaryOf(callsOf(event, 1)) : undefined
 
 /** Calls already counted. */
@@ -76,7 +76,7 @@ const noneYet: PassedCalls = { calls: 0, summaries: new Set() }
  *
  * @param passed calls before these events
  */
-export const numberedCalls = (passed = noneYet): ((event: ConversationEvent) => readonly ModelCall[]) => {
+export const createCallCounter = (passed = noneYet): ((event: ConversationEvent) => readonly ModelCall[]) => {
   let first = passed.calls + 1
   const summaries = new Set(passed.summaries)
   return (event) => {
@@ -91,15 +91,15 @@ export const numberedCalls = (passed = noneYet): ((event: ConversationEvent) => 
 
 /** Yields every model call in these events, in order. */
 export async function* callsIn(events: AsyncIterable<ConversationEvent>): AsyncGenerator<ModelCall, void> {
-  const calls = numberedCalls()
+  const calls = createCallCounter()
   for await (const event of events) yield* calls(event)
 }
 
-/** Like `numberedCalls`, and includes the model replies without a receipt. */
+/** Like `createCallCounter`, and includes the model replies without a receipt. */
 export const everyCall = (
   passed = noneYet,
 ): ((event: ConversationEvent) => readonly (ModelCall | UnprovenCall)[]) => {
-  const calls = numberedCalls(passed)
+  const calls = createCallCounter(passed)
   let isMissing = passed.calls > 0
   return (event) => {
     if (isUnproven(event))

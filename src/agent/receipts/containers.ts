@@ -18,7 +18,7 @@ export const containerFor = (now: Effective): Container | undefined => {
   return isNamed ? undefined : containerIn(now.items)
 }
 
-export const sentContainer = (now: Effective, time: number): SentContainer | undefined => {
+export const containerToSend = (now: Effective, time: number): SentContainer | undefined => {
   const found = containerFor(now)
   if (!found) return undefined
   const { id, expires_at: end } = found

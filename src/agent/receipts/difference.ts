@@ -3,7 +3,7 @@ import type { Receipt } from '../../events/events.ts'
 import { digestOf, textOf } from './canonical.ts'
 import { fingerprintsOf, partsOf, type PlacedPart, withoutBreakpoint } from './fingerprints.ts'
 import { countsOf } from './receipt.ts'
-import { sharedBy } from './receipt-blocks.ts'
+import { sharedPrefixLength } from './receipt-blocks.ts'
 import type { ReceiptOptions } from './receipt-options.ts'
 import type { RenderedRequest } from './request.ts'
 
@@ -42,7 +42,7 @@ const excerptLength = 80
 const firstDifference = (rendered: RenderedRequest, prints: string): ReceiptDifference => {
   const now = fingerprintsOf(rendered)
   if (now === prints) return { kind: 'breakpoints' }
-  const found = partsOf(rendered)[sharedBy(prints, now)]
+  const found = partsOf(rendered)[sharedPrefixLength(prints, now)]
   if (!found) return { kind: 'block', path: `messages[${(rendered.chat ?? rendered).messages.length}]` }
   const { path, part } = found
   return { kind: 'block', path, now: excerptOf(part) }

@@ -27,7 +27,7 @@ export interface ReceiptFinding {
 export type FindingDetails = Omit<ReceiptFinding, 'call' | 'position'>
 
 /** @param prints fingerprints of the receipt's request, if they are known */
-export const findingIn = (
+export const diagnoseReceipt = (
   call: ModelCall,
   effective: Effective,
   prints: string | undefined,

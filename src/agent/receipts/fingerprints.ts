@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto'
 import type { Chat, ChatMessage } from '../models/openai/chat/chat.ts'
-import { mapped, memo } from '../../projections/memo.ts'
+import { createListMap, memo } from '../../projections/memo.ts'
 import { type SentPart, type SentRequest, textOf } from './canonical.ts'
 
 /** A block of a request with its path: `messages[3].content[0]`, `system[0]`, `tools[2]`. */
@@ -56,9 +56,9 @@ const chatPrints = ({ tools = [], messages }: Chat): string =>
     ...printsOfMessages(messages.slice(1), (message) => fingerprint(message, message.role)),
   ].join('')
 
-const printsOfMessages = mapped<ChatMessage, string>()
+const printsOfMessages = createListMap<ChatMessage, string>()
 
-const printsOfContents = mapped<readonly SentPart[], string>()
+const printsOfContents = createListMap<readonly SentPart[], string>()
 
 const fingerprint = memo((part: SentPart, role) => hashed(role, textOf(withoutBreakpoint(part))))
 

@@ -17,7 +17,7 @@ interface Along {
 }
 
 /** Builds the whole request from the rendered history, with its model and parameters. */
-export const outgoing = (
+export const buildRequest = (
   now: Effective,
   sent: SentRequest,
   { container, named = '' }: Along,
@@ -36,7 +36,7 @@ export const asSent = (
   if (kind === 'reply') {
     const options = receiptOptionsIn(receipt)
     const { betas, container } = E.isRight(options) ? options.right : {}
-    return { ...outgoing(now, sent, { container, named: origin.model }), ...(betas && { betas }) }
+    return { ...buildRequest(now, sent, { container, named: origin.model }), ...(betas && { betas }) }
   }
   const { chat: _, ...rendered } = sent
   const options = check(summaryOptionsSchema, receipt.options)

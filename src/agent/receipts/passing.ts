@@ -1,5 +1,5 @@
 import type { ConversationEvent } from '../../events/events.ts'
-import { type Effective, evolved } from '../../projections/effective.ts'
+import { type Effective, evolveEffective } from '../../projections/effective.ts'
 
 /**
  * Returns the effective history at positions that mostly ascend, as the events of the log pass by: continues from the last history, and
@@ -20,7 +20,7 @@ export const historyOf = (contextAt: (position: number) => Promise<Effective>) =
     /** Returns the history at a position already passed. Throws the errors of `contextAt`. */
     at: async (position: number): Promise<Effective> => {
       if (known && position >= known.at) {
-        const next = evolved(
+        const next = evolveEffective(
           known,
           since.filter((event) => event.position <= position),
         )

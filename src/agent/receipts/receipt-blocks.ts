@@ -9,12 +9,12 @@ import { type ReceiptBlocks, receiptOptionsIn } from './receipt-options.ts'
 export const blocksOf = (effective: Effective, prints: string): ReceiptBlocks => {
   const base = baseOf(effective)
   if (!base) return { shared: 0, rest: prints }
-  const shared = sharedBy(base.prints, prints)
+  const shared = sharedPrefixLength(base.prints, prints)
   return { base: base.position, shared, rest: prints.slice(shared * fingerprintLength) }
 }
 
 /** Returns the length of the common prefix of two lists, in fingerprints. */
-export const sharedBy = (one: string, other: string): number => {
+export const sharedPrefixLength = (one: string, other: string): number => {
   let [least, most] = [0, other.length / fingerprintLength]
   while (least < most) {
     const middle = Math.ceil((least + most) / 2)

@@ -1,17 +1,17 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import type { Conversation } from '../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
 import { invalidInput } from '../../events/errors.ts'
 import { isFields } from '../../events/json.ts'
 import type { ChatForm } from '../models/form.ts'
-import { calledBody } from '../models/anthropic/body.ts'
-import { calledChat } from '../models/openai/body.ts'
-import { caught, ok, type Steps, task } from '../../result/steps.ts'
+import { callBody } from '../models/anthropic/body.ts'
+import { chatCallBody } from '../models/openai/body.ts'
+import { catchTyped, ok, type Steps, task } from '../../result/steps.ts'
 import type { ReadError } from '../../store/errors.ts'
 import { callsIn, type ModelCall } from './calls.ts'
 import { digestOf } from './canonical.ts'
 import { callOutOfRange, type CallOutOfRange, type UnknownRenderer } from './errors.ts'
-import { type FindingDetails, findingIn } from './finding.ts'
+import { type FindingDetails, diagnoseReceipt } from './finding.ts'
 import { checkCall, formIn, reasonOf, type Unusable } from './made-again.ts'
 import { fingerprintsIn } from './receipt-blocks.ts'
 import { type RemadeCall, remadeCall } from './remade.ts'
@@ -31,12 +31,12 @@ export interface SentCall extends ModelCall, RemadeCall {
  *
  * @param call its number, from 1, or the call itself as listed, which saves counting the ones before it; default: the last one
  */
-export const sentCall = (
+export const loadSentCall = (
   chat: Source,
   call?: number | ModelCall,
 ): TaskEither<ReadError | CallOutOfRange | UnknownRenderer, SentCall> => task(() => sent(chat, call))
 
-type Source = Pick<Conversation, 'id' | 'events' | 'context'>
+type Source = Pick<ConversationHandle, 'id' | 'events' | 'context'>
 
 async function* sent(
   chat: Source,
@@ -52,7 +52,7 @@ async function* sent(
   const { made, ...remade } = yield* ok(ofCall(remadeCall(call, effective)))
   const isSame = digestOf(made) === call.receipt.digest
   const prints = isSame ? undefined : printsOf(yield* callsOf(chat), call)
-  const finding = findingIn(call, effective, prints)
+  const finding = diagnoseReceipt(call, effective, prints)
   return {
     ...call,
     ...remade,
@@ -79,7 +79,7 @@ const isCall = (call: unknown): boolean =>
 /** Returns the body of a call as this library's adapters send it, as JSON; without a receipt, in the form of the Messages API. */
 export const bodySent = ({ request, receipt }: Pick<SentCall, 'request'> & Partial<ModelCall>): string => {
   const form = receipt && (formIn(receipt) as ChatForm | undefined)
-  return JSON.stringify(form ? calledChat(request, form) : calledBody(request))
+  return JSON.stringify(form ? chatCallBody(request, form) : callBody(request))
 }
 
 /** Returns the fingerprints of a call's request, if the receipts that it continues are available. */
@@ -93,7 +93,7 @@ const printsOf = (calls: readonly ModelCall[], { number, receipt }: ModelCall): 
 }
 
 const callsOf = (chat: Source): Steps<ReadError, readonly ModelCall[]> =>
-  caught(async () => {
+  catchTyped(async () => {
     const calls: ModelCall[] = []
     for await (const call of callsIn(chat.events())) calls.push(call)
     return calls

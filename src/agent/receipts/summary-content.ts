@@ -17,8 +17,10 @@ export interface SummaryContentOptions {
 }
 
 /** Returns the blocks as they are shown. A compaction block of the provider becomes text, as such a block may only come first. */
-export const shownBlocks = (blocks: readonly Block[], showing: SummaryContentOptions): readonly Block[] =>
-  blocks.map((block) => shown(block, showing))
+export const blocksToSummarize = (
+  blocks: readonly Block[],
+  showing: SummaryContentOptions,
+): readonly Block[] => blocks.map((block) => shown(block, showing))
 
 const shown = (block: Block, showing: SummaryContentOptions): Block => {
   const { images, longest = Infinity } = showing
@@ -33,7 +35,7 @@ const shown = (block: Block, showing: SummaryContentOptions): Block => {
   if (block.type !== 'tool_result' && block.type !== 'search_result') return block
   if (typeof content === 'string') return { ...block, content: cut(content, longest) }
   return Array.isArray(content)
-    ? { ...block, content: shownBlocks((content as readonly unknown[]).filter(isWellShaped), showing) }
+    ? { ...block, content: blocksToSummarize((content as readonly unknown[]).filter(isWellShaped), showing) }
     : block
 }
 

@@ -15,7 +15,7 @@ import { sliceOf } from '../../projections/effective.ts'
 import { type Chat, chatOf } from '../models/openai/chat/chat.ts'
 import { formSchema } from './receipt-options.ts'
 import { renderers } from './request.ts'
-import { shownBlocks } from './summary-content.ts'
+import { blocksToSummarize } from './summary-content.ts'
 
 /** Version of new requests for summaries. */
 export const currentSummarizer = 2
@@ -146,9 +146,9 @@ export const itemsLeft = (
 const shownFor = (effective: Effective, options: SummaryOptions): Effective => {
   const items = itemsLeft(effective, options)
   const said = items.map((item): Item => {
-    if (item.kind === 'message') return { ...item, content: shownBlocks(item.content, options) }
+    if (item.kind === 'message') return { ...item, content: blocksToSummarize(item.content, options) }
     if (item.kind === 'truncation') return item
-    const shown = (message: Message) => ({ ...message, content: shownBlocks(message.content, options) })
+    const shown = (message: Message) => ({ ...message, content: blocksToSummarize(message.content, options) })
     return { ...item, messages: item.messages.map(shown) }
   })
   const part = options.parts?.at(-1)

@@ -1,5 +1,5 @@
 import type { Meter } from '@opentelemetry/api'
-import { type Attributes, defined, openTelemetry, quietly, scope } from './open-telemetry.ts'
+import { type Attributes, withoutUndefined, openTelemetry, quietly, scope } from './open-telemetry.ts'
 
 /** Calls `measure` with the program's meter, if there is one. */
 const measured = (measure: (meter: Meter) => void): void => {
@@ -21,7 +21,7 @@ const counters = {
 export const count = (name: keyof typeof counters, by = 1, attributes: Attributes = {}): void => {
   if (by > 0)
     measured((meter) =>
-      meter.createCounter(name, { description: counters[name] }).add(by, defined(attributes)),
+      meter.createCounter(name, { description: counters[name] }).add(by, withoutUndefined(attributes)),
     )
 }
 
@@ -39,7 +39,7 @@ export const measureCall = (
   attributes: Attributes,
 ): void =>
   measured((meter) => {
-    const said = defined(attributes)
+    const said = withoutUndefined(attributes)
     meter.createHistogram('gen_ai.client.operation.duration', durations).record(ms / 1_000, said)
     const usage = meter.createHistogram('gen_ai.client.token.usage', tokens)
     for (const type of ['input', 'output'] as const)
@@ -53,7 +53,7 @@ export interface StepCounts {
 }
 
 /** Registers gauges that read a worker's counts on every collection, until the returned function is called. */
-export const gauging = (attributes: Attributes, read: () => StepCounts): (() => void) => {
+export const registerGauges = (attributes: Attributes, read: () => StepCounts): (() => void) => {
   let end = (): void => {}
   let isOver = false
   measured((meter) => {
@@ -67,7 +67,7 @@ export const gauging = (attributes: Attributes, read: () => StepCounts): (() => 
       description: 'how long the oldest open step has waited',
     })
     const gauges = [steps, oldest]
-    const said = defined(attributes)
+    const said = withoutUndefined(attributes)
     const observe: Parameters<Meter['addBatchObservableCallback']>[0] = (result) => {
       const { counts, oldestOpen } = read()
       for (const [state, number] of Object.entries(counts))

@@ -45,7 +45,7 @@ export const quietly = <A>(say: () => A): A | undefined => {
 }
 
 /** Returns the attributes without undefined values. */
-export const defined = (attributes: Attributes): Record<string, string | number | string[]> => {
+export const withoutUndefined = (attributes: Attributes): Record<string, string | number | string[]> => {
   const all: Record<string, string | number | string[]> = {}
   for (const [name, value] of Object.entries(attributes))
     if (value !== undefined) all[name] = typeof value === 'object' ? [...value] : value

@@ -3,7 +3,7 @@ import { errorName } from './error-name.ts'
 import {
   type TelemetryApi,
   type Attributes,
-  defined,
+  withoutUndefined,
   openTelemetry,
   quietly,
   scope,
@@ -27,7 +27,7 @@ export interface SpanOptions {
 }
 
 const toldOf = (span: Span, { SpanStatusCode }: TelemetryApi): SpanHandle => ({
-  set: (attributes) => void quietly(() => span.setAttributes(defined(attributes))),
+  set: (attributes) => void quietly(() => span.setAttributes(withoutUndefined(attributes))),
   failed: (type) =>
     void quietly(() => span.setAttribute('error.type', type).setStatus({ code: SpanStatusCode.ERROR })),
 })
@@ -59,7 +59,7 @@ const spanned = async <A>(
     ...inherited,
   }
   const spanKind = kind === 'client' ? api.SpanKind.CLIENT : api.SpanKind.INTERNAL
-  const said = defined({ ...passedOn, ...attributes })
+  const said = withoutUndefined({ ...passedOn, ...attributes })
   const span = quietly(() =>
     api.trace.getTracer(scope).startSpan(name, { kind: spanKind, attributes: said, root }, outside),
   )

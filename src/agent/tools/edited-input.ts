@@ -9,7 +9,7 @@ import { type Fields, isFields, pathText } from '../../events/json.ts'
  *
  * @param tools definitions as configured
  */
-export const editedInput = (
+export const checkEditedInput = (
   tools: readonly unknown[],
   name: string,
   input: Fields,

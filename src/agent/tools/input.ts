@@ -4,7 +4,7 @@ import { pathText } from '../../events/json.ts'
 import type { OutputOf, SchemaIssue, StandardSchema } from './standard-schema.ts'
 
 /** Applies a schema to an input; `InvalidInput`, worded for the model, if the input does not match. */
-export const checkedInput = async <S extends StandardSchema>(
+export const checkInput = async <S extends StandardSchema>(
   schema: S,
   tool: string,
   input: unknown,

@@ -20,7 +20,7 @@ export interface McpNameOptions {
 }
 
 /** Renames the tools to the names that the model sees. */
-export const namedTools = (
+export const renameTools = (
   tools: readonly McpTool[],
   { prefix = '', rename = (name) => name }: McpNameOptions,
 ): E.Either<ToolNameTaken, ReadonlyMap<string, McpTool>> => {

@@ -9,7 +9,7 @@ import { ok, type Steps, task } from '../../result/steps.ts'
 import { longestTimer } from '../../result/timers.ts'
 import { withoutUnions } from './input-schema.ts'
 import { callMcp, type McpClient, type McpPage, type McpProgress, type McpTool } from './mcp-client.ts'
-import { type McpNameOptions, namedTools, type ToolNameTaken } from './mcp-names.ts'
+import { type McpNameOptions, renameTools, type ToolNameTaken } from './mcp-names.ts'
 import { settingsShape, type ToolSettings } from './settings.ts'
 import type { Tool, ToolDefinition } from './tool.ts'
 
@@ -54,7 +54,7 @@ export const mcpTools = (
 async function* toolsOf(client: McpClient, options: McpOptions): Steps<McpError, readonly Tool[]> {
   yield* ok(check(optionsSchema, options))
   const listed = yield* list(client)
-  const named = yield* ok(namedTools(listed, options))
+  const named = yield* ok(renameTools(listed, options))
   return [...named].map(([name, tool]) => ({
     ...settingsOf(tool, options),
     definition: definitionOf(name, tool),

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { check } from '../../events/check.ts'
 import type { InvalidInput } from '../../events/errors.ts'
 import { orThrow } from '../../result/steps.ts'
-import { checkedInput } from './input.ts'
+import { checkInput } from './input.ts'
 import { inputSchemaOf } from './input-schema.ts'
 import { settingsShape, type ToolCall, type ToolContext, type ToolSettings } from './settings.ts'
 import { isStandardSchema, type OutputOf, type StandardSchema } from './standard-schema.ts'
@@ -57,7 +57,7 @@ const madeInput = async <S extends StandardSchema>(
   tool: string,
   { input, by }: { readonly input: unknown; readonly by: { readonly checked?: unknown } },
 ): Promise<E.Either<InvalidInput, OutputOf<S>>> =>
-  'checked' in by && by.checked === input ? E.right(input) : checkedInput(schema, tool, input)
+  'checked' in by && by.checked === input ? E.right(input) : checkInput(schema, tool, input)
 
 /**
  * Creates a tool whose input is checked before it runs: if the input is invalid, the model receives the problems and may call again.
@@ -71,7 +71,7 @@ export const tool = <S extends StandardSchema>(options: ToolOptions<S>): E.Eithe
   return E.map((input_schema) => ({
     ...settings,
     definition: { name, description, input_schema },
-    check: (input: unknown) => checkedInput(schema, name, input),
+    check: (input: unknown) => checkInput(schema, name, input),
     run: async (input: unknown, context: ToolContext) => {
       return run(await orThrow(madeInput(schema, name, { input, by: context })), context)
     },

@@ -1,8 +1,8 @@
 import { staleContext } from '../../commands/rejections.ts'
-import type { Conversation } from '../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
 import type { TurnsEnd } from '../../conversation/beside/turn-log.ts'
 import type { Block } from '../../events/blocks.ts'
-import { abortedBy, isLeftToOthers } from '../models/aborted.ts'
+import { modelAborted, isLeftToOthers } from '../models/aborted.ts'
 import type { ModelAborted } from '../models/model.ts'
 import { configurationOf, type Effective, type Item } from '../../projections/effective.ts'
 import type { Steps } from '../../result/steps.ts'
@@ -11,15 +11,15 @@ import type { ReadError, WriteError } from '../../store/errors.ts'
 import { type CallStates, isWithdrawn, noStates, statesOf } from './calls/call-states.ts'
 import { rewindsAfter, saidSince } from './calls/calls-now.ts'
 import {
-  applying,
+  createInputParser,
   type CallConditions,
   factsOf,
   type PlannedCall,
   taskFor,
-  waitingCall,
+  waitingCallOf,
 } from './calls/calls.ts'
 import type { WaitingCall } from './stream/turn-event.ts'
-import { watched } from './results/watched-call.ts'
+import { watchCall } from './results/watched-call.ts'
 import { restFor } from '../context/policy/result-limit.ts'
 import type { TurnClaim } from './claims/holding.ts'
 import type { DeferredMessages } from './calls/held.ts'
@@ -47,8 +47,8 @@ export interface UnansweredCalls {
 const maxTries = 10
 
 /** Handles the calls of replies: runs them, answers them, or lets them wait. */
-export const answering = (
-  chat: Conversation,
+export const createCallHandler = (
+  chat: ConversationHandle,
   landing: TurnRecorder,
   current: () => WatchedTurnOptions,
   hold: TurnClaim,
@@ -98,7 +98,7 @@ export const answering = (
     /** The try before, if somebody else wrote first. */
     let before: { readonly revision: number; readonly planned: readonly PlannedCall[] } | undefined
     const lost = () => staleContext(chat.id, now.at, now.at)
-    const applied = applying()
+    const applied = createInputParser()
     async function* attempt(): Steps<WriteError | ReadError, readonly PlannedCall[]> {
       if (before && hold.isTakenIn(yield* log.after(before.revision))) return yield lost()
       const mayBeElsewhere = before?.planned.some(({ task }) => task.type === 'run' && !task.isAgain) ?? false
@@ -155,7 +155,7 @@ export const answering = (
         const key = `${task.startedIn ?? chat.id}/${use}/${call.id}${permitted}`
         return resultOf(call, { ...task, key }, { ...limits, signal })
       }
-      return [await watched(call, limits, work)]
+      return [await watchCall(call, limits, work)]
     }
     const context = Math.max(...planned.map(({ use }) => use))
     const { result } = await watch.during({ context, seen: now.at, endedBy: ['rewind', 'lost'] }, (signal) =>
@@ -167,14 +167,14 @@ export const answering = (
     // Who continues runs it again, or says that its outcome is not known.
     const isLeft = isLeftToOthers(signal)
     const content = result.flat().filter((block) => !(isLeft && isCutOff(block)))
-    if (signal && isLeft && content.length === 0) return yield abortedBy(signal)
+    if (signal && isLeft && content.length === 0) return yield modelAborted(signal)
     if (content.length > 0) {
       yield* landing.record(now, content, unanswered.held)
       return undefined
     }
     const left = (why: string): readonly WaitingCall[] =>
       planned.flatMap(({ call, task }) =>
-        task.type === 'wait' && task.why === why ? [waitingCall(call, task.until, task.input)] : [],
+        task.type === 'wait' && task.why === why ? [waitingCallOf(call, task.until, task.input)] : [],
       )
     return { waiting: left('approval'), pending: left('handed-back') }
   }
@@ -200,7 +200,7 @@ export const answering = (
   }
 }
 
-export type CallAnswerer = ReturnType<typeof answering>
+export type CallAnswerer = ReturnType<typeof createCallHandler>
 
 const startsOf = (item: Item): string | undefined =>
   item.kind === 'message' ? item.origin?.starts : undefined

@@ -1,5 +1,5 @@
 import type * as E from 'fp-ts/lib/Either.js'
-import type { Conversation } from '../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
 import type { FailedCall } from '../models/model.ts'
 import type { Effective } from '../../projections/effective.ts'
 import type { Steps } from '../../result/steps.ts'
@@ -25,7 +25,7 @@ export interface Books {
  * @param unrecorded failed calls that are not recorded yet
  */
 export const books = (
-  chat: Conversation,
+  chat: ConversationHandle,
   settings: () => ResolvedTurnOptions,
   unrecorded: () => readonly FailedCall[],
 ): Books => {

@@ -12,7 +12,7 @@ type Secrets = ReadonlyMap<string, string>
  */
 export const toldOf = (reply: E.Either<ModelError, Reply>, secrets: Secrets): E.Either<ModelError, Reply> => {
   if (secrets.size === 0) return reply
-  return E.isRight(reply) ? E.right(replyOf(reply.right, secrets)) : E.left(toldError(reply.left, secrets))
+  return E.isRight(reply) ? E.right(replyOf(reply.right, secrets)) : E.left(redactError(reply.left, secrets))
 }
 
 const replyOf = ({ content, origin }: Reply, secrets: Secrets): Reply => ({
@@ -20,7 +20,7 @@ const replyOf = ({ content, origin }: Reply, secrets: Secrets): Reply => ({
   origin: withoutEchoes(origin, secrets),
 })
 
-export const toldError = <A extends ModelError>(error: A, secrets: Secrets): A => {
+export const redactError = <A extends ModelError>(error: A, secrets: Secrets): A => {
   if (secrets.size === 0) return error
   const { _tag, cause, partial, ...facts } = error
   return {

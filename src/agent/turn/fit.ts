@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { type ContextTooLarge, refusedTooLarge } from '../context/policy/errors.ts'
+import { type ContextTooLarge, withApiWording } from '../context/policy/errors.ts'
 import { type PolicyConditions, manageContext, type ContextPlan } from '../context/policy/policy.ts'
 import { refusalOf } from '../context/policy/refusal.ts'
 import type { ResultLimit } from '../context/policy/result-limit.ts'
@@ -7,7 +7,7 @@ import type { ContextSettings } from '../context/policy/settings.ts'
 import { shortResults, type ResultCut } from '../context/policy/shortening.ts'
 import { type CondenseError, condenseWith } from '../context/summary/condense.ts'
 import type { Summarizer } from '../context/summary/summarizer.ts'
-import type { Conversation } from '../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
 import type { InvalidInput } from '../../events/errors.ts'
 import type { Covers, Origin, Policy } from '../../events/events.ts'
 import type { ContextExceeded, ModelAborted } from '../models/model.ts'
@@ -46,7 +46,11 @@ interface Means {
 }
 
 /** Takes one step towards a context that fits: carries out the policy's plan. */
-export async function* fit(chat: Conversation, now: Effective, means: Means): Steps<FitError, FitResult> {
+export async function* fit(
+  chat: ConversationHandle,
+  now: Effective,
+  means: Means,
+): Steps<FitError, FitResult> {
   const { settings, summarizer, refused, signal } = means
   const options = {
     canCondense: summarizer !== undefined,
@@ -54,7 +58,7 @@ export async function* fit(chat: Conversation, now: Effective, means: Means): St
   }
   const planned = manageContext(now, settings, options)
   if (refused && E.isLeft(planned) && planned.left._tag === 'ContextTooLarge')
-    return yield refusedTooLarge(planned.left, refused)
+    return yield withApiWording(planned.left, refused)
   const plan = yield* ok(planned)
   if (plan.type === 'nothing') return { type: 'fits' }
   const policy = policyOf(now, plan, { settings, options })
@@ -103,7 +107,7 @@ const policyOf = (
 
 /** Shortens results: they stay whole in the log, but are shown in part from here on. */
 async function* shorten(
-  chat: Conversation,
+  chat: ConversationHandle,
   { at, items }: Effective,
   edits: readonly ResultCut[],
   { policy, rest }: { readonly policy: Policy; readonly rest: ResultLimit['rest'] },
@@ -121,7 +125,7 @@ async function* shorten(
 }
 
 async function* truncate(
-  chat: Conversation,
+  chat: ConversationHandle,
   { at }: Effective,
   slices: Extract<ContextPlan, { type: 'truncate' }>['covers'],
   { learned, ...policy }: Policy,

@@ -1,6 +1,6 @@
 import { restFor } from '../context/policy/result-limit.ts'
 import type { CondenseError } from '../context/summary/condense.ts'
-import type { Conversation } from '../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
 import type { ContextExceeded } from '../models/model.ts'
 import type { Effective } from '../../projections/effective.ts'
 import type { Steps } from '../../result/steps.ts'
@@ -28,8 +28,8 @@ interface Told {
 }
 
 /** @param current returns the settings of the next call */
-export const fitting = (
-  chat: Conversation,
+export const createContextFitter = (
+  chat: ConversationHandle,
   current: () => ResolvedTurnOptions,
   { onFailed, onMarker }: Told,
 ): ContextFitter => {

@@ -5,12 +5,12 @@ import type { NewMessage } from '../../commands/command.ts'
 import { isStale } from '../../commands/rejections.ts'
 import { beginsTurn } from '../../commands/state.ts'
 import { recordableMessage, restFor, resultMessage } from '../context/policy/result-limit.ts'
-import type { Conversation } from '../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
 import type { WriteResult } from '../../conversation/writing/encode.ts'
 import type { Effective } from '../../projections/effective.ts'
 import { ok, type Steps } from '../../result/steps.ts'
 import type { ReadError, WriteError } from '../../store/errors.ts'
-import { type DeferredMessages, mayWait, pathAfter, saidLast } from './calls/held.ts'
+import { type DeferredMessages, mayWait, pathAfter, lastUserMessages } from './calls/held.ts'
 import type { LiveHistory } from './calls/live.ts'
 import { openCalls } from './calls/open-calls.ts'
 import type { ResolvedTurnOptions } from './options.ts'
@@ -30,8 +30,8 @@ const areOpen = (results: readonly Block[], now: Effective): boolean => {
 }
 
 /** Returns functions that record the messages of a turn despite events since the history was read. */
-export const landing = (
-  chat: Conversation,
+export const createTurnRecorder = (
+  chat: ConversationHandle,
   history: LiveHistory,
   current: () => Pick<ResolvedTurnOptions, 'keepLate' | 'maxResult' | 'run'>,
 ) => {
@@ -69,7 +69,7 @@ export const landing = (
     const since = yield* chat.later(from)
     const path = pathAfter(since, from, later.at)
     if (!path?.every(mayWait)) return landed
-    const said = saidLast(later, since, from)
+    const said = lastUserMessages(later, since, from)
     return said || !path.some(beginsTurn) ? yield* landAfter(later.at, messages, said) : landed
   }
 
@@ -78,7 +78,7 @@ export const landing = (
     now: Effective,
     position: number,
   ): Steps<ReadError, DeferredMessages | undefined> {
-    return saidLast(now, yield* chat.later(position), position)
+    return lastUserMessages(now, yield* chat.later(position), position)
   }
 
   /** Moves the user's messages to after these messages, and after the other events since. */
@@ -132,4 +132,4 @@ export const landing = (
   return { land, saidSince, moveBack, record }
 }
 
-export type TurnRecorder = ReturnType<typeof landing>
+export type TurnRecorder = ReturnType<typeof createTurnRecorder>

@@ -3,7 +3,7 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { Configuration } from '../../events/events.ts'
 import { configurationOf, type Effective, isReply, type Item } from '../../projections/effective.ts'
 import { isCompaction, wellFormed } from '../../projections/render/renderer.ts'
-import type { Conversation } from '../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
 import type { WriteError } from '../../store/errors.ts'
 import type { WriteResult } from '../../conversation/writing/encode.ts'
 
@@ -15,7 +15,7 @@ type Write = TaskEither<WriteError, WriteResult>
  * @param wanted undefined while unknown
  */
 export const prepare = (
-  chat: Conversation,
+  chat: ConversationHandle,
   now: Effective,
   wanted: Configuration | undefined,
 ): Write | undefined => {
@@ -39,7 +39,7 @@ const isSame = (one: unknown, other: unknown): boolean =>
  * Records a compaction that the API made in the middle of a reply: the API ignores everything before it, so the reply's compaction
  * block becomes the summary of that. Undefined if there is no compaction, or it is already recorded.
  */
-const recordCompaction = (chat: Conversation, { items, at }: Effective): Write | undefined => {
+const recordCompaction = (chat: ConversationHandle, { items, at }: Effective): Write | undefined => {
   const index = items.findLastIndex(holdsCompaction)
   const reply = items[index]
   const [first] = items

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { isStale } from '../../commands/rejections.ts'
-import type { Conversation } from '../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
 import type { Retry } from '../models/asking.ts'
 import type { ModelError, Reply } from '../models/model.ts'
 import { countStale } from '../models/traced.ts'
@@ -20,7 +20,7 @@ import { isCall } from './calls/open-calls.ts'
 import type { WatchedTurnOptions } from './options.ts'
 import { type SendResult, send } from './sending.ts'
 import { notRun } from './results/tools.ts'
-import { type FinalReply, endingOf, messageOf, replyIn, type TurnError } from './turned.ts'
+import { type FinalReply, finalReplyOf, messageOf, replyIn, type TurnError } from './turned.ts'
 import { usageIn } from './spending/usage.ts'
 
 interface Parts {
@@ -49,8 +49,8 @@ export type AskOutcome =
 const longestWait = 5_000
 
 /** Returns functions that call a turn's model and record its replies. */
-export const replying = (
-  chat: Conversation,
+export const createModelCaller = (
+  chat: ConversationHandle,
   { options, current, account, course, context, answers, land }: Parts,
 ) => {
   const { failures } = course
@@ -121,7 +121,7 @@ export const replying = (
     const written = await run(land(now, [messageOf(said, receipt, log?.begun)], held))
     if (isStale(written)) countStale(reply.origin.usage)
     const landed = yield* ok(written)
-    const ending = endingOf(landed, said)
+    const ending = finalReplyOf(landed, said)
     if (log) answers.landed(ending.position, log)
     recorded(ending.position, said)
     return { type: 'recorded', ending, isHolding: landed.isHolding }

@@ -2,13 +2,13 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { Receipt } from '../../events/events.ts'
 import { withSecrets } from '../../events/secrets.ts'
 import type { Effective } from '../../projections/effective.ts'
-import { type RetryOptions, callModel, failedIn, withFailed } from '../models/asking.ts'
+import { type RetryOptions, callModel, failuresIn, withFailed } from '../models/asking.ts'
 import { withEstimates } from '../context/tokens/estimated.ts'
 import { countTokens } from '../context/tokens/tokens.ts'
-import { refusesContainer, type SentContainer, sentContainer } from '../receipts/containers.ts'
-import { toldError, toldOf } from './echoes.ts'
+import { refusesContainer, type SentContainer, containerToSend } from '../receipts/containers.ts'
+import { redactError, toldOf } from './echoes.ts'
 import type { Model, ModelError, Reply } from '../models/model.ts'
-import { outgoing } from '../receipts/outgoing.ts'
+import { buildRequest } from '../receipts/outgoing.ts'
 import { receiptOf } from '../receipts/receipt.ts'
 import { type RenderedRequest, type RequestOptions, requestOf } from '../receipts/request.ts'
 
@@ -45,12 +45,12 @@ export const send = async (
   const { onRetry } = askOptions
   const asking: RetryOptions = {
     ...askOptions,
-    ...(onRetry && { onRetry: (retry) => onRetry({ ...retry, error: toldError(retry.error, secrets) }) }),
+    ...(onRetry && { onRetry: (retry) => onRetry({ ...retry, error: redactError(retry.error, secrets) }) }),
   }
   const attempt = async ({ request: made, options, container }: Attempt): Promise<SendResult> => {
     const along = { ...betas, ...(container && { container }) }
     const receipt = receiptOf(now, made, options, along)
-    const request = outgoing(now, made, { container })
+    const request = buildRequest(now, made, { container })
     const parameters = withSecrets(request.parameters, secrets)
     const { form } = options
     const reply = await callModel(client, { ...request, parameters }, { ...asking, ...(form && { form }) })
@@ -64,22 +64,22 @@ export const send = async (
     const form = error._tag === 'ModelFailed' ? error.form : undefined
     if (!form) return undefined
     const made = requestOf(now, { ...options, form })
-    const isAllowed = asking.onRetry?.({ error, wait: 0, try: 2, failed: failedIn(error) }) ?? true
+    const isAllowed = asking.onRetry?.({ error, wait: 0, try: 2, failed: failuresIn(error) }) ?? true
     return E.isRight(made) && isAllowed
       ? { container, request: made.right, options: { ...options, form } }
       : undefined
   }
   // Only the Messages API has containers.
-  const container = client.form ? undefined : sentContainer(now, Date.now())
+  const container = client.form ? undefined : containerToSend(now, Date.now())
   const first: Attempt = { request: rendered, options: requestOptions, container }
   const answered = await attempt(first)
   const next = E.isLeft(answered.reply) ? otherThan(first, answered.reply.left) : undefined
   if (!next || E.isRight(answered.reply)) return answered
-  const failed = failedIn(answered.reply.left)
+  const failed = failuresIn(answered.reply.left)
   const { reply, receipt } = await attempt(next)
   const told: SendResult['reply'] = E.isRight(reply)
     ? E.right({ ...reply.right, origin: withFailed(reply.right.origin, failed) })
-    : E.left({ ...reply.left, failed: [...failed, ...failedIn(reply.left)] })
+    : E.left({ ...reply.left, failed: [...failed, ...failuresIn(reply.left)] })
   return { reply: told, receipt }
 }
 

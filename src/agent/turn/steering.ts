@@ -23,7 +23,7 @@ export interface StopConditions {
   readonly look: (now: Effective) => Promise<StopCause | undefined>
 }
 
-export const steering = (
+export const createStopCondition = (
   { stopWhen, onStep }: ResolvedTurnOptions,
   account: () => TurnTotals,
 ): StopConditions => {

@@ -23,7 +23,7 @@ export interface TurnListener {
  * Returns a turn as an iteration of its events; it begins when the first one is requested. Leaving the loop aborts the turn and waits
  * until it has released the conversation. Iteration throws the error of the turn.
  */
-export const streamed = (
+export const streamTurn = (
   start: (listener: TurnListener) => Promise<E.Either<TurnError, TurnResult>>,
 ): AsyncIterableIterator<TurnEvent> => {
   const controller = new AbortController()

@@ -12,7 +12,7 @@ const harmless: ReadonlySet<string> = new Set<TurnError['_tag']>([
 ])
 
 /** Gives a turn in a span that contains those of its model and tool calls. */
-export const tracedTurn = (
+export const traceTurn = (
   conversation: string,
   { model, client: { form } }: Pick<ResolvedTurnOptions, 'model' | 'client'>,
   give: () => Promise<E.Either<TurnError, TurnResult>>,

@@ -1,33 +1,33 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { isStale } from '../../commands/rejections.ts'
 import { freeze } from '../../events/freeze.ts'
-import type { Conversation } from '../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
 import type { QueuedMessage } from '../../conversation/beside/inbox.ts'
-import { abortedBy, orAborted } from '../models/aborted.ts'
+import { modelAborted, orAborted } from '../models/aborted.ts'
 import type { Effective } from '../../projections/effective.ts'
 import { requestOf } from '../receipts/request.ts'
 import { ok, run, type Steps } from '../../result/steps.ts'
-import { answering, type UnansweredCalls } from './answering.ts'
+import { createCallHandler, type UnansweredCalls } from './answering.ts'
 import { books } from './books.ts'
 import { requestOptionsOf } from './calling.ts'
 import type { Course } from './course.ts'
 import { nothingToAnswer } from './errors.ts'
 import type { WrittenMarker } from './fit.ts'
-import { fitting } from './fitting.ts'
+import { createContextFitter } from './fitting.ts'
 import { isPlaceToSpeak } from './say/busy.ts'
 import { type DeferredMessages, heldSince, isHeldBack, overtakenSince, waitsForServer } from './calls/held.ts'
 import { moveIn } from './say/inbox-moves.ts'
-import { landing } from './landing.ts'
+import { createTurnRecorder } from './landing.ts'
 import type { TurnClaim } from './claims/holding.ts'
 import type { LiveHistory } from './calls/live.ts'
 import { isToDo, openCalls } from './calls/open-calls.ts'
-import { sorted, unansweredIn } from './calls/said-results.ts'
+import { splitMessages, openCallsIn } from './calls/said-results.ts'
 import type { WatchedTurnOptions } from './options.ts'
 import { isConfigured, prepare } from './prepare.ts'
-import { type PreparedRequest, replying } from './replying.ts'
-import { type StopCause, steering } from './steering.ts'
-import { type FinalReply, goesOn, isOver, type TurnResult, turnedAt, type TurnError } from './turned.ts'
-import { timing } from './results/watched-call.ts'
+import { type PreparedRequest, createModelCaller } from './replying.ts'
+import { type StopCause, createStopCondition } from './steering.ts'
+import { type FinalReply, goesOn, isOver, type TurnResult, finalReplyAt, type TurnError } from './turned.ts'
+import { collectDurations } from './results/watched-call.ts'
 
 /** Number of times that a turn decides again because of concurrent events. */
 const maxStale = 10
@@ -38,14 +38,14 @@ const maxStale = 10
  * @param course progress of the same call of `turn` before another holder took the conversation over, which may have answered since
  */
 export async function* turn(
-  chat: Conversation,
+  chat: ConversationHandle,
   history: LiveHistory,
   given: WatchedTurnOptions,
   hold: TurnClaim,
   course: Course,
 ): Steps<TurnError, TurnResult> {
   const { failures } = course
-  const options: WatchedTurnOptions = { ...given, emit: timing(given.emit, course.tools) }
+  const options: WatchedTurnOptions = { ...given, emit: collectDurations(given.emit, course.tools) }
   const { emit, prepareStep, signal, watch } = options
   /** Settings of the next call, and whether they are known. */
   let current = options
@@ -55,19 +55,19 @@ export async function* turn(
     account.add({ type, origin })
     emit({ type, position, covers })
   }
-  const context = fitting(chat, () => current, {
+  const context = createContextFitter(chat, () => current, {
     onFailed: (error) => {
       course.condenseFailed = error
       failures.addCondense(error, current.context.window)
     },
     onMarker,
   })
-  const landings = landing(chat, history, () => current)
+  const landings = createTurnRecorder(chat, history, () => current)
   const { land, saidSince, moveBack } = landings
-  const answers = answering(chat, landings, () => current, hold)
+  const answers = createCallHandler(chat, landings, () => current, hold)
   const parts = { options, current: () => current, account, course, context, answers, land }
-  const ask = replying(chat, parts)
-  const steps = steering(options, account.account)
+  const ask = createModelCaller(chat, parts)
+  const steps = createStopCondition(options, account.account)
   let stopped: StopCause | undefined
   let stale = 0
   /** The last reply of this turn. */
@@ -112,7 +112,7 @@ export async function* turn(
     for (const { use } of unanswered.open.slice(-1)) steps.stepIn(use)
     const left = yield* answers.answer(now, unanswered)
     if (!left) return false
-    const last = ended ?? turnedAt(chat.id, now)
+    const last = ended ?? finalReplyAt(chat.id, now)
     ended = last && { ...last, ...left }
     return true
   }
@@ -126,7 +126,7 @@ export async function* turn(
           return E.right(await orAborted(work(), ends))
         } catch (error) {
           if (!ends.aborted) throw error
-          return E.left(abortedBy(ends))
+          return E.left(modelAborted(ends))
         }
       },
     )
@@ -146,30 +146,30 @@ export async function* turn(
     }
     const overtaking = yield* overtakingIn(now)
     const inOrder =
-      overtaking && sorted(overtaking, waitsForServer(overtaking.before, requestOptionsOf(options)))
+      overtaking && splitMessages(overtaking, waitsForServer(overtaking.before, requestOptionsOf(options)))
     if (inOrder) {
       const { results, said: others } = inOrder
       yield* orAgain(moveBack({ ...overtaking, said: others }, now.at, ...results)())
       return false
     }
     if (overtaking && !isHolding) {
-      const open = unansweredIn(overtaking)
+      const open = openCallsIn(overtaking)
       if (yield* answers.haveWaited(open)) return yield* answer(now, { open, held: overtaking })
     }
     const said = yield* heldIn(now)
     const asked = (isHolding && said?.before) || now
-    const open = isHolding && said ? unansweredIn(said) : openCalls(now)
+    const open = isHolding && said ? openCallsIn(said) : openCalls(now)
     if (open.length > 0 && goesOn(ended)) return yield* answer(asked, { open })
     if (steps.isWaiting()) {
       stopped = yield* heeding(now, () => steps.look(now))
       // What the user has said meanwhile begins a turn, which is given at once.
       if (stopped && !isHolding && heldSince(now) === undefined) {
-        ended ??= turnedAt(chat.id, now)
+        ended ??= finalReplyAt(chat.id, now)
         return true
       }
     }
     if (!goesOn(ended) && !isHolding) return true
-    if (signal?.aborted) return yield abortedBy(signal)
+    if (signal?.aborted) return yield modelAborted(signal)
     if (prepareStep && !isPrepared) {
       yield* ok(account.within())
       const { replies, usage } = account.account()
@@ -242,13 +242,13 @@ export async function* turn(
       const [shown, mail] = await Promise.all([run(history()), run(history.mail())])
       let found = yield* ok(shown)
       if (yield* takeIn(found, yield* ok(mail))) found = yield* history()
-      const others = isFirst && course.losses > 0 && !isToDo(found) ? turnedAt(chat.id, found) : undefined
+      const others = isFirst && course.losses > 0 && !isToDo(found) ? finalReplyAt(chat.id, found) : undefined
       if (others) return yield* answeredBy(others, found)
       // Before anything is written for a turn that has nothing to answer.
       if (isFirst && !(isPrepared && isConfigured(found, current.wanted))) yield* ok(requestFor(found))
       const hasFinished = ended !== undefined && !goesOn(ended)
       const now = yield* hold.enter(found, { watch, isFirst, hasFinished })
-      const waitedFor = now !== found && !isToDo(now) ? turnedAt(chat.id, now) : undefined
+      const waitedFor = now !== found && !isToDo(now) ? finalReplyAt(chat.id, now) : undefined
       if (waitedFor) return yield* answeredBy(waitedFor, now)
       if (isFirst) {
         steps.begin(now)

@@ -81,7 +81,7 @@ export const messageOf = ({ content, origin }: Reply, context: Receipt, starts?:
   origin: { ...origin, context, ...(starts !== undefined && { starts }) },
 })
 
-export const endingOf = (written: WriteResult, { content, origin }: Reply): FinalReply => ({
+export const finalReplyOf = (written: WriteResult, { content, origin }: Reply): FinalReply => ({
   conversation: written.conversation,
   position: replyIn(written),
   content,
@@ -91,7 +91,7 @@ export const endingOf = (written: WriteResult, { content, origin }: Reply): Fina
 })
 
 /** Returns the end of a turn that did not call the model: the last reply shown. */
-export const turnedAt = (conversation: string, { items }: Effective): FinalReply | undefined => {
+export const finalReplyAt = (conversation: string, { items }: Effective): FinalReply | undefined => {
   const reply = items.findLast(isReply)
   return (
     reply && {

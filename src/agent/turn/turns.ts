@@ -1,18 +1,18 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import type { Conversation } from '../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
 import type { ModelAborted } from '../models/model.ts'
 import { ok, run, type Steps, task } from '../../result/steps.ts'
 import { newCourse } from './course.ts'
 import { turnCancelled } from './errors.ts'
 import { type LiveHistory, liveHistory } from './calls/live.ts'
-import { holding, type ClaimCache } from './claims/holding.ts'
+import { createTurnClaim, type ClaimCache } from './claims/holding.ts'
 import type { ResolvedTurnOptions, TurnOptions } from './options.ts'
 import { settle } from './settle.ts'
-import { type TurnListener, streamed, type TurnEvent } from './streamed.ts'
+import { type TurnListener, streamTurn, type TurnEvent } from './streamed.ts'
 import { goesOn, type TurnResult, type TurnError } from './turned.ts'
 import { type TurnWatch, watchOf } from './say/watch.ts'
-import { tracedTurn } from './traced-turn.ts'
+import { traceTurn } from './traced-turn.ts'
 
 /** Gives turns to a model in a conversation. */
 export interface TurnRunner {
@@ -32,7 +32,7 @@ export interface TurnRunner {
  *
  * A reply is recorded right after the history it was computed from, and the user's later messages after it; the turn then answers these. If that history was rewound, the turn ends with `StaleContext`.
  */
-export const turning = (chat: Conversation): TurnRunner => {
+export const createTurnRunner = (chat: ConversationHandle): TurnRunner => {
   const { party, turnLog } = chat
   const history = liveHistory(chat)
   const remembered: ClaimCache = {}
@@ -49,12 +49,12 @@ export const turning = (chat: Conversation): TurnRunner => {
       const revision = party.isWorker ? yield* turnLog.seen() : (yield* turnLog.now()).revision
       const { whileHeld, ttl, emit, signal } = options
       const onHeld = (by: string): void => emit({ type: 'held', by })
-      const hold = holding(chat, history, remembered, { whileHeld, ttl, onHeld })
+      const hold = createTurnClaim(chat, history, remembered, { whileHeld, ttl, onHeld })
       const watch = watchOf(chat, revision, signal, hold)
       let turned: Outcome
       try {
         const own = { ...options, signal: watch.signal, watch }
-        turned = await tracedTurn(chat.id, options, async () => {
+        turned = await traceTurn(chat.id, options, async () => {
           const ended = await run(turn(chat, history, own, hold, course))
           return E.mapLeft((error: TurnError) => cancelledOr(error, chat.id, watch))(ended)
         })
@@ -72,7 +72,7 @@ export const turning = (chat: Conversation): TurnRunner => {
   }
   return {
     turn: (options) => task(() => steps(options)),
-    stream: (options) => streamed((listener) => run(steps(options, listener))),
+    stream: (options) => streamTurn((listener) => run(steps(options, listener))),
     begin: history.begin,
     size: history.size,
   }

@@ -1,6 +1,6 @@
 import type { CondenseError } from '../context/summary/condense.ts'
 import type { Origin } from '../../events/events.ts'
-import { failedIn, withFailed } from '../models/asking.ts'
+import { failuresIn, withFailed } from '../models/asking.ts'
 import type { FailedCall } from '../models/model.ts'
 
 /** Failures of a turn that are not yet in the origin of a reply. */
@@ -20,7 +20,7 @@ export const untold = (): Untold => {
   let failed: readonly FailedCall[] = []
   let condenseFailed: Origin['condenseFailed']
   const add: Untold['add'] = (error) => {
-    failed = [...failed, ...failedIn(error)]
+    failed = [...failed, ...failuresIn(error)]
   }
   return {
     calls: () => failed,

@@ -1,8 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { Conversation } from '../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
 import { START } from '../../events/events.ts'
 import type { RecordedTurnFact } from '../../events/turn-events.ts'
-import { caught, type Steps } from '../../result/steps.ts'
+import { catchTyped, type Steps } from '../../result/steps.ts'
 import type { ReadError } from '../../store/errors.ts'
 import type { TurnResult, TurnError } from '../turn/turned.ts'
 
@@ -21,12 +21,12 @@ const lastSeen = (
 
 /** Reports whether workers were requested to answer after a position. */
 async function* isAskedAfter(
-  chat: Conversation,
+  chat: ConversationHandle,
   position: number,
   facts: readonly RecordedTurnFact[],
 ): Steps<ReadError, boolean> {
   if (facts.some(({ type, data }) => type === 'TurnRequested' && data.at >= position)) return true
-  return yield* caught<ReadError & Error, boolean>(async () => {
+  return yield* catchTyped<ReadError & Error, boolean>(async () => {
     for await (const { metadata } of chat.events({ from: position + 1 }))
       if (metadata.answer !== undefined) return true
     return false
@@ -38,7 +38,10 @@ async function* isAskedAfter(
  *
  * @param claimed the revision of the first claim of the worker that has it
  */
-export async function* isAskedSinceClaim(chat: Conversation, claimed: number): Steps<ReadError, boolean> {
+export async function* isAskedSinceClaim(
+  chat: ConversationHandle,
+  claimed: number,
+): Steps<ReadError, boolean> {
   const facts = yield* chat.turnLog.after(claimed - 1)
   const claim = facts.findLast(({ type }) => type === 'TurnClaimed')
   return yield* isAskedAfter(chat, claim?.data.at ?? START, facts)
@@ -51,7 +54,7 @@ export async function* isAskedSinceClaim(chat: Conversation, claimed: number): S
  * @param facts the facts of the conversation's turns since the claim
  */
 export async function* isAskedSince(
-  chat: Conversation,
+  chat: ConversationHandle,
   turned: E.Either<Pick<TurnError, '_tag'>, TurnResult>,
   facts: readonly RecordedTurnFact[],
 ): Steps<ReadError, boolean> {

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { Conversation } from '../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
 import { START } from '../../events/events.ts'
 import type { RecordedTurnFact, TurnFact } from '../../events/turn-events.ts'
 import { run, type Steps } from '../../result/steps.ts'
@@ -15,7 +15,7 @@ import type { ClaimPlace } from './turns-end.ts'
 /** A worker's view of the conversation that it holds, kept up to date. */
 export interface Hold {
   readonly worker: string
-  readonly chat: Conversation
+  readonly chat: ConversationHandle
   /** Returns the current step as the worker knows it. */
   readonly step: () => OpenStep | undefined
   /** Aborts the turn: another worker has the conversation, or this one stops. */
@@ -62,7 +62,7 @@ const isLostIn = (facts: readonly RecordedTurnFact[], worker: string): boolean =
 
 /** Reports whether there is a request that the turn has not seen. If the log cannot be read, there may be one. */
 const isToContinue = async (
-  chat: Conversation,
+  chat: ConversationHandle,
   turned: E.Either<TurnError, TurnResult>,
   claimed: number,
 ): Promise<boolean> => {
@@ -109,7 +109,7 @@ type Left = Exclude<AttemptOutcome, { readonly reason: 'settled' }> & { readonly
 type Attempts = Pick<OpenStep, 'attempt' | 'errors'>
 
 /** Returns the fact to record when a worker leaves a conversation. */
-export const leaving = (
+export const leaveFactOf = (
   worker: string,
   { step, ...how }: Left,
   { attempt: attempts, errors }: Attempts,
@@ -134,6 +134,6 @@ export async function* release(
   yield* letGo(chat.turnLog, claimed, (since) => {
     if (isLostIn(since, worker)) return undefined
     const isDecided = left.reason === 'waiting' && since.some(({ type }) => type === 'CallDecided')
-    return leaving(worker, isDecided ? { ...left, reason: 'free' } : left, attempts)
+    return leaveFactOf(worker, isDecided ? { ...left, reason: 'free' } : left, attempts)
   })
 }

@@ -15,7 +15,7 @@ export const backoff = (attempt: number, retryAfter = 0): number =>
  * Returns the milliseconds to wait before a step is taken over for this attempt: 0 for the first takeover; after that, the step may be
  * what its workers die of. The wait differs between a dead worker's steps, so that the others are not lost with it each time.
  */
-export const mourning = (conversation: string, attempt: number): number => {
+export const takeoverDelay = (conversation: string, attempt: number): number => {
   if (attempt <= 2 || attempt > maxAttempts) return 0
   const spread = Number.parseInt(hash('sha1', `${attempt} ${conversation}`).slice(0, 8), 16) / 2 ** 31
   return Math.round(backoff(attempt - 2) * spread)

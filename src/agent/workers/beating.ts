@@ -18,7 +18,7 @@ export const beatShare = 0.3
 /** Factor by which an idle worker beats less often. */
 const idleBeats = 20
 
-export const beating = (shift: Shift): WorkerHeartbeat => {
+export const createHeartbeat = (shift: Shift): WorkerHeartbeat => {
   const { worker, settings, around, runs, over } = shift
   const { store, actor, clock } = around
   const every = settings.ttl * beatShare

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { failedIn } from '../models/asking.ts'
+import { failuresIn } from '../models/asking.ts'
 import type { TurnResult, TurnError } from '../turn/turned.ts'
 
 // A worker takes fewer steps at once while the API refuses calls because there are too many: half as many after such a refusal, and one
@@ -24,7 +24,11 @@ export interface TurnAttempt {
 export const fullCapacity = (most: number): Capacity => ({ slots: most, succeeded: 0, loweredAt: -Infinity })
 
 /** @param most the worker's slots when nothing is refused */
-export const adapted = (capacity: Capacity, most: number, { how, began, ended }: TurnAttempt): Capacity => {
+export const adaptCapacity = (
+  capacity: Capacity,
+  most: number,
+  { how, began, ended }: TurnAttempt,
+): Capacity => {
   const { slots, succeeded, loweredAt } = capacity
   if (how === 'refused') {
     // Calls that began before the last refusal were refused for the same reason.
@@ -47,6 +51,6 @@ export const isRefused = (failure: { readonly status?: unknown; readonly type?: 
 /** Returns a turn's outcome at the API. A turn that had to retry calls is no reason to use more slots. */
 export const takenAs = (turned: E.Either<TurnError, TurnResult>): TurnAttempt['how'] => {
   if (E.isRight(turned)) return turned.right.retried > 0 ? 'other' : 'succeeded'
-  const failures: readonly object[] = [turned.left, ...failedIn(turned.left)]
+  const failures: readonly object[] = [turned.left, ...failuresIn(turned.left)]
   return failures.some(isRefused) ? 'refused' : 'other'
 }

@@ -37,7 +37,7 @@ export interface WorkSnapshot {
   readonly spending?: readonly PeriodUsage[] | undefined
 }
 
-export const carriedStep = (
+export const carriedStepOf = (
   conversation: string,
   open: OpenStep,
   turnsAt: number | undefined,
@@ -52,7 +52,7 @@ export const carriedStep = (
 }
 
 /** Restores the step as if all of its events had been received now. */
-export const restoredStep = (
+export const restoreCarriedStep = (
   { waitMs = 0, ...step }: Omit<CarriedStep, 'conversation' | 'turnsAt'>,
   now: number,
 ): OpenStep => ({ ...step, waitsSince: now, freeAt: now, notBefore: now + waitMs })

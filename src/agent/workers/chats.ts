@@ -1,10 +1,10 @@
-import type { Conversation } from '../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
 
 /** The conversations that a worker last gave turns to, kept to save reading them again. */
 export interface Chats {
-  readonly of: (id: string) => Conversation
+  readonly of: (id: string) => ConversationHandle
   /** Keeps a conversation; `size` is the size of its cached content in characters of JSON. */
-  readonly keep: (chat: Conversation, size: number) => void
+  readonly keep: (chat: ConversationHandle, size: number) => void
 }
 
 /** Limit on the size of all of them together, in characters of JSON. */
@@ -12,9 +12,9 @@ const mostOfAll = 16 * 1024 * 1024
 /** Size counted for each conversation besides its history. */
 const each = 2_000
 
-export const chatsOf = (open: (id: string) => Conversation, most = mostOfAll): Chats => {
+export const chatsOf = (open: (id: string) => ConversationHandle, most = mostOfAll): Chats => {
   /** Kept conversations, ordered by last use. */
-  const kept = new Map<string, { readonly chat: Conversation; readonly size: number }>()
+  const kept = new Map<string, { readonly chat: ConversationHandle; readonly size: number }>()
   let total = 0
 
   const forget = (id: string): void => {

@@ -24,13 +24,13 @@ const parting = 1_000
 const farewell = 1_400
 
 /** Resolves when the signal aborts. */
-export const aborted = (signal: AbortSignal): Promise<void> =>
+export const whenAborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
 
-export const endedBy = (why: WorkerExit['why'], runs: Runs, isRecorded: boolean): WorkerExit => ({
+export const workerExitOf = (why: WorkerExit['why'], runs: Runs, isRecorded: boolean): WorkerExit => ({
   why,
   left: [...runs.keys()],
   isRecorded,
@@ -53,5 +53,5 @@ export const drain = async (
   await watch.until(areOver, parting)
   const sayStopped = () => run(tell(store, actor, worker, { type: 'WorkerStopped', data: {} }))
   const said = await within(clock, end - clock.now(), stopBeating().then(sayStopped))
-  return endedBy('stopped', runs, said !== undefined && E.isRight(said))
+  return workerExitOf('stopped', runs, said !== undefined && E.isRight(said))
 }

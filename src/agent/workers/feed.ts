@@ -57,7 +57,7 @@ interface Feeding {
  * Follows streams until the signal aborts or the store is closed or replaced; after an outage of the store, resumes at the last
  * checkpoint.
  */
-export const feed = async (
+export const runFeed = async (
   store: EventStore,
   prefixes: readonly string[],
   { event, caughtUp, lost }: FeedListener,

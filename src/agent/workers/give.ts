@@ -1,14 +1,14 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { Conversation } from '../../conversation/conversation.ts'
-import { abortedBy, orAborted } from '../models/aborted.ts'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
+import { modelAborted, orAborted } from '../models/aborted.ts'
 import { memo } from '../../projections/memo.ts'
 import { errorText } from '../models/error-text.ts'
-import { caught, run } from '../../result/steps.ts'
+import { catchTyped, run } from '../../result/steps.ts'
 import type { TurnOptions } from '../turn/options.ts'
 import { isRefusedOptions } from '../turn/settle.ts'
 import type { TurnEvent } from '../turn/streamed.ts'
 import type { TurnResult, TurnError } from '../turn/turned.ts'
-import { turning } from '../turn/turns.ts'
+import { createTurnRunner } from '../turn/turns.ts'
 
 /** An event in a turn given by a worker. */
 export interface ServedEvent {
@@ -35,15 +35,15 @@ export const quietly =
   }
 
 /** Returns the turns of a handle: each begins with the history left by the previous one. */
-export const turningOf = memo((chat: Conversation) => turning(chat))
+export const turningOf = memo((chat: ConversationHandle) => createTurnRunner(chat))
 
 const streamed = (
-  chat: Conversation,
+  chat: ConversationHandle,
   options: TurnOptions,
   onEvent: (served: ServedEvent) => void,
 ): Promise<Given> =>
   run(
-    caught<TurnError & Error, TurnResult>(async () => {
+    catchTyped<TurnError & Error, TurnResult>(async () => {
       for await (const event of turningOf(chat).stream(options)) {
         onEvent({ conversation: chat.id, event })
         if (event.type === 'done') return event.turned
@@ -58,7 +58,7 @@ const streamed = (
  * @param ends aborts the turn
  */
 export const giveTurn = async (
-  chat: Conversation,
+  chat: ConversationHandle,
   ends: AbortSignal,
   optionsOf: () => TurnOptions | Promise<TurnOptions>,
   onEvent: ((served: ServedEvent) => void) | undefined,
@@ -73,7 +73,7 @@ export const giveTurn = async (
       isRefusedOptions(own, error) ? { ...error, isOfOptions: true } : error,
     )(given)
   } catch (error) {
-    if (ends.aborted) return E.left(abortedBy(ends))
+    if (ends.aborted) return E.left(modelAborted(ends))
     return E.left({ _tag: 'ModelFailed', message: errorText(error), cause: error })
   }
 }

@@ -40,7 +40,11 @@ const takenBy = ({ steps }: WorkBoard, taking: Iterable<string>): ReadonlyMap<st
  * @param time wall clock time in milliseconds since 1970
  * @param taking conversations whose steps the observer is taking, or has
  */
-export const standingOf = (known: WorkBoard, time: number, taking: Iterable<string> = []): TenantStatus => {
+export const tenantStatusOf = (
+  known: WorkBoard,
+  time: number,
+  taking: Iterable<string> = [],
+): TenantStatus => {
   const { paused, policy, spending } = known
   const taken = takenBy(known, taking)
   const workingFor = (tenant: string): number => known.progress.forTenant(tenant) + (taken.get(tenant) ?? 0)

@@ -3,18 +3,18 @@ import type { RecordedEvent } from '../../store/port.ts'
 import {
   type WorkSnapshot,
   type CarriedStep,
-  carriedStep,
+  carriedStepOf,
   type CarriedWorker,
-  restoredStep,
+  restoreCarriedStep,
 } from './carried.ts'
 import { type Fairness, fairness } from './fairness.ts'
 import { type Lanes, lanes } from './lanes.ts'
-import { bereaved, evolved, type OpenStep, tenantOf } from './open-step.ts'
+import { withoutHolder, evolveStep, type OpenStep, tenantOf } from './open-step.ts'
 import { policyFor, type WorkPolicy } from './policy.ts'
 import { type ProgressCounts, progress } from './progress.ts'
 import { recent } from './recent.ts'
-import { beginsSample, conversationIn, mayMatter, readEvent, seenEvent, seenWorker } from './seen.ts'
-import { type UsageTracker, spending } from './spending.ts'
+import { beginsSample, conversationIn, mayMatter, readEvent, seenEventOf, seenWorkerOf } from './seen.ts'
+import { type UsageTracker, createUsageTracker } from './spending.ts'
 
 /** A worker as known to its observers. */
 export interface KnownWorker extends Omit<CarriedWorker, 'worker'> {
@@ -81,7 +81,7 @@ export const knownBy = (
   const samples = new Set<string>()
   const counts = progress()
   const open = lanes()
-  const spent = spending(policy.prices)
+  const spent = createUsageTracker(policy.prices)
   const fair = fairness((tenant) => policyFor(policy, tenant).weight ?? 1)
   let claims = 0
   /** Time when a worker last stopped standing by. */
@@ -113,7 +113,7 @@ export const knownBy = (
   }
 
   const seeWorker = (event: RecordedEvent, now: number): void => {
-    const seen = seenWorker(event)
+    const seen = seenWorkerOf(event)
     if (!seen) return
     const { worker, what, slots, isStandby, time } = seen
     const { isPaused, ...known } = workers.get(worker) ?? { heard: time, heardAt: now }
@@ -131,7 +131,7 @@ export const knownBy = (
     if (what !== 'stopped') return
     workers.delete(worker)
     for (const [conversation, step] of steps)
-      if (step.holder === worker) setStep(conversation, bereaved(conversation, step, now))
+      if (step.holder === worker) setStep(conversation, withoutHolder(conversation, step, now))
     for (const [conversation, { holder }] of others) if (holder === worker) others.delete(conversation)
   }
 
@@ -150,8 +150,8 @@ export const knownBy = (
     if (!before && !isAnswered && !mayMatter(event)) return
     const read = readEvent(event)
     if (before && before.stage !== 'over') spent.see(tenantOf(before), read)
-    const seen = seenEvent(conversation, read)
-    const step = evolved(before, seen, now, isAnswered)
+    const seen = seenEventOf(conversation, read)
+    const step = evolveStep(before, seen, now, isAnswered)
     if (over !== undefined && over !== conversation) setStep(over, undefined)
     over = step?.stage === 'over' ? conversation : undefined
     setStep(conversation, step)
@@ -159,7 +159,7 @@ export const knownBy = (
   }
 
   const restoreStep = ({ conversation, turnsAt, ...step }: CarriedStep, now: number): void => {
-    setStep(conversation, restoredStep(step, now))
+    setStep(conversation, restoreCarriedStep(step, now))
     if (turnsAt !== undefined) turns.set(conversation, turnsAt)
     if (step.stage === 'over') over = conversation
   }
@@ -194,7 +194,7 @@ export const knownBy = (
     carried: () => ({
       steps: [...steps, ...others]
         .toSorted(([, one], [, other]) => one.waitsSince - other.waitsSince)
-        .map(([conversation, step]) => carriedStep(conversation, step, turns.get(conversation))),
+        .map(([conversation, step]) => carriedStepOf(conversation, step, turns.get(conversation))),
       workers: [...workers].map(([worker, { heard, slots, isPaused, isStandby }]) => {
         return { worker, heard, slots, ...(isPaused && { isPaused }), ...(isStandby && { isStandby }) }
       }),

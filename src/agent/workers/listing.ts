@@ -1,12 +1,12 @@
 import { orThrow } from '../../result/steps.ts'
-import { checkedOptions, type OptionKinds, kinds, oneOf } from '../../store/options.ts'
+import { checkOptions, type OptionKinds, kinds, oneOf } from '../../store/options.ts'
 import type { EventStore } from '../../store/port.ts'
 import { prefixesOf, readTo } from './feed.ts'
-import { type HoldReason, standingOf } from './holding.ts'
+import { type HoldReason, tenantStatusOf } from './holding.ts'
 import { type WorkBoard, knownBy } from './known.ts'
 import type { OpenStep } from './open-step.ts'
-import { checkedPolicy, type WorkPolicy } from './policy.ts'
-import { restored } from './settled.ts'
+import { checkPolicy, type WorkPolicy } from './policy.ts'
+import { restoreSnapshot } from './settled.ts'
 
 /** `open`: available to workers; `claimed`: held by one; `waiting`: for approval or a result; `parked`: its attempts have failed. */
 export type StepState = 'open' | 'claimed' | 'waiting' | 'parked'
@@ -73,7 +73,7 @@ const stepInfo = (conversation: string, step: OpenStep, held?: HoldReason): Open
 
 /** Returns the work requested from workers, oldest first. */
 export const stepInfos = (known: WorkBoard): readonly OpenStepInfo[] => {
-  const { held } = standingOf(known, Date.now())
+  const { held } = tenantStatusOf(known, Date.now())
   return [...known.steps]
     .flatMap(([conversation, step]) => stepInfo(conversation, step, held(conversation, step)?.why) ?? [])
     .toSorted((one, other) => (one.since < other.since ? -1 : 1))
@@ -87,10 +87,10 @@ export async function* listSteps(
   store: EventStore,
   options?: StepsOptions,
 ): AsyncGenerator<OpenStepInfo, void> {
-  const { state, conversations = [''], policy } = await orThrow(checkedOptions(options, fields))
+  const { state, conversations = [''], policy } = await orThrow(checkOptions(options, fields))
   const serves = (id: string): boolean => conversations.some((prefix) => id.startsWith(prefix))
-  const known = knownBy(serves, await orThrow(checkedPolicy(policy)))
-  const from = await restored(store, conversations, known, 0)
+  const known = knownBy(serves, await orThrow(checkPolicy(policy)))
+  const from = await restoreSnapshot(store, conversations, known, 0)
   let order = 1
   await readTo(store, prefixesOf(conversations), from, (event) => known.see(event, order++))
   for (const info of stepInfos(known)) if (state === undefined || state === info.state) yield info

@@ -14,7 +14,7 @@ export interface PickLoop {
  * @param mayTake reports whether the worker may begin a step
  * @param begin takes a step; from then on its conversation is among the runs
  */
-export const looking = (
+export const createStepPicker = (
   shift: Shift,
   mayTake: () => boolean,
   begin: (conversation: string, step: OpenStep) => void,

@@ -1,5 +1,5 @@
 import type { AnswerTerms } from '../../events/events.ts'
-import { mourning } from './attempts.ts'
+import { takeoverDelay } from './attempts.ts'
 import type { SeenEvent } from './seen.ts'
 
 /**
@@ -136,7 +136,7 @@ const mayAwait: ReadonlySet<string> = new Set(['said', 'goes-on', 'rewound', 'fo
  *
  * @param answersAll true if the observer answers every conversation that awaits the model
  */
-export const evolved = (
+export const evolveStep = (
   before: OpenStep | undefined,
   event: SeenEvent,
   now: number,
@@ -244,11 +244,11 @@ const withError = ({ errors, attempt }: OpenStep, error: string): readonly strin
 ]
 
 /** Returns a step whose holder is known to have ended; undefined if nothing is left to do. */
-export const bereaved = (conversation: string, step: OpenStep, now: number): OpenStep | undefined =>
+export const withoutHolder = (conversation: string, step: OpenStep, now: number): OpenStep | undefined =>
   step.isCancelled
     ? undefined
     : {
-        ...freed(step, now, mourning(conversation, step.attempt)),
+        ...freed(step, now, takeoverDelay(conversation, step.attempt)),
         deaths: (step.deaths ?? 0) + 1,
         errors: withError(step, `${step.holder} ended`),
       }

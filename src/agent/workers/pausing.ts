@@ -24,7 +24,7 @@ const workerNotFound = (worker: string): WorkerNotFound => ({
 })
 
 /** Pauses and resumes workers: a paused one begins no step. Errors: `WorkerNotFound` for one that has never beaten, or has stopped. */
-export const pausing = (store: EventStore, actor: Actor) => {
+export const createPauseMethods = (store: EventStore, actor: Actor) => {
   async function* told(worker: string, fact: WorkerFact): Steps<WorkerError, void> {
     const [last] = yield* ok(
       store.read({

@@ -1,5 +1,5 @@
-import { mourning } from './attempts.ts'
-import { standingOf } from './holding.ts'
+import { takeoverDelay } from './attempts.ts'
+import { tenantStatusOf } from './holding.ts'
 import type { WorkBoard } from './known.ts'
 import { type InLine, lineOf } from './line.ts'
 import { isFree, isSuspect, type OpenStep, tenantOf } from './open-step.ts'
@@ -36,7 +36,7 @@ const freeAt = (
     return Math.max(step.freeAt, step.notBefore)
   if (step.stage !== 'open' || step.holder === undefined) return Infinity
   const silentAt = (workers.get(step.holder)?.heardAt ?? step.freeAt) + ttl
-  return Math.max(silentAt + mourning(conversation, step.attempt), step.notBefore)
+  return Math.max(silentAt + takeoverDelay(conversation, step.attempt), step.notBefore)
 }
 
 const minute = 60_000
@@ -61,7 +61,7 @@ const isBefore = (one: readonly number[], other: readonly number[]): boolean => 
  */
 export const pick = (known: WorkBoard, me: Me, now: number): PickResult => {
   const time = me.time()
-  const standing = standingOf(known, time, me.taking())
+  const standing = tenantStatusOf(known, time, me.taking())
   const placeOf = lineOf(known, me, now)
   // What workers may die of is left to the standby, for a while.
   const leave = !me.isStandby && known.lanes.suspects.size > 0 && known.hasStandby(now, me.ttl) ? me.ttl : 0

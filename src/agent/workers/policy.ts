@@ -50,7 +50,7 @@ const optionSchema = z.object({
 })
 
 /** Checks a policy. The path of an error begins with `policy`. */
-export const checkedPolicy = (policy: WorkPolicy = {}): E.Either<InvalidInput, WorkPolicy> => {
+export const checkPolicy = (policy: WorkPolicy = {}): E.Either<InvalidInput, WorkPolicy> => {
   const checked = checkJson(optionSchema, { policy })
   return E.isLeft(checked) ? checked : E.right(checked.right.policy as WorkPolicy)
 }

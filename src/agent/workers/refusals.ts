@@ -1,4 +1,4 @@
-import { remembered } from '../../store/lru.ts'
+import { createLruCache } from '../../store/lru.ts'
 import type { Clock } from './clock.ts'
 import type { WorkBoard } from './known.ts'
 
@@ -21,7 +21,7 @@ const mostBlind = 1_000
 
 export const refusals = ({ turnsAt }: WorkBoard, clock: Clock, patience: number): Refusals => {
   const refused = new Map<string, { readonly seen: number | undefined; readonly until: number }>()
-  const blind = remembered<true>(mostBlind)
+  const blind = createLruCache<true>(mostBlind)
   return {
     add: (conversation, seen) => {
       refused.set(conversation, { seen, until: clock.now() + patience })

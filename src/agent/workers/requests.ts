@@ -1,13 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
-import type { Conversation } from '../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
 import { objectOf, splitEnvelope } from '../../conversation/writing/envelope.ts'
 import { checkJson } from '../../events/check.ts'
 import { type Actor, type AnswerTerms, askingShape } from '../../events/events.ts'
 import type { RecordedTurnFact } from '../../events/turn-events.ts'
 import type { MethodResult, ResultStyle } from '../../result/answer.ts'
 import { ok, orThrow, type Steps, task } from '../../result/steps.ts'
-import { checkedOptions, type OptionKinds, kinds } from '../../store/options.ts'
+import { checkOptions, type OptionKinds, kinds } from '../../store/options.ts'
 import type { NoteError, ReadError } from '../../store/errors.ts'
 import { recordFact } from '../turn/say/record-fact.ts'
 
@@ -95,7 +95,7 @@ export interface WorkRequester<W extends ResultStyle = 'task'> {
 }
 
 /** Returns the methods that send a conversation's requests to workers. */
-export const requesting = (chat: Conversation): WorkRequester => ({
+export const createWorkRequester = (chat: ConversationHandle): WorkRequester => ({
   request: (options = {}) =>
     task(async function* (): Steps<RequestError, void> {
       const { input, envelope } = yield* ok(E.flatMap(splitEnvelope)(objectOf(options)))
@@ -118,7 +118,7 @@ export const requesting = (chat: Conversation): WorkRequester => ({
       yield* recordFact(chat, (at) => ({ type: 'TurnsResumed', data: { ...who, at } }))
     }),
   turnFacts: async function* (options) {
-    const { from = 0, follow = false, signal } = await orThrow(checkedOptions(options, factsFields))
+    const { from = 0, follow = false, signal } = await orThrow(checkOptions(options, factsFields))
     yield* chat.turnLog.since(from, follow, signal)
   },
 })

@@ -1,11 +1,11 @@
 import { orThrow } from '../../result/steps.ts'
 import { pause } from '../../result/timers.ts'
-import { checkedOptions, type OptionKinds, kinds } from '../../store/options.ts'
+import { checkOptions, type OptionKinds, kinds } from '../../store/options.ts'
 import type { EventStore } from '../../store/port.ts'
 import { prefixesOf, readTo } from './feed.ts'
 import { type WorkBoard, knownBy } from './known.ts'
 import { type OpenStepInfo, stepInfos } from './listing.ts'
-import { restored } from './settled.ts'
+import { restoreSnapshot } from './settled.ts'
 
 export interface RosterOptions {
   /** Milliseconds between two looks. Default: a single look. */
@@ -59,10 +59,10 @@ const rosterOf = (known: WorkBoard): Roster => {
 
 /** Yields the workers and their work, once or repeatedly. Each event is read once. Iteration throws a `StoreError` or `InvalidInput`. */
 export async function* rosters(store: EventStore, options?: RosterOptions): AsyncGenerator<Roster, void> {
-  const { every, signal } = await orThrow(checkedOptions(options, fields))
+  const { every, signal } = await orThrow(checkOptions(options, fields))
   const known = knownBy(() => true)
   const all = ['']
-  let after = await restored(store, all, known, 0)
+  let after = await restoreSnapshot(store, all, known, 0)
   let order = 1
   while (!signal?.aborted) {
     after = await readTo(store, prefixesOf(all), after, (event) => known.see(event, order++), signal)

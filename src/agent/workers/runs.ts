@@ -1,4 +1,4 @@
-import type { Conversation } from '../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
 import { leftToOthers } from '../models/aborted.ts'
 import type { AttemptOutcome } from './outcome.ts'
 
@@ -14,7 +14,7 @@ export interface AttemptReport {
 /** A worker's activity on a conversation, from the claim until the board includes its end. */
 export interface Run {
   readonly conversation: string
-  readonly chat: Conversation
+  readonly chat: ConversationHandle
   /** Number of the attempt at the step that it began with. */
   readonly attempt: number
   /** True if workers may die of it: nothing else is begun at the same time. */
@@ -40,7 +40,7 @@ export interface Signals {
   readonly freed: (run: Run) => void
 }
 
-export const newRun = (chat: Conversation, attempt: number, isAlone = false): Run => ({
+export const newRun = (chat: ConversationHandle, attempt: number, isAlone = false): Run => ({
   conversation: chat.id,
   chat,
   attempt,

@@ -122,7 +122,7 @@ const whatOf = ({ type, data }: ReadEvent): What => {
 export const conversationIn = (stream: string): string | undefined =>
   conversationOf(stream) ?? turnedIn(stream) ?? queuedIn(stream)
 
-export const seenEvent = (conversation: string, event: ReadEvent): SeenEvent => {
+export const seenEventOf = (conversation: string, event: ReadEvent): SeenEvent => {
   const { metadata } = event
   const what = whatOf(event)
   const { tenant, priority } = what.type === 'TurnRequested' ? what.data : {}
@@ -143,7 +143,7 @@ const saidOf: Readonly<Record<string, SeenWorker['what']>> = {
   WorkerResumed: 'resumed',
 }
 
-export const seenWorker = ({ stream, type, data, metadata }: RecordedEvent): SeenWorker | undefined => {
+export const seenWorkerOf = ({ stream, type, data, metadata }: RecordedEvent): SeenWorker | undefined => {
   const worker = workerOf(stream)
   if (worker === undefined) return undefined
   const { slots, standby } = fieldsIn(data)

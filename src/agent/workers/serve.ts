@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { Conversation } from '../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
 import { run } from '../../result/steps.ts'
 import { isAskedSinceClaim } from './asked-since.ts'
 import { attempt, release, take } from './attempt.ts'
-import { adapted, takenAs } from './capacity.ts'
+import { adaptCapacity, takenAs } from './capacity.ts'
 import { pause } from './clock.ts'
 import { isStoreGone } from './feed.ts'
 import { isWithinLimit } from './holding.ts'
@@ -12,7 +12,7 @@ import { isSeenWhole, type OpenStep, tenantOf } from './open-step.ts'
 import { policyFor } from './policy.ts'
 import type { Run, Signals, AttemptReport } from './runs.ts'
 import { patience, type Shift, type WorkerSettings } from './shift.ts'
-import { countClaim, tracedAttempt } from './traced.ts'
+import { countClaim, traceAttempt } from './traced.ts'
 import { placeOfClaim } from './turns-end.ts'
 
 /** Outcome of an attempt; the step is the one that it left. */
@@ -54,14 +54,14 @@ const begun = async (shift: Shift, its: Run, step: OpenStep, signals: Signals): 
   // Its last holder has fallen silent, and so cannot say that it is over.
   if (step.isCancelled) return { reason: 'done', step: step.name }
   if (!(await mayBegin(shift, its, step))) return { reason: 'free', step: step.name }
-  return tracedAttempt(shift.worker, its.conversation, step, () => attempted(shift, its, step, signals))
+  return traceAttempt(shift.worker, its.conversation, step, () => attempted(shift, its, step, signals))
 }
 
 /**
  * Reports whether the inbox may have messages. The worker has received either all of the inbox, or the part that the handle has not
  * read.
  */
-const mayHaveMail = (known: WorkBoard, { id, inbox }: Conversation, step: OpenStep): boolean =>
+const mayHaveMail = (known: WorkBoard, { id, inbox }: ConversationHandle, step: OpenStep): boolean =>
   isSeenWhole(step) ? step.hasMail : !inbox.wasEmptyAt(known.mailAt(id) ?? -1)
 
 /**
@@ -108,7 +108,7 @@ const given = async (
   const began = around.clock.now()
   const turned = await settings.give(chat, signal)
   const tried = { how: takenAs(turned), began, ended: around.clock.now() }
-  shift.capacity = adapted(shift.capacity, settings.slots, tried)
+  shift.capacity = adaptCapacity(shift.capacity, settings.slots, tried)
   return turned
 }
 

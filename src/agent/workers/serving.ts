@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
-import type { Conversation } from '../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { isConversationId } from '../../events/ids.ts'
 import type { MethodResult, ResultStyle } from '../../result/answer.ts'
 import { ok, type Steps, task } from '../../result/steps.ts'
-import { checkedOptions, type OptionKinds, kinds } from '../../store/options.ts'
+import { checkOptions, type OptionKinds, kinds } from '../../store/options.ts'
 import { ownClock } from './clock.ts'
 import type { WorkerExit } from './draining.ts'
 import type { WorkerEnvironment } from './shift.ts'
-import { checkedWorker, settingsOf, type WorkerOptions } from './worker-options.ts'
+import { checkWorkerOptions, settingsOf, type WorkerOptions } from './worker-options.ts'
 import { work } from './worker.ts'
 
 /** A worker: it takes steps of conversations that wait for an answer, and gives them turns. */
@@ -37,11 +37,11 @@ interface RunOptions {
 
 const fields: OptionKinds<RunOptions> = { signal: kinds.signal }
 
-export const serving = (
+export const createWorker = (
   surroundings: Omit<WorkerEnvironment, 'clock'>,
-  options: WorkerOptions<Conversation>,
+  options: WorkerOptions<ConversationHandle>,
 ): TaskWorker => {
-  const checked = checkedWorker(options)
+  const checked = checkWorkerOptions(options)
   const { name = 'worker' } = E.isRight(checked) ? checked.right : {}
   const id = `${name}-${randomUUID()}`
   const around = { ...surroundings, clock: ownClock }
@@ -50,7 +50,7 @@ export const serving = (
     id,
     run: (runOptions) =>
       task(async function* (): Steps<InvalidInput, WorkerExit> {
-        const { signal = new AbortController().signal } = yield* ok(checkedOptions(runOptions, fields))
+        const { signal = new AbortController().signal } = yield* ok(checkOptions(runOptions, fields))
         const settings = settingsOf(yield* ok(checked))
         if (!isConversationId(id)) yield invalidInput('name', 'has letters, digits and . _ : - only')
         // Twice under one id, each would take the other's steps for its own.

@@ -70,7 +70,10 @@ export const isBefore = (one: SettledData, next: SettledData): boolean =>
   one.checkpoint === next.checkpoint && one.part === next.part - 1 && one.continues === true
 
 /** Joins parts to a snapshot. */
-export const joined = (parts: readonly SettledData[], { checkpoint, claims }: SettledData): BoardSnapshot => {
+export const joinParts = (
+  parts: readonly SettledData[],
+  { checkpoint, claims }: SettledData,
+): BoardSnapshot => {
   const steps = parts.flatMap((part) => part.steps) as readonly CarriedStep[]
   const [{ workers, paused, spending } = { workers: [] }] = parts
   const known = { steps, workers, claims, paused, spending } as WorkSnapshot

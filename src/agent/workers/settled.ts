@@ -8,7 +8,7 @@ import type { StoreError, WriteError } from '../../store/errors.ts'
 import type { Checkpoint, EventStore, RecordedEvent } from '../../store/port.ts'
 import type { WorkBoard } from './known.ts'
 import { fieldsIn } from './seen.ts'
-import { isBefore, joined, partIn, partsOf, type BoardSnapshot } from './settled-parts.ts'
+import { isBefore, joinParts, partIn, partsOf, type BoardSnapshot } from './settled-parts.ts'
 
 interface Found extends BoardSnapshot {
   /** Time when it was recorded: ISO 8601, UTC. */
@@ -62,7 +62,7 @@ async function* newestIn(
     const last = partIn(event, conversations)
     if (!last || last.continues || !(yield* isPlace(store, stream, last.checkpoint))) continue
     const parts = yield* partsTo(store, event, last)
-    if (parts) return { ...joined(parts, last), time: String(fieldsIn(event.metadata)['time']) }
+    if (parts) return { ...joinParts(parts, last), time: String(fieldsIn(event.metadata)['time']) }
   }
   return undefined
 }
@@ -85,7 +85,7 @@ async function* newestSettled(
  *
  * @returns the checkpoint to continue reading at
  */
-export const restored = async (
+export const restoreSnapshot = async (
   store: EventStore,
   conversations: readonly string[],
   known: WorkBoard,
@@ -97,7 +97,7 @@ export const restored = async (
 }
 
 /** Returns the last revision of the stream of these snapshots; -1 if there is none. */
-export async function* settledEnd(
+export async function* snapshotsEnd(
   store: EventStore,
   conversations: readonly string[],
 ): Steps<StoreError, number> {

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
 import { orThrow, run } from '../../result/steps.ts'
 import type { Checkpoint } from '../../store/port.ts'
-import { restored, settledEnd, writeSettled } from './settled.ts'
+import { restoreSnapshot, snapshotsEnd, writeSettled } from './settled.ts'
 import type { BoardSnapshot } from './settled-parts.ts'
 import type { Shift } from './shift.ts'
 
@@ -39,7 +39,7 @@ const onTheWay = 100
 /** TTLs of silence after which a worker that holds nothing is forgotten. */
 const forgotten = 1_000
 
-export const settling = ({ worker, settings, around, known }: Shift): SnapshotKeeper => {
+export const createSnapshotKeeper = ({ worker, settings, around, known }: Shift): SnapshotKeeper => {
   const { conversations, ttl, settleAfter, answerAll } = settings
   const { store, clock } = around
   // All receive the same events: one of them is the first to write.
@@ -57,7 +57,7 @@ export const settling = ({ worker, settings, around, known }: Shift): SnapshotKe
   }
 
   const write = async (settled: BoardSnapshot): Promise<void> => {
-    const now = await run(settledEnd(store, conversations))
+    const now = await run(snapshotsEnd(store, conversations))
     if (E.isLeft(now)) return
     const isLast = now.right === end
     end = now.right
@@ -71,8 +71,8 @@ export const settling = ({ worker, settings, around, known }: Shift): SnapshotKe
   if (answerAll) return { begin: () => Promise.resolve(undefined), received: () => {}, settle: () => {} }
   return {
     begin: async () => {
-      end = await orThrow(run(settledEnd(store, conversations)))
-      return restored(store, conversations, known, clock.now())
+      end = await orThrow(run(snapshotsEnd(store, conversations)))
+      return restoreSnapshot(store, conversations, known, clock.now())
     },
     received: (checkpoint) => {
       at = checkpoint

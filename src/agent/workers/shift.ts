@@ -1,5 +1,5 @@
 import type * as E from 'fp-ts/lib/Either.js'
-import type { Conversation } from '../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
 import type { Actor } from '../../events/events.ts'
 import type { ReadError } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
@@ -31,13 +31,13 @@ export interface WorkerSettings {
   readonly answerAll?: boolean
   /** Until it aborts, the worker stands by: it takes only steps during which other workers died, one at a time. */
   readonly standby?: AbortSignal
-  readonly give: (chat: Conversation, signal: AbortSignal) => Promise<E.Either<TurnError, TurnResult>>
+  readonly give: (chat: ConversationHandle, signal: AbortSignal) => Promise<E.Either<TurnError, TurnResult>>
   /**
    * Starts reading the history that `give` needs, right before it, and the inbox only if it may have messages.
    *
    * @returns the last position
    */
-  readonly begin: (chat: Conversation, hasMail: boolean) => Promise<E.Either<ReadError, number>>
+  readonly begin: (chat: ConversationHandle, hasMail: boolean) => Promise<E.Either<ReadError, number>>
   readonly onStep: (step: AttemptReport) => void
 }
 
@@ -46,7 +46,7 @@ export interface WorkerEnvironment {
   /** The store's adapter: workers do not need large content. */
   readonly store: EventStore
   readonly actor: Actor
-  readonly conversation: (id: string) => Conversation
+  readonly conversation: (id: string) => ConversationHandle
   readonly clock: Clock
 }
 

@@ -5,7 +5,7 @@ import { type Origin, originSchema } from '../../events/events.ts'
 import type { Fields } from '../../events/json.ts'
 import {
   emptyAccount,
-  estimatedIn,
+  addEstimates,
   type AccountEntry,
   type ModelUsage,
   withEntry,
@@ -56,11 +56,11 @@ const nothing: ModelUsage = emptyAccount.usage
 const together = (one: ModelUsage, more: ModelUsage): ModelUsage => ({
   ...sumOf(one, more),
   calls: one.calls + more.calls,
-  ...estimatedIn(one.estimated, more.estimated),
+  ...addEstimates(one.estimated, more.estimated),
   ...(one.usd !== undefined && more.usd !== undefined && { usd: one.usd + more.usd }),
 })
 
-export const spending = (own: Prices = {}): UsageTracker => {
+export const createUsageTracker = (own: Prices = {}): UsageTracker => {
   /** Usage by period and tenant. */
   const accounts = new Map<string, Map<string, ModelUsage>>()
   const book = { prices: { ...listPrices, ...own }, model: '' }

@@ -1,11 +1,11 @@
-import { count, gauging } from '../telemetry/metrics.ts'
+import { count, registerGauges } from '../telemetry/metrics.ts'
 import { inSpan } from '../telemetry/spans.ts'
 import type { WorkBoard } from './known.ts'
 import { type StepState, stateOf } from './listing.ts'
 import type { OpenStep } from './open-step.ts'
 
 /** Makes an attempt at a step in the root span of a new trace, which contains the spans of its turns. */
-export const tracedAttempt = <A extends { readonly reason: string; readonly error?: string }>(
+export const traceAttempt = <A extends { readonly reason: string; readonly error?: string }>(
   worker: string,
   conversation: string,
   { name, attempt, asking: { tenant, priority } }: OpenStep,
@@ -46,7 +46,7 @@ const random = /-[0-9a-f-]{36}$/
  * @returns a function that ends it
  */
 export const gaugeSteps = (worker: string, { steps }: WorkBoard): (() => void) =>
-  gauging({ 'palimpsest.worker.name': worker.replace(random, '') }, () => {
+  registerGauges({ 'palimpsest.worker.name': worker.replace(random, '') }, () => {
     const counts: Record<StepState, number> = { open: 0, claimed: 0, waiting: 0, parked: 0 }
     let oldest = Date.now()
     for (const step of steps.values()) {

@@ -1,11 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { Conversation } from '../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
 import { START } from '../../events/events.ts'
 import { loadLineage } from '../../conversation/reading/lineage.ts'
 import { ok, run, type Steps } from '../../result/steps.ts'
 import type { ReadError } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
-import { type ClaimStatus, standingOf } from '../turn/claims/standing.ts'
+import { type ClaimStatus, claimStatusOf } from '../turn/claims/standing.ts'
 import { isSeenWhole, type OpenStep } from './open-step.ts'
 import type { Shift } from './shift.ts'
 
@@ -28,7 +28,7 @@ export const ageOf = (step: string, than: string): 'older' | 'newer' | 'unknown'
  */
 async function* hasFollowed(
   store: EventStore,
-  chat: Conversation,
+  chat: ConversationHandle,
   event: string,
   { at }: ClaimStatus,
 ): Steps<ReadError, boolean> {
@@ -48,7 +48,7 @@ type Observer = Pick<Shift, 'known' | 'watch' | 'refused'> & {
 /** Returns the last revision of the conversation's turns, if this worker may claim the step after it; undefined if another was first. */
 const revisionOfClaim = async (
   { known, watch, refused, around: { store } }: Observer,
-  chat: Conversation,
+  chat: ConversationHandle,
   step: OpenStep,
 ): Promise<number | undefined> => {
   const seen = known.turnsAt(chat.id)
@@ -59,7 +59,7 @@ const revisionOfClaim = async (
   }
   // Nothing was recorded before the conversation began: if somebody was first, the append is refused.
   if (isSeenWhole(step) && !refused.wasBlind(chat.id)) return -1
-  const end = await run(standingOf(chat.turnLog))
+  const end = await run(claimStatusOf(chat.turnLog))
   if (E.isLeft(end)) return undefined
   const { revision, step: newest } = end.right
   const { begunBy } = step
@@ -86,7 +86,7 @@ export interface ClaimPlace {
  * that created the step, which needs no read if the handle knows the lineage.
  */
 const positionFor = async (
-  chat: Conversation,
+  chat: ConversationHandle,
   step: OpenStep,
   last: Promise<E.Either<ReadError, number>>,
 ): Promise<number> => {
@@ -105,7 +105,7 @@ const positionFor = async (
  */
 export const placeOfClaim = async (
   observer: Observer,
-  chat: Conversation,
+  chat: ConversationHandle,
   step: OpenStep,
   last: Promise<E.Either<ReadError, number>>,
 ): Promise<ClaimPlace | undefined> => {

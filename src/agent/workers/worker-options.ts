@@ -1,10 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { Conversation } from '../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
-import { checkedOptions, type OptionKinds, kinds } from '../../store/options.ts'
+import { checkOptions, type OptionKinds, kinds } from '../../store/options.ts'
 import type { TurnOptions } from '../turn/options.ts'
 import { giveTurn, quietly, type ServedEvent, turningOf } from './give.ts'
-import { checkedPolicy, type WorkPolicy } from './policy.ts'
+import { checkPolicy, type WorkPolicy } from './policy.ts'
 import type { AttemptReport } from './runs.ts'
 import type { WorkerSettings } from './shift.ts'
 
@@ -46,7 +46,7 @@ export interface WorkerOptions<Chat> {
   readonly standby?: AbortSignal | undefined
 }
 
-const fields: OptionKinds<WorkerOptions<Conversation>> = {
+const fields: OptionKinds<WorkerOptions<ConversationHandle>> = {
   turn: kinds.call,
   name: kinds.text,
   slots: kinds.several,
@@ -73,14 +73,14 @@ export const mapServed = <Given, Taken>(
 }
 
 /** The options as they are worth: no others, none missing. */
-export const checkedWorker = (
-  options: WorkerOptions<Conversation>,
-): E.Either<InvalidInput, WorkerOptions<Conversation>> => {
-  const checked = checkedOptions(options, fields)
+export const checkWorkerOptions = (
+  options: WorkerOptions<ConversationHandle>,
+): E.Either<InvalidInput, WorkerOptions<ConversationHandle>> => {
+  const checked = checkOptions(options, fields)
   if (E.isLeft(checked)) return checked
   const { turn } = checked.right
   if (!turn) return E.left(invalidInput('turn', 'is a function that returns the options of a turn'))
-  const policy = checkedPolicy(checked.right.policy)
+  const policy = checkPolicy(checked.right.policy)
   return E.isLeft(policy) ? policy : E.right({ ...checked.right, turn, policy: policy.right })
 }
 
@@ -101,7 +101,7 @@ export const settingsOf = ({
   policy = {},
   answerAll = false,
   standby,
-}: WorkerOptions<Conversation>): WorkerSettings => ({
+}: WorkerOptions<ConversationHandle>): WorkerSettings => ({
   slots,
   conversations,
   ttl,

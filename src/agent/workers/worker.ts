@@ -1,15 +1,15 @@
 import { leftToOthers } from '../models/aborted.ts'
 import type { RecordedEvent } from '../../store/port.ts'
-import { beating } from './beating.ts'
+import { createHeartbeat } from './beating.ts'
 import { within } from './clock.ts'
-import { aborted, drain, endedBy, type WorkerExit } from './draining.ts'
-import { feed, type FeedListener, prefixesOf } from './feed.ts'
-import { looking } from './looking.ts'
+import { whenAborted, drain, workerExitOf, type WorkerExit } from './draining.ts'
+import { runFeed, type FeedListener, prefixesOf } from './feed.ts'
+import { createStepPicker } from './looking.ts'
 import { turningOf } from './give.ts'
 import type { OpenStep } from './open-step.ts'
 import { endAll, newRun, type Signals } from './runs.ts'
 import { hasSeenClaim, serve } from './serve.ts'
-import { settling } from './settling.ts'
+import { createSnapshotKeeper } from './settling.ts'
 import { beginShift, isStandby, type Shift, type WorkerEnvironment, type WorkerSettings } from './shift.ts'
 import { gaugeSteps } from './traced.ts'
 import { vigil } from './vigil.ts'
@@ -55,10 +55,10 @@ export const work = async (
     })
   }
   const mayTake = (): boolean => isUp && !signal.aborted && !known.workers.get(worker)?.isPaused
-  const beats = beating(shift)
+  const beats = createHeartbeat(shift)
   const watched = vigil(shift)
-  const settler = settling(shift)
-  const { look, stop: stopLooking } = looking(shift, mayTake, begin)
+  const settler = createSnapshotKeeper(shift)
+  const { look, stop: stopLooking } = createStepPicker(shift, mayTake, begin)
   const signals: Signals = {
     claimed: beats.beat,
     ended: (_, step) => settings.onStep(step),
@@ -95,11 +95,11 @@ export const work = async (
   }
 
   const feeding = { clock, signal: over.signal, begin: settler.begin }
-  const fed = feed(store, prefixesOf(settings.conversations), listener, feeding)
+  const fed = runFeed(store, prefixesOf(settings.conversations), listener, feeding)
   const stopGauges = gaugeSteps(worker, known)
   settings.standby?.addEventListener('abort', stepIn)
-  const drained = aborted(signal).then(() => drain(shift, beats.stop))
-  const ended = await Promise.race([drained, fed.then(() => endedBy('closed', runs, false))])
+  const drained = whenAborted(signal).then(() => drain(shift, beats.stop))
+  const ended = await Promise.race([drained, fed.then(() => workerExitOf('closed', runs, false))])
   over.abort()
   settings.standby?.removeEventListener('abort', stepIn)
   watched.end(ended.isRecorded)

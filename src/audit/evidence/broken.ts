@@ -10,7 +10,7 @@ export class BrokenBundleError extends Error {}
 /** The folder is not a bundle, did not arrive as it was written, or does not match the key: none of these proves a forgery. */
 export class UncheckedBundleError extends Error {}
 
-export const need = (
+export const requireThat = (
   isSo: boolean,
   problem: string,
   Problem: typeof BrokenBundleError | typeof UncheckedBundleError = BrokenBundleError,
@@ -22,7 +22,7 @@ export const need = (
 export class BundleFormatError extends Error {}
 
 /** Returns the value; throws `BundleFormatError` if it is missing. */
-export const given = <A>(value: A | undefined): A => {
+export const requireValue = <A>(value: A | undefined): A => {
   if (value === undefined) throw new BundleFormatError()
   return value
 }
@@ -37,7 +37,7 @@ export const parse = (bytes: Uint8Array): unknown => {
   for (const bracket of text.replace(/\\[^\n]/g, '').replace(/"[^"]*"|[^\][{}"]+/g, '')) {
     levels += bracket === '[' || bracket === '{' ? 1 : -1
     // Not every parser has the same limit: both verifiers have this one, which is below that of Python 3.12 (1,497).
-    need(levels <= mostLevels, 'a value is nested more than 1,400 levels deep')
+    requireThat(levels <= mostLevels, 'a value is nested more than 1,400 levels deep')
   }
   return JSON.parse(text)
 }
@@ -45,7 +45,7 @@ export const parse = (bytes: Uint8Array): unknown => {
 /** Returns the path of a file of a bundle, which must exist. Pipes and devices are refused. */
 export const fileIn = async (folder: string, name: string): Promise<string> => {
   const path = join(folder, name)
-  need(await isFile(path), `there is no ${name}: this is not a whole bundle`)
+  requireThat(await isFile(path), `there is no ${name}: this is not a whole bundle`)
   return path
 }
 

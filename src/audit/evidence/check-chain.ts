@@ -4,10 +4,10 @@ import {
   BrokenBundleError,
   field,
   fileIn,
-  given,
+  requireValue,
   listIn,
   BundleFormatError,
-  need,
+  requireThat,
   numberIn,
   optional,
   parse,
@@ -59,7 +59,7 @@ export async function* chainIn(
   const unfinished = `${name} ends in the middle of an event`
   for await (const lines of eventsIn(await fileIn(folder, name), unfinished)) {
     const event = eventOf(lines)
-    need(
+    requireThat(
       event.prev === before,
       `${what} ${position} was not written after the one before it: changed, missing or added`,
     )
@@ -82,7 +82,7 @@ export const checkChain = async (folder: string, manifest: ReadManifest): Promis
       const from = field(parse(data), 'from')
       const isSo =
         position > 0 && numberIn(field(from, 'position')) === position - 1 && field(from, 'hash') === before
-      need(isSo, `event ${position} was forked from something else`)
+      requireThat(isSo, `event ${position} was forked from something else`)
       first = position
     } else {
       const digests = receiptsIn(type, data)
@@ -93,7 +93,7 @@ export const checkChain = async (folder: string, manifest: ReadManifest): Promis
   }
   const facts = { first, last: hashes.length - 1, head: hashes.at(-1) ?? null, withheld }
   for (const [name, fact] of Object.entries(facts))
-    need(
+    requireThat(
       isDeepStrictEqual(field(manifest, name), fact),
       `bundle.json says something else than events.txt: ${name}`,
     )
@@ -119,7 +119,7 @@ export const checkTurns = async (folder: string, { turns }: ReadManifest): Promi
     if (isWithheld) withheld.push(position)
     if (type === 'CallDecided') decisions++
   }
-  need(
+  requireThat(
     isDeepStrictEqual(turns, { events: hashes.length, withheld }),
     'bundle.json says something else than turns.txt: turns',
   )
@@ -179,8 +179,8 @@ async function* eventsIn(path: string, unfinished: string): AsyncGenerator<Lines
     lines.push(line)
     if (lines.length < 4) continue
     const [id, type, data, metadata] = lines
-    yield [given(id), given(type), given(data), given(metadata)]
+    yield [requireValue(id), requireValue(type), requireValue(data), requireValue(metadata)]
     lines = []
   }
-  need(lines.length === 0, unfinished)
+  requireThat(lines.length === 0, unfinished)
 }

@@ -12,7 +12,7 @@ import {
   field,
   listIn,
   BundleFormatError,
-  need,
+  requireThat,
   UncheckedBundleError,
   numberIn,
   parse,
@@ -88,7 +88,7 @@ const entriesIn = async (
 ): Promise<readonly unknown[]> => {
   if ('revision' in place) return [{ ...place, name: conversation, position: first + place.revision }]
   const entries = (await linesOf(folder, files.entries)).map((line) => parse(line))
-  need(entries.length === place.entries, 'bundle.json says something else than entries.jsonl: entries')
+  requireThat(entries.length === place.entries, 'bundle.json says something else than entries.jsonl: entries')
   return entries
 }
 
@@ -112,7 +112,7 @@ const checkEntries = (
         : name === ofTurns
           ? position === revision
           : position < first && revision <= position && isConversationId(name)
-    need(isPlaced && index > before, 'entries.jsonl has an entry in a wrong place')
+    requireThat(isPlaced && index > before, 'entries.jsonl has an entry in a wrong place')
     const hash = (name === ofTurns ? turns : events)[position]
     if (hash === undefined)
       throw new BrokenBundleError(`entry ${index} of the ledger is of an event that is not here`)
@@ -147,13 +147,13 @@ const checkNote = (text: string, key: VerifierKey): LedgerCheckpoint => {
   if (E.isLeft(read)) throw new BundleFormatError()
   const { note, checkpoint } = read.right
   const signers = signersOf(note, [key])
-  need(
+  requireThat(
     E.isLeft(signers) || signers.right.length > 0,
     `the checkpoint is not of ${key.name} and its key ${key.id}: the key is of another ledger, or of another time`,
     UncheckedBundleError,
   )
   const isSigned = checkpoint.origin === key.name && E.isRight(signers)
-  need(isSigned, 'the checkpoint of the ledger is not signed by the key that was given')
+  requireThat(isSigned, 'the checkpoint of the ledger is not signed by the key that was given')
   return checkpoint
 }
 
@@ -162,7 +162,7 @@ const checkLeaf = (leaf: string, { size, root }: LedgerCheckpoint, place: unknow
   const index = numberIn(field(place, 'index'))
   const proof = listIn(field(place, 'proof'))
   const isIn = checkInclusion({ leaf: leafHash(leaf), index, size, root, proof: proof.map(decoded) })
-  need(isIn, `entry ${index} of the signed ledger is of something else than what is here`)
+  requireThat(isIn, `entry ${index} of the signed ledger is of something else than what is here`)
 }
 
 const decoded = (text: unknown): Buffer => {

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { field, given, listIn, need, numberIn, parse } from './broken.ts'
+import { field, requireValue, listIn, requireThat, numberIn, parse } from './broken.ts'
 import type { Digests } from './check-chain.ts'
 import { linesOf } from './lines.ts'
 import { files, type Manifest } from './manifest.ts'
@@ -28,18 +28,21 @@ export const checkRequests = async (
     ]
     const hashed = createHash('sha256')
     for (const number of numbers) {
-      hashed.update(given(parts.at(number)))
+      hashed.update(requireValue(parts.at(number)))
       used.add(number)
     }
     const digest = hashed.digest('hex')
     const isSent = receipts.get(position)?.includes(digest) === true
-    need(isSent, `a request is not what the receipt in event ${position} says was sent`)
+    requireThat(isSent, `a request is not what the receipt in event ${position} says was sent`)
     const name = `${position} ${digest}`
-    need(!shown.has(name), `the request of the receipt in event ${position} is here twice`)
+    requireThat(!shown.has(name), `the request of the receipt in event ${position} is here twice`)
     shown.add(name)
     digests.add(digest)
   }
-  need(used.size === parts.length, 'parts.txt has parts that are in no request')
-  need(manifest.requests === shown.size, 'bundle.json says something else than requests.jsonl: requests')
+  requireThat(used.size === parts.length, 'parts.txt has parts that are in no request')
+  requireThat(
+    manifest.requests === shown.size,
+    'bundle.json says something else than requests.jsonl: requests',
+  )
   return [...receipts.keys()].filter((position) => !receipts.get(position)?.every((one) => digests.has(one)))
 }

@@ -2,7 +2,7 @@ import { decode, type StoredEvent } from '../../events/codec.ts'
 import { invalidInput } from '../../events/errors.ts'
 import { type ConversationEvent } from '../../events/events.ts'
 import { streamOf } from '../../events/ids.ts'
-import { numberedCalls } from '../../agent/receipts/calls.ts'
+import { createCallCounter } from '../../agent/receipts/calls.ts'
 import { callOutOfRange } from '../../agent/receipts/errors.ts'
 import { orThrow } from '../../result/steps.ts'
 import { toError } from '../../result/typed.ts'
@@ -29,7 +29,7 @@ export interface WithheldEvents {
  *
  * @param standIn returns the replacement of an event; undefined if it has none
  */
-export const checked = async (
+export const checkExport = async (
   chat: EvidenceSource,
   { withheld, lastCall, last }: ExportRequirements,
   standIn: (event: StoredEvent) => string | undefined,
@@ -37,7 +37,7 @@ export const checked = async (
   const instead = new Map<number, string>()
   const hidden: ConversationEvent[] = []
   if (withheld.size === 0 && lastCall === 0) return { instead, hidden }
-  const callsOf = numberedCalls()
+  const callsOf = createCallCounter()
   let calls = 0
   let position = 0
   for await (const stored of chat.stored({ to: last })) {

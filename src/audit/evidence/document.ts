@@ -5,11 +5,11 @@ import { invalidInput } from '../../events/errors.ts'
 import type { ConversationEvent } from '../../events/events.ts'
 import { type DocumentFormatName, documentWriter } from '../../transfer/formats/registry.ts'
 import { historyOf } from '../../agent/receipts/passing.ts'
-import { caught, ok, orThrow, type Steps, task } from '../../result/steps.ts'
+import { catchTyped, ok, orThrow, type Steps, task } from '../../result/steps.ts'
 import { makeFolder } from '../../store/make-folder.ts'
-import { checkedOptions, kinds } from '../../store/options.ts'
-import { checked } from './checked.ts'
-import { type OnReady, onDisk, orNothing, writing } from './folder.ts'
+import { checkOptions, kinds } from '../../store/options.ts'
+import { checkExport } from './checked.ts'
+import { type OnReady, onDisk, orNothing, createFile } from './folder.ts'
 import { positionsIn } from './options.ts'
 import type { RepeatedText } from './repeats.ts'
 import { stillTold } from './still-told.ts'
@@ -50,17 +50,17 @@ async function* exported(
   chat: EvidenceSource,
   options: DocumentOptions,
 ): Steps<EvidenceError, WrittenDocument> {
-  const { file = '', format = '', withhold = [], onReady } = yield* ok(checkedOptions(options, fields))
+  const { file = '', format = '', withhold = [], onReady } = yield* ok(checkOptions(options, fields))
   if (file === '' || file.includes('\0')) return yield invalidInput('file', 'must be the path of a new file')
   const write = await documentWriter(format)
   if (!write) return yield invalidInput('format', 'must be vcon or prov')
   const last = yield* ok(chat.position())
   const withheld = yield* positionsIn(withhold, last)
-  return yield* caught(async () => {
-    const { instead: hashes, hidden } = await checked(chat, { withheld, lastCall: 0, last }, hashOf)
+  return yield* catchTyped(async () => {
+    const { instead: hashes, hidden } = await checkExport(chat, { withheld, lastCall: 0, last }, hashOf)
     const { log, ...told } = await gathered(chat, hidden, last)
     const made = await onDisk(() => makeFolder(dirname(file)))
-    const out = await orNothing({ made, files: [] }, () => writing(dirname(file), basename(file), onReady))
+    const out = await orNothing({ made, files: [] }, () => createFile(dirname(file), basename(file), onReady))
     await orNothing({ made, files: [file] }, async () => {
       for (const piece of write(log, chat.id, hashes)) await out.write(piece)
       await out.close()

@@ -6,11 +6,19 @@ import { toError } from '../../result/typed.ts'
 import { hashOf } from '../../events/codec.ts'
 import { parseNote } from '../ledger/notes.ts'
 import { timestampLines } from '../ledger/timestamp.ts'
-import { numberedCalls } from '../../agent/receipts/calls.ts'
+import { createCallCounter } from '../../agent/receipts/calls.ts'
 import { historyOf } from '../../agent/receipts/passing.ts'
-import { caught, ok, orThrow, run, type Steps, task } from '../../result/steps.ts'
-import { checked, type WithheldEvents } from './checked.ts'
-import { draftOf, emptyFolder, ended, orNothing, type FileWriter, writeWhole, writing } from './folder.ts'
+import { catchTyped, ok, orThrow, run, type Steps, task } from '../../result/steps.ts'
+import { checkExport, type WithheldEvents } from './checked.ts'
+import {
+  draftOf,
+  emptyFolder,
+  waitForAll,
+  orNothing,
+  type FileWriter,
+  writeWhole,
+  createFile,
+} from './folder.ts'
 import {
   bundleFormat,
   type ConversationEnds,
@@ -20,11 +28,11 @@ import {
   type TurnsPart,
 } from './manifest.ts'
 import { type ResolvedEvidenceOptions, chosenIn, type EvidenceOptions, type WholeProof } from './options.ts'
-import { hiding } from './repeats.ts'
+import { createTurnFilter } from './repeats.ts'
 import { verifier } from '../verifier.ts'
 import { readme } from './readme.ts'
 import { requestWriter } from './request-lines.ts'
-import { type Omission, shown } from './showing.ts'
+import { type Omission, showCall } from './showing.ts'
 import type { RepeatedText } from './repeats.ts'
 import { stillTold } from './still-told.ts'
 import type { EvidenceError, EvidenceSource } from './source.ts'
@@ -64,11 +72,11 @@ export const exportEvidence = (
 async function* exported(chat: EvidenceSource, options: EvidenceOptions): Steps<EvidenceError, Evidence> {
   const last = yield* ok(chat.position())
   const chosen = yield* chosenIn(options, last)
-  return yield* caught(async () => {
-    const withheld = await checked(chat, { ...chosen, last }, withheldText)
+  return yield* catchTyped(async () => {
+    const withheld = await checkExport(chat, { ...chosen, last }, withheldText)
     const { folder, onReady } = chosen
     const made = await orThrow(run(emptyFolder(folder)))
-    const events = await orNothing({ made, files: [] }, () => writing(folder, files.events, onReady))
+    const events = await orNothing({ made, files: [] }, () => createFile(folder, files.events, onReady))
     const all = Object.values(files).flatMap((name) => [join(folder, name), join(folder, draftOf(name))])
     return orNothing({ made, files: all }, () => written(chat, chosen, { events, withheld, last }))
   })
@@ -104,7 +112,7 @@ const written = async (
     ...(ledger && { ledger: { entries: ledger.entries.length, sealed: ledger.sealed } }),
   }
   // At once, as each waits for the disk; what makes a bundle of them comes last.
-  await ended(
+  await waitForAll(
     [
       ...(ledger
         ? [
@@ -163,8 +171,8 @@ const writeTurns = async (
   { folder, withheld }: ResolvedEvidenceOptions,
   ready: Ready,
 ): Promise<TurnsPart> => {
-  const file = await writing(folder, files.turns)
-  const hides = hiding(withheld, ready.withheld.hidden)
+  const file = await createFile(folder, files.turns)
+  const hides = createTurnFilter(withheld, ready.withheld.hidden)
   const hidden: number[] = []
   let count = 0
   for await (const event of chat.stored({ turns: true })) {
@@ -192,10 +200,10 @@ const writeRequests = async (
   chosen: ResolvedEvidenceOptions,
   { withheld, last }: Ready,
 ): Promise<Requests> => {
-  const parts = await writing(chosen.folder, files.parts)
-  const lines = await writing(chosen.folder, files.requests)
+  const parts = await createFile(chosen.folder, files.parts)
+  const lines = await createFile(chosen.folder, files.requests)
   const history = historyOf((at) => orThrow(chat.context({ at })))
-  const callsOf = numberedCalls()
+  const callsOf = createCallCounter()
   const still = stillTold(withheld.hidden)
   const add = requestWriter()
   const omitted: Evidence['omitted'][number][] = []
@@ -207,7 +215,7 @@ const writeRequests = async (
       // Two parts of a summary may be one request. Of an event that is withheld, nobody is told that it has a receipt.
       if (asked.has(call.receipt.digest) || chosen.withheld.has(position)) continue
       asked.add(call.receipt.digest)
-      const texts = await shown(call, chosen, history.at)
+      const texts = await showCall(call, chosen, history.at)
       if (typeof texts === 'string') {
         omitted.push({ call: call.number, position, why: texts })
         continue
@@ -220,6 +228,6 @@ const writeRequests = async (
     history.pass(event)
     await still.pass(event, history.at)
   }
-  await ended([parts.close(), lines.close()])
+  await waitForAll([parts.close(), lines.close()])
   return { requests, omitted, ...still.told(), bytes: parts.bytes() + lines.bytes() }
 }

@@ -1,7 +1,7 @@
 import { appendFile, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
-import { caught, type Steps } from '../../result/steps.ts'
+import { catchTyped, type Steps } from '../../result/steps.ts'
 import { toError } from '../../result/typed.ts'
 import { type FileExists, fileExists } from '../../store/errors.ts'
 import { makeFolder } from '../../store/make-folder.ts'
@@ -20,7 +20,7 @@ export const onDisk = async <A>(work: () => Promise<A>): Promise<A> => {
 
 /** Creates a folder, or accepts an existing empty one. @returns the folders that were created, the outermost first */
 export async function* emptyFolder(folder: string): Steps<InvalidInput | FileExists, readonly string[]> {
-  const { made, names } = yield* caught<InvalidInput, Record<'made' | 'names', readonly string[]>>(() =>
+  const { made, names } = yield* catchTyped<InvalidInput, Record<'made' | 'names', readonly string[]>>(() =>
     onDisk(async () => ({ made: await makeFolder(folder), names: await readdir(folder) })),
   )
   return names.length === 0
@@ -51,7 +51,7 @@ export const orNothing = async <A>({ made, files }: CreatedPaths, work: () => Pr
 }
 
 /** Waits until all work has ended, then throws the first failure: nothing is written after that. */
-export const ended = async (work: readonly Promise<void>[]): Promise<void> => {
+export const waitForAll = async (work: readonly Promise<void>[]): Promise<void> => {
   for (const each of await Promise.allSettled(work)) if (each.status === 'rejected') throw each.reason
 }
 
@@ -72,7 +72,7 @@ export interface FileWriter {
 const atOnce = 1024 * 1024
 
 /** Begins a new file. @param onReady called once the file exists; if it throws, the file is removed */
-export const writing = async (folder: string, name: string, onReady?: OnReady): Promise<FileWriter> => {
+export const createFile = async (folder: string, name: string, onReady?: OnReady): Promise<FileWriter> => {
   const path = join(folder, name)
   await writeFile(path, '', { flag: 'wx' }).catch((error: unknown) => {
     const isThere = Reflect.get(Object(error), 'code') === 'EEXIST'

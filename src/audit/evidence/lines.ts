@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { fileIn, need } from './broken.ts'
+import { fileIn, requireThat } from './broken.ts'
 
 /** Number of bytes read at once. */
 export const atOnce = 1024 * 1024
@@ -20,7 +20,7 @@ export async function* linesIn(path: string, problem: string): AsyncGenerator<Bu
     }
     if (from < chunk.length) pieces.push(chunk.subarray(from))
   }
-  need(pieces.length === 0, problem)
+  requireThat(pieces.length === 0, problem)
 }
 
 /** Returns all lines of a file of a bundle. */

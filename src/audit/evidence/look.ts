@@ -1,6 +1,6 @@
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isFile, kindOf, need, UncheckedBundleError } from './broken.ts'
+import { isFile, kindOf, requireThat, UncheckedBundleError } from './broken.ts'
 import { checkedFiles, files } from './manifest.ts'
 
 /** Number of leading bytes in which line endings are looked for. */
@@ -12,8 +12,8 @@ const beginning = 65_536
  */
 export const look = async (folder: string): Promise<void> => {
   const kind = await kindOf(folder)
-  need(kind !== undefined, 'there is no such folder', UncheckedBundleError)
-  need(
+  requireThat(kind !== undefined, 'there is no such folder', UncheckedBundleError)
+  requireThat(
     kind === 'folder',
     'this is a file: unpack it, and name the folder that was in it',
     UncheckedBundleError,
@@ -23,7 +23,7 @@ export const look = async (folder: string): Promise<void> => {
     throw new UncheckedBundleError(`there is no ${files.manifest}: ${hint}`)
   }
   for (const name of checkedFiles)
-    need(
+    requireThat(
       !(await hasOtherLineEnds(join(folder, name))),
       `${name} has lines that end in CR LF: get the bundle as it was written`,
       UncheckedBundleError,

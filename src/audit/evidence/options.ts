@@ -1,6 +1,6 @@
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { ok, type Steps } from '../../result/steps.ts'
-import { checkedOptions, kinds } from '../../store/options.ts'
+import { checkOptions, kinds } from '../../store/options.ts'
 import type { OnReady } from './folder.ts'
 import type { BundleProof } from './manifest.ts'
 import type { Choice } from './showing.ts'
@@ -50,7 +50,7 @@ export async function* chosenIn(
   options: EvidenceOptions,
   last: number,
 ): Steps<InvalidInput, ResolvedEvidenceOptions> {
-  const { folder = '', calls, withhold = [], ledger, onReady } = yield* ok(checkedOptions(options, fields))
+  const { folder = '', calls, withhold = [], ledger, onReady } = yield* ok(checkOptions(options, fields))
   if (folder === '' || folder.includes('\0'))
     return yield invalidInput('folder', 'must be the path of a folder, such as evidence/task-42')
   if (calls !== undefined && !(isNumber(calls.first, 1) && isNumber(calls.last, calls.first)))

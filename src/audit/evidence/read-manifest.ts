@@ -1,6 +1,15 @@
 import { isoTime } from '../../events/events.ts'
 import { isConversationId } from '../../events/ids.ts'
-import { field, listIn, need, UncheckedBundleError, numberIn, optional, parse, textIn } from './broken.ts'
+import {
+  field,
+  listIn,
+  requireThat,
+  UncheckedBundleError,
+  numberIn,
+  optional,
+  parse,
+  textIn,
+} from './broken.ts'
 import type { Manifest, TurnsPart } from './manifest.ts'
 
 /** The manifest of a bundle of any format, with each value of its expected kind. */
@@ -24,7 +33,7 @@ export const manifestFrom = (bytes: Uint8Array): ReadManifest => {
   const value = parse(bytes)
   const isSecond = versionIn(field(value, 'format')) === newest
   const conversation = textIn(field(value, 'conversation'))
-  need(isConversationId(conversation), 'bundle.json names what cannot be a conversation')
+  requireThat(isConversationId(conversation), 'bundle.json names what cannot be a conversation')
   const turns = isSecond ? field(value, 'turns') : { events: 0, withheld: [] }
   const place = optional(value, 'ledger')
   const ledger = place === undefined ? undefined : isSecond ? secondPlace(place) : firstPlace(place)
@@ -49,8 +58,8 @@ export const manifestFrom = (bytes: Uint8Array): ReadManifest => {
 const versionIn = (format: unknown): number => {
   const [named, version] =
     (typeof format === 'string' && /^palimpsest evidence ([1-9][0-9]{0,8})$/.exec(format)) || []
-  need(named !== undefined, 'bundle.json names a format that is not known here')
-  need(Number(version) <= newest, `this is ${named}: take a newer verify.py`, UncheckedBundleError)
+  requireThat(named !== undefined, 'bundle.json names a format that is not known here')
+  requireThat(Number(version) <= newest, `this is ${named}: take a newer verify.py`, UncheckedBundleError)
   return Number(version)
 }
 
@@ -69,6 +78,6 @@ const secondPlace = (place: unknown): SecondPlace => {
   const entries = numberIn(field(place, 'entries'))
   const sealed = optional(place, 'sealed')
   const isTime = typeof sealed === 'string' && isoTime.test(sealed)
-  need(isTime, 'bundle.json does not say when the ledger was sealed')
+  requireThat(isTime, 'bundle.json does not say when the ledger was sealed')
   return { entries, sealed: String(sealed) }
 }

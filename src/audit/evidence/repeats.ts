@@ -41,7 +41,7 @@ const tellingIn = (event: ConversationEvent): readonly string[] =>
  *
  * @param withheld the withheld events, at `positions`
  */
-export const hiding = (
+export const createTurnFilter = (
   positions: ReadonlySet<number>,
   withheld: readonly ConversationEvent[],
 ): ((event: StoredEvent) => boolean) => {
@@ -58,7 +58,7 @@ export const hiding = (
 }
 
 /** Finds events that repeat the texts of others. @param withheld those others */
-export const repeating = (
+export const createRepeatFinder = (
   withheld: readonly ConversationEvent[],
 ): ((event: ConversationEvent) => RepeatedText | undefined) => {
   const texts = withheld.map((event) => ({ position: event.position, texts: tellingIn(event) }))

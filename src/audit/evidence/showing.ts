@@ -25,7 +25,7 @@ const shownIn = ({ items, outline: { configured, toolsFrom } }: Effective): read
 ]
 
 /** Returns the texts of a call's request, or the reason why it is left out. `historyAt` may throw a `ReadError`. */
-export const shown = async (
+export const showCall = async (
   call: ModelCall,
   { withheld, isChosen }: Choice,
   historyAt: (position: number) => Promise<Effective>,

@@ -1,7 +1,7 @@
-import type { Conversation } from '../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
 import type { CallOutOfRange } from '../../agent/receipts/errors.ts'
 import type { FileExists, ReadError } from '../../store/errors.ts'
 
 /** The part of a conversation that an export reads. */
-export type EvidenceSource = Pick<Conversation, 'id' | 'position' | 'events' | 'stored' | 'context'>
+export type EvidenceSource = Pick<ConversationHandle, 'id' | 'position' | 'events' | 'stored' | 'context'>
 export type EvidenceError = ReadError | FileExists | CallOutOfRange

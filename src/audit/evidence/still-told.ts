@@ -1,12 +1,12 @@
 import type { ConversationEvent } from '../../events/events.ts'
 import type { Effective } from '../../projections/effective.ts'
-import { type RepeatedText, repeating } from './repeats.ts'
-import { type TaintedSummary, tainting } from './taint.ts'
+import { type RepeatedText, createRepeatFinder } from './repeats.ts'
+import { type TaintedSummary, createTaintFinder } from './taint.ts'
 
 /** Finds what still reveals withheld events, as the events of a log are passed in. */
 export const stillTold = (hidden: readonly ConversationEvent[]) => {
-  const taint = tainting(new Set(hidden.map(({ position }) => position)))
-  const repeat = repeating(hidden)
+  const taint = createTaintFinder(new Set(hidden.map(({ position }) => position)))
+  const repeat = createRepeatFinder(hidden)
   const tainted: TaintedSummary[] = []
   const repeated: RepeatedText[] = []
   return {

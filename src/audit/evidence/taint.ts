@@ -14,7 +14,7 @@ export interface TaintedSummary {
  *
  * @param before returns the effective history right before a marker
  */
-export const tainting = (withheld: ReadonlySet<number>) => {
+export const createTaintFinder = (withheld: ReadonlySet<number>) => {
   const reached = new Set(withheld)
   return async (
     event: ConversationEvent,

@@ -1,4 +1,4 @@
-import { need, optional, parse } from './broken.ts'
+import { requireThat, optional, parse } from './broken.ts'
 import { type ChainedEvent, chainIn } from './check-chain.ts'
 import { files } from './manifest.ts'
 import type { ProvenEvents } from './verify.ts'
@@ -29,7 +29,7 @@ export async function* transcriptOf(
     if (count === 0) continue
     for await (const event of chainIn(folder, name, 'event')) {
       if (event.position === count) break
-      need(event.hash === known[event.position], `${name} was changed while it was read`)
+      requireThat(event.hash === known[event.position], `${name} was changed while it was read`)
       yield* linesOf(event, mark)
     }
   }

@@ -45,7 +45,7 @@ export const verifyEvidence = async (
   try {
     return { ...(await verdictOn(folder, key, found, onProven)), found }
   } catch (error) {
-    return { ...refused(error), found }
+    return { ...verdictOfError(error), found }
   }
 }
 
@@ -94,7 +94,7 @@ const ledgerLines = ({ origin, key, size, entries, sealed }: SealedIn): readonly
 const listOf = (positions: readonly number[]): string => `[${positions.join(', ')}]`
 
 /** Converts an error into a verdict. Texts that are not JSON or not UTF-8 count as broken: a bundle has neither. */
-export const refused = (error: unknown): Pick<EvidenceVerification, 'verdict' | 'problem'> => {
+export const verdictOfError = (error: unknown): Pick<EvidenceVerification, 'verdict' | 'problem'> => {
   if (error instanceof BrokenBundleError) return { verdict: 'broken', problem: error.message }
   if (error instanceof UncheckedBundleError) return { verdict: 'unchecked', problem: error.message }
   if (isOf('syscall', error)) return { verdict: 'unchecked', problem: 'a file cannot be read' }

@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { caught, ok, orThrow, run, type Steps } from '../../result/steps.ts'
+import { catchTyped, ok, orThrow, run, type Steps } from '../../result/steps.ts'
 import { backwards } from '../../store/pages.ts'
 import type { EventStore } from '../../store/port.ts'
 import type { Anchor } from './anchors.ts'
@@ -26,7 +26,7 @@ export interface AnchorResult {
 }
 
 /** Reads a checkpoint that is kept elsewhere; fails unless a key of the ledger has signed it. */
-export async function* heldCheckpoint(
+export async function* readHeldCheckpoint(
   { origin, keys }: Ledger,
   text: string,
 ): Steps<LedgerError, LedgerCheckpoint> {
@@ -45,7 +45,8 @@ export async function* checkAnchors(
 ): Steps<LedgerError | AnchorAhead | AnchorFailed, void> {
   for (const anchor of anchors) {
     const note = largestOf(yield* ok(anchor.held(ledger.origin)))
-    if (note !== undefined) yield* checkHeld(nodes, ledger, anchor.name, yield* heldCheckpoint(ledger, note))
+    if (note !== undefined)
+      yield* checkHeld(nodes, ledger, anchor.name, yield* readHeldCheckpoint(ledger, note))
   }
 }
 
@@ -84,7 +85,7 @@ export interface AnchoredCheckpoint {
 }
 
 /** Yields the checkpoints that anchors were given, newest first. */
-export async function* anchoredIn(
+export async function* anchorsOf(
   store: EventStore,
   { number }: Pick<Ledger, 'number'>,
 ): AsyncGenerator<AnchoredCheckpoint, void> {
@@ -135,8 +136,8 @@ const givenLast = async (
   ledger: Ledger,
 ): Promise<ReadonlyMap<string, AnchoredCheckpoint>> => {
   const given = new Map<string, AnchoredCheckpoint>()
-  const reading = caught<LedgerError, void>(async () => {
-    for await (const last of anchoredIn(store, ledger)) {
+  const reading = catchTyped<LedgerError, void>(async () => {
+    for await (const last of anchorsOf(store, ledger)) {
       if (last.size !== ledger.edge.size) return
       if (!given.has(last.anchor)) given.set(last.anchor, last)
     }

@@ -7,7 +7,7 @@ import { leafHash } from './hashes.ts'
 import type { Signer } from './keys.ts'
 import type { Ledger } from './log.ts'
 import { checkpointOf } from './sign.ts'
-import { encoded, type FactWriter } from './stored.ts'
+import { encodeFact, type FactWriter } from './stored.ts'
 import { type CompletedTile, grown } from './tiles.ts'
 
 /** The writer of a ledger and its signing key. */
@@ -45,7 +45,7 @@ export async function* appendEntries(
     turns: true as const,
   }
   const stream = logStream(ledger.number)
-  const event = yield* ok(encoded(stream, { type: 'HeadsSealed', data }, actor))
+  const event = yield* ok(encodeFact(stream, { type: 'HeadsSealed', data }, actor))
   const { metadata } = yield* ok(ledgerCodec.decode(event, { stream, revision }))
   yield* ok(store.append({ stream, events: [event], expected: ledger.revision, repeat: 'none' }))
   const unstored = yield* storeTiles(writing, ledger, [...ledger.unstored, ...completed])
@@ -66,7 +66,7 @@ async function* storeTiles(
     const events = []
     for (const { index, rows } of tiles.slice(next, next + atOnce)) {
       const data = { rows: rows.map((row) => Buffer.concat(row).toString('base64')) }
-      events.push(yield* ok(encoded(stream, { type: 'TilesCompleted', data }, actor, index)))
+      events.push(yield* ok(encodeFact(stream, { type: 'TilesCompleted', data }, actor, index)))
     }
     const expected = (tiles[next]?.index ?? 0) - 1
     const written = await store.append({ stream, events, expected })()

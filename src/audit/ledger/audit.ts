@@ -1,13 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { Conversation } from '../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import type { Actor } from '../../events/events.ts'
 import type { MethodResult, ResultStyle } from '../../result/answer.ts'
 import { ok, orThrow, type Steps, task } from '../../result/steps.ts'
-import { checkedOptions, type OptionKinds, isListOf, kinds } from '../../store/options.ts'
+import { checkOptions, type OptionKinds, isListOf, kinds } from '../../store/options.ts'
 import type { EventStore } from '../../store/port.ts'
 import type { Anchor } from './anchors.ts'
-import { type AuditSummary, auditing } from './auditing.ts'
+import { type AuditSummary, auditSteps } from './auditing.ts'
 import { type BeginOptions, beginLedger, type LedgerKey, rotateKey } from './begin.ts'
 import type { BeginError, LedgerError, ProofError, SealError } from './errors.ts'
 import type { Signer } from './keys.ts'
@@ -17,7 +17,7 @@ import { type LedgerProof, proofOf, type ProofOptions } from './prove.ts'
 import { day, type PatrolOptions, patrolOn } from './patrol.ts'
 import { type SealedNow, type SealContext, sealNow } from './seal.ts'
 import { defaultPace, type SealerEvent, type SealerPace, sealOn } from './sealer.ts'
-import { type SealStatus, standingOf } from './standing.ts'
+import { type SealStatus, sealStatusOf } from './standing.ts'
 import { type LedgerStatus, statusOf } from './status.ts'
 import type { AuditProblem } from './verify.ts'
 
@@ -222,13 +222,13 @@ const withSigner = <O extends { readonly signer: Signer }>(
     checked.signer
       ? E.right({ ...checked, signer: checked.signer })
       : E.left(invalidInput('signer', signerKind.needed)),
-  )(checkedOptions(options, fields))
+  )(checkOptions(options, fields))
 
 /** The parts of a store that its audit uses. */
 export interface AuditContext {
   readonly store: EventStore
   readonly actor: Actor
-  readonly conversation: (id: string) => Conversation
+  readonly conversation: (id: string) => ConversationHandle
 }
 
 export const auditOf = (audited: AuditContext): Audit<'task'> => {
@@ -266,11 +266,11 @@ export const auditOf = (audited: AuditContext): Audit<'task'> => {
     return yield* rotateKey(sealing(signer), to)
   }
   async function* status(options: StatusOptions = {}): Steps<LedgerError, LedgerStatus> {
-    const { calls } = yield* ok(checkedOptions(options, { calls: kinds.flag }))
+    const { calls } = yield* ok(checkOptions(options, { calls: kinds.flag }))
     return yield* statusOf(store, calls)
   }
   async function* patrol(options: PatrolOptions = {}): Steps<LedgerError, void> {
-    const checked = yield* ok(checkedOptions(options, patrolFields))
+    const checked = yield* ok(checkOptions(options, patrolFields))
     const { anchors = [], key, every = day, share = 0.1, signal = never, onEvent: tell = noEvent } = checked
     yield* patrolOn({ ...audited, anchors, key, every, share, signal, tell })
   }
@@ -283,10 +283,10 @@ export const auditOf = (audited: AuditContext): Audit<'task'> => {
     patrol: (options) => task(() => patrol(options)),
     proof: (conversation, options) =>
       task(async function* (): Steps<ProofError, LedgerProof> {
-        const checked = yield* ok(checkedOptions(options ?? {}, { compare: kinds.flag, entries: kinds.flag }))
+        const checked = yield* ok(checkOptions(options ?? {}, { compare: kinds.flag, entries: kinds.flag }))
         return yield* proofOf({ store, nodes }, conversation, checked)
       }),
-    standing: (conversation) => task(() => standingOf(store, conversation)),
+    standing: (conversation) => task(() => sealStatusOf(store, conversation)),
     recordExport: (record) => task(() => recordExport(audited, record)),
     exports: () => exportsIn(store),
     verify: (options) => verified(audited, options),
@@ -303,7 +303,7 @@ async function* verified(
   { store, conversation }: AuditContext,
   options: AuditOptions | undefined,
 ): AsyncGenerator<AuditFinding, void> {
-  const { anchors = [], key, since } = await orThrow(checkedOptions(options, auditFields))
-  for await (const finding of auditing({ store, conversation, anchors, key, since, atOnce }))
+  const { anchors = [], key, since } = await orThrow(checkOptions(options, auditFields))
+  for await (const finding of auditSteps({ store, conversation, anchors, key, since, atOnce }))
     if (finding.type !== 'passed') yield finding
 }

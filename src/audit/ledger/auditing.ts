@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { Conversation } from '../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
 import { invalidInput } from '../../events/errors.ts'
 import { conversationOf, streamOf, turnsStreamOf } from '../../events/ids.ts'
 import { auditReceipts } from '../../agent/receipts/audit.ts'
@@ -10,7 +10,7 @@ import { type Checkpoint as StorePlace, type EventStore, maxPage } from '../../s
 import { neverBegun } from '../../store/short-streams.ts'
 import type { Anchor } from './anchors.ts'
 import { nameOf, ownerOf } from './entries.ts'
-import { changedSince, type ChainHead, headOf, movedSince } from './moved.ts'
+import { streamsChangedSince, type ChainHead, headOf, streamsMovedSince } from './moved.ts'
 import { type AuditProblem, ofTurns, verifyLedger } from './verify.ts'
 
 /** The end of an audit: how much was checked. */
@@ -31,7 +31,7 @@ export interface AuditSummary {
 
 export interface AuditRunOptions {
   readonly store: EventStore
-  readonly conversation: (id: string) => Conversation
+  readonly conversation: (id: string) => ConversationHandle
   readonly anchors: readonly Anchor[]
   /** A verifier key known from elsewhere. */
   readonly key: string | undefined
@@ -74,7 +74,7 @@ const reachedIn = async (since: string | undefined): Promise<Reached> => {
 const nothingYet = { conversations: 0, events: 0, receipts: 0, withoutReceipt: 0, entries: 0, problems: 0 }
 
 /** Checks everything once, and reports its progress between checks. Iteration throws a `LedgerError`. */
-export async function* auditing({
+export async function* auditSteps({
   store,
   conversation,
   anchors,
@@ -84,7 +84,7 @@ export async function* auditing({
   atOnce = 1,
 }: AuditRunOptions): AsyncGenerator<AuditProblem | Passed | AuditSummary, void> {
   const reached = await reachedIn(given)
-  const { place } = before ?? (await orThrow(run(changedSince(store, reached.place))))
+  const { place } = before ?? (await orThrow(run(streamsChangedSince(store, reached.place))))
   let progress: AuditProgress = before ?? { ...nothingYet, entries: reached.entries, place }
   // The next round reads the whole ledger again, and finds its faults again.
   let ofLedger = 0
@@ -180,7 +180,7 @@ async function* namesSince(
 ): AsyncGenerator<string, void> {
   if (since !== undefined) {
     const names = new Set<string>()
-    for await (const name of (await orThrow(run(movedSince(store, since)))).streams)
+    for await (const name of (await orThrow(run(streamsMovedSince(store, since)))).streams)
       names.add(streamOf(ownerOf(nameOf(name))))
     return yield* names
   }
@@ -212,7 +212,7 @@ const passedOverIn = (store: EventStore, after: StorePlace | undefined) => {
   const moved = new Set<string>()
   let place = after
   const look = async (since: StorePlace): Promise<boolean> => {
-    const found = await run(movedSince(store, since))
+    const found = await run(streamsMovedSince(store, since))
     if (E.isLeft(found) && found.left._tag === 'InvalidInput') return false
     const { streams, place: reached } = await orThrow(found)
     for await (const name of streams) moved.add(name)
@@ -256,7 +256,7 @@ interface Outcome {
 const nothing: Outcome = { events: 0, receipts: 0, withoutReceipt: 0, problems: [] }
 
 /** Checks the chain with forks, views and large content, and the requests of the receipts. */
-const ofConversation = async (chat: Conversation): Promise<Outcome> => {
+const ofConversation = async (chat: ConversationHandle): Promise<Outcome> => {
   const { id: conversation } = chat
   const problem = (kind: AuditProblem['kind'], { message }: { readonly message: string }): AuditProblem => ({
     type: 'problem',

@@ -10,7 +10,7 @@ import { ledgerStream } from './facts.ts'
 import { isKeyName, keyText, type Signer, verifierKey } from './keys.ts'
 import { findLedger, loadLedger } from './log.ts'
 import { checkSigner } from './sign.ts'
-import { encoded } from './stored.ts'
+import { encodeFact } from './stored.ts'
 
 /** Options of beginning a ledger. */
 export interface BeginOptions {
@@ -45,7 +45,7 @@ export async function* beginLedger(
     return yield invalidInput('origin', 'must be another one than that of the ledger before')
   const key = keyText(verifierKey(origin, signer.publicKey))
   const data = { origin, key, ...(before && again !== undefined && { reason: again }) }
-  const event = yield* ok(encoded(ledgerStream, { type: 'LedgerBegun', data }, actor))
+  const event = yield* ok(encodeFact(ledgerStream, { type: 'LedgerBegun', data }, actor))
   yield* ok(
     store.append({ stream: ledgerStream, events: [event], expected: before?.number ?? -1, repeat: 'none' }),
   )

@@ -23,7 +23,7 @@ export interface PendingSeal extends ChainHead {
 }
 
 /** Returns the state of a conversation after a look at it. */
-export const looked = (
+export const pendingAfterLook = (
   before: PendingSeal | undefined,
   head: ChainHead,
   now: number,

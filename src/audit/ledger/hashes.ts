@@ -26,12 +26,12 @@ export const nodeHash = (left: Uint8Array, right: Uint8Array): Buffer =>
 /** Returns the root over these nodes, all of the same height except the last, which may be lower. */
 export const rootOver = (nodes: readonly Buffer[]): Buffer => {
   let row = nodes
-  while (row.length > 1) row = paired(row)
+  while (row.length > 1) row = parentRow(row)
   return row[0] ?? emptyRoot
 }
 
 /** Returns the row above; a node without a partner stays as it is. */
-export const paired = (row: readonly Buffer[]): Buffer[] => {
+export const parentRow = (row: readonly Buffer[]): Buffer[] => {
   const above: Buffer[] = []
   for (let at = 0; at < row.length; at += 2) {
     const [left, right] = [row[at] as Buffer, row[at + 1]]

@@ -97,11 +97,11 @@ async function* isAsSigned(edge: Edge, checkpoint: string | undefined): Steps<Le
 /** Returns the edge at the last stored tile. */
 async function* edgeStored(store: EventStore, number: number): Steps<StoreError, Edge> {
   const last = yield* lastOf(store, tilesStream(number))
-  return last ? edgeAfter(yield* completedIn(last)) : emptyEdge
+  return last ? edgeAfter(yield* completedTileOf(last)) : emptyEdge
 }
 
 /** Decodes an event of the stream of tiles. */
-export async function* completedIn(event: RecordedEvent): Steps<StoreError, CompletedTile> {
+export async function* completedTileOf(event: RecordedEvent): Steps<StoreError, CompletedTile> {
   const { data, revision } = yield* dataOf(event, 'TilesCompleted')
   return { index: revision, rows: data.rows.map((row) => hashesIn(Buffer.from(row, 'base64'))) }
 }

@@ -44,18 +44,18 @@ const isInvalidPlace = (error: TypedError): boolean =>
   error._tag === 'InvalidInput' && 'path' in error && error.path === 'after'
 
 /** Lists the streams that were written to since a place; without a place, all streams. */
-export async function* movedSince(
+export async function* streamsMovedSince(
   store: EventStore,
   since: StorePlace | undefined,
 ): Steps<StoreError | InvalidInput, ChangedStreams> {
-  const { place, streams } = yield* changedSince(store, since)
+  const { place, streams } = yield* streamsChangedSince(store, since)
   if (streams) return { place, streams }
-  if (since === undefined && place !== undefined) return { place, streams: listed(store) }
+  if (since === undefined && place !== undefined) return { place, streams: listStreams(store) }
   return yield* read(store, since)
 }
 
-/** Lists streams as `movedSince` does, but omits `streams` if the store does not say which changed, or too much was written. */
-export async function* changedSince(
+/** Lists streams as `streamsMovedSince` does, but omits `streams` if the store does not say which changed, or too much was written. */
+export async function* streamsChangedSince(
   store: EventStore,
   since: StorePlace | undefined,
 ): Steps<StoreError, { readonly place: StorePlace | undefined; readonly streams?: readonly string[] }> {
@@ -120,7 +120,7 @@ const headIn = (event: RecordedEvent): ChainHead => {
   return { name: nameOf(stream), revision, head: hashOf(event), isUnfinished: false }
 }
 
-export async function* listed(store: EventStore): AsyncGenerator<string, void> {
+export async function* listStreams(store: EventStore): AsyncGenerator<string, void> {
   for (const prefix of prefixes)
     for await (const names of namePages((last) => store.streams(prefix, last ?? '', maxPage)))
       yield* await orThrow(names)

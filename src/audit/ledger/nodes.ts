@@ -1,9 +1,9 @@
 import { ok, type Steps } from '../../result/steps.ts'
-import { remembered } from '../../store/lru.ts'
+import { createLruCache } from '../../store/lru.ts'
 import type { EventStore } from '../../store/port.ts'
 import { type LedgerError, ledgerDamaged } from './errors.ts'
 import { tilesStream } from './facts.ts'
-import { completedIn, type Ledger } from './log.ts'
+import { completedTileOf, type Ledger } from './log.ts'
 import {
   consistencyProof,
   consistencyLeaves,
@@ -14,7 +14,7 @@ import {
   rootOfLeaves,
   subtreesOf,
 } from './proofs.ts'
-import { completedWith, hashFrom, openTile, rowsOf, tileOf, type TilePlace, type TileRows } from './tiles.ts'
+import { lastTileOf, hashFrom, openTile, rowsOf, tileOf, type TilePlace, type TileRows } from './tiles.ts'
 
 /** Access to the hashes of a ledger by its tiles. */
 export interface Nodes {
@@ -28,7 +28,7 @@ export interface Nodes {
 const most = 256
 
 export const nodesOf = (store: EventStore): Nodes => {
-  const known = remembered<TileRows>(most)
+  const known = createLruCache<TileRows>(most)
   const nameOf = ({ number }: Ledger, { level, index }: TilePlace): string => `${number}/${level}/${index}`
 
   async function* tileRows(ledger: Ledger, tile: TilePlace): Steps<LedgerError, TileRows> {
@@ -38,12 +38,12 @@ export const nodesOf = (store: EventStore): Nodes => {
     const name = nameOf(ledger, tile)
     const before = known.get(name)
     if (before) return before
-    const from = completedWith(tile)
+    const from = lastTileOf(tile)
     const here = unstored.find(({ index }) => index === from)
     const [event] = here
       ? []
       : yield* ok(store.read({ stream: tilesStream(number), from, direction: 'forwards', limit: 1 }))
-    const completed = here ?? (event && (yield* completedIn(event)))
+    const completed = here ?? (event && (yield* completedTileOf(event)))
     const row = completed?.rows[tile.level]
     if (!row) return yield ledgerDamaged(origin, `tile ${tile.index} of level ${tile.level} is missing`)
     const rows = rowsOf(row)

@@ -62,7 +62,7 @@ const parseSignature = (line: string): NoteSignature | undefined => {
 }
 
 /** Signs a text in the name of a log. */
-export const signed = async (text: string, name: string, signer: Signer): Promise<SignedNote> => {
+export const signNote = async (text: string, name: string, signer: Signer): Promise<SignedNote> => {
   const { id } = verifierKey(name, signer.publicKey)
   return { text, signatures: [{ name, id, signature: Buffer.from(await signer.sign(Buffer.from(text))) }] }
 }
@@ -91,19 +91,19 @@ export const isSignedBy = (note: SignedNote, keys: readonly VerifierKey[]): bool
 
 const hasSigned = (key: VerifierKey, text: string, signature: Buffer): boolean => {
   if (key.use === 'log') return isSigned(key, Buffer.from(text), signature)
-  const time = cosignedAt(signature)
-  return time !== undefined && isSigned(key, cosigned(text, time), signature.subarray(timeBytes))
+  const time = cosignatureTime(signature)
+  return time !== undefined && isSigned(key, cosignatureText(text, time), signature.subarray(timeBytes))
 }
 
 /** Returns the bytes that a witness signs. @param time in seconds since 1970 */
-export const cosigned = (text: string, time: number): Buffer =>
+export const cosignatureText = (text: string, time: number): Buffer =>
   Buffer.from(`cosignature/v1\ntime ${time}\n${text}`)
 
 /** The last second that a `Date` can express. */
 const endOfTime = 8.64e12
 
 /** Returns the time at which a witness signed, in seconds since 1970; undefined if this is not a cosignature. */
-export const cosignedAt = (signature: Buffer): number | undefined => {
+export const cosignatureTime = (signature: Buffer): number | undefined => {
   if (signature.length !== timeBytes + signatureBytes) return undefined
   const time = Number(signature.readBigUInt64BE())
   return time <= endOfTime ? time : undefined

@@ -1,13 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { Conversation } from '../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
 import type { Actor } from '../../events/events.ts'
-import { caught, orThrow, run, type Steps } from '../../result/steps.ts'
+import { catchTyped, orThrow, run, type Steps } from '../../result/steps.ts'
 import { pause } from '../../result/timers.ts'
 import { backwards } from '../../store/pages.ts'
 import type { EventStore } from '../../store/port.ts'
 import { count } from '../../agent/telemetry/metrics.ts'
 import type { Anchor } from './anchors.ts'
-import { type AuditSummary, auditing, type AuditProgress } from './auditing.ts'
+import { type AuditSummary, auditSteps, type AuditProgress } from './auditing.ts'
 import type { LedgerError } from './errors.ts'
 import { patrolStream, placeStream } from './facts.ts'
 import { dataOf, lastOf, record } from './stored.ts'
@@ -41,7 +41,7 @@ export type PatrolEvent =
 export interface PatrolContext {
   readonly store: EventStore
   readonly actor: Actor
-  readonly conversation: (id: string) => Conversation
+  readonly conversation: (id: string) => ConversationHandle
   readonly anchors: readonly Anchor[]
   readonly key: string | undefined
   readonly every: number
@@ -60,7 +60,7 @@ const again = 60_000
  */
 export async function* patrolOn(patrolling: PatrolContext): Steps<LedgerError, void> {
   const { store, every, signal, tell } = patrolling
-  let due = yield* caught<LedgerError, number>(async () => {
+  let due = yield* catchTyped<LedgerError, number>(async () => {
     const last = await lastRound(store)
     return last ? Date.parse(last.round.began ?? last.round.time) + every : 0
   })
@@ -68,7 +68,7 @@ export async function* patrolOn(patrolling: PatrolContext): Steps<LedgerError, v
     await pause(Math.max(0, due - Date.now()), signal)
     if (signal.aborted) return
     const tried = Date.now()
-    const gone = await run(caught<LedgerError, string>(() => round(patrolling)))
+    const gone = await run(catchTyped<LedgerError, string>(() => round(patrolling)))
     if (E.isLeft(gone)) tell({ type: 'failed', error: gone.left })
     due = E.isLeft(gone) ? tried + Math.min(again, every) : Date.parse(gone.right) + every
   }
@@ -94,7 +94,7 @@ const round = async (patrolling: PatrolContext): Promise<string> => {
   }
   try {
     let worked = performance.now()
-    for await (const finding of auditing({ ...patrolling, progress })) {
+    for await (const finding of auditSteps({ ...patrolling, progress })) {
       if (finding.type === 'passed') progress = finding.progress
       if (finding.type === 'problem') await alarmed(patrolling, finding, known)
       if (finding.type === 'done') {

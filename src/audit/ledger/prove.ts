@@ -1,8 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { loadLineage } from '../../conversation/reading/lineage.ts'
-import { caught, ok, orThrow, type Steps } from '../../result/steps.ts'
+import { catchTyped, ok, orThrow, type Steps } from '../../result/steps.ts'
 import type { EventStore } from '../../store/port.ts'
-import { anchoredIn } from './anchoring.ts'
+import { anchorsOf } from './anchoring.ts'
 import { checkInclusion } from './checks.ts'
 import { readCheckpoint } from './checkpoints.ts'
 import { turnsStreamOf } from '../../events/ids.ts'
@@ -104,7 +104,7 @@ export async function* proofOf(
   const ledger = yield* loadLedger(store)
   const all = isAll ? yield* allEntries(store, ledger, conversation) : []
   if (compare) yield* compareAll(store, all)
-  const latest = yield* caught<LedgerError, HeadEntry | undefined>(async () => {
+  const latest = yield* catchTyped<LedgerError, HeadEntry | undefined>(async () => {
     for await (const entry of headsOf(store, ledger, conversation)) return entry
     return undefined
   })
@@ -140,7 +140,7 @@ async function* allEntries(
     ...stretches.map(({ conversation: name, offset, last }) => ({ name, offset, last })),
     { name: nameOf(turnsStreamOf(id)), offset: 0, last: Infinity },
   ]
-  return yield* caught<LedgerError, readonly PlacedEntry[]>(async () => {
+  return yield* catchTyped<LedgerError, readonly PlacedEntry[]>(async () => {
     const all: PlacedEntry[] = []
     for (const { name, offset, last } of streams)
       for await (const entry of headsOf(store, ledger, name)) {
@@ -153,7 +153,7 @@ async function* allEntries(
 
 /** Fails with `SealContradicted` if the store differs from the ledger. */
 async function* compareAll(store: EventStore, entries: readonly PlacedEntry[]): Steps<ProofError, void> {
-  const found = yield* caught<ProofError, SealContradicted | undefined>(async () => {
+  const found = yield* catchTyped<ProofError, SealContradicted | undefined>(async () => {
     for (const entry of entries.toReversed()) {
       const { name, revision } = entry
       const difference = await differenceFrom(store, name, entry)
@@ -205,10 +205,10 @@ async function* bestCheckpoint(
   index: number,
 ): Steps<LedgerError, Pick<LedgerProof, 'checkpoint' | 'sealed'>> {
   let sealed: string | undefined
-  const notes = yield* caught<LedgerError, readonly SignedNote[]>(async () => {
+  const notes = yield* catchTyped<LedgerError, readonly SignedNote[]>(async () => {
     const all: SignedNote[] = []
     let newest = index + 1
-    for await (const { size, checkpoint, time } of anchoredIn(store, ledger)) {
+    for await (const { size, checkpoint, time } of anchorsOf(store, ledger)) {
       if (size < newest) break
       newest = size
       sealed ??= time

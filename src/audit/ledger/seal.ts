@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { caught, ok, orThrow, run, type Steps } from '../../result/steps.ts'
+import { catchTyped, ok, orThrow, run, type Steps } from '../../result/steps.ts'
 import { despiteConflicts } from '../../store/conflicts.ts'
 import type { Checkpoint as StorePlace, EventStore } from '../../store/port.ts'
 import { type AnchorResult, anchorCheckpoint, checkAnchors } from './anchoring.ts'
@@ -10,7 +10,14 @@ import { entryText, type LastHeads, ownerOf, type SealedEvent } from './entries.
 import type { SealError } from './errors.ts'
 import { differenceFrom, lastHeads } from './heads.ts'
 import { type Ledger, loadLedger } from './log.ts'
-import { changedSince, fromPlace, type ChainHead, headOf, headsByEvents, listed } from './moved.ts'
+import {
+  streamsChangedSince,
+  fromPlace,
+  type ChainHead,
+  headOf,
+  headsByEvents,
+  listStreams,
+} from './moved.ts'
 import type { Nodes } from './nodes.ts'
 import { checkSigner } from './sign.ts'
 
@@ -74,12 +81,13 @@ export const sealNow = (sealing: SealContext): Steps<SealError, SealedNow> =>
 
 async function* sealOnce(sealing: SealContext, loaded: Ledger): Steps<SealError, SealedNow> {
   const { store, anchors } = sealing
-  const { place, streams } = yield* changedSince(store, loaded.after)
+  const { place, streams } = yield* streamsChangedSince(store, loaded.after)
   const unsealable: SealFailure[] = []
   const batches = batching(sealing, loaded)
-  const ledger = yield* caught<SealError, Ledger>(async () => {
+  const ledger = yield* catchTyped<SealError, Ledger>(async () => {
     const isDone = streams === undefined && (await sealByEvents(store, batches))
-    if (!isDone) unsealable.push(...(await sealByStreams(store, batches, place, streams ?? listed(store))))
+    if (!isDone)
+      unsealable.push(...(await sealByStreams(store, batches, place, streams ?? listStreams(store))))
     unsealable.push(...batches.refused)
     return batches.ledger()
   })

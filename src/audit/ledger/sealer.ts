@@ -1,13 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { caught, orThrow, run, type Steps } from '../../result/steps.ts'
+import { catchTyped, orThrow, run, type Steps } from '../../result/steps.ts'
 import { pause } from '../../result/timers.ts'
 import type { Checkpoint as StorePlace } from '../../store/port.ts'
 import { type AnchorResult, anchorCheckpoint } from './anchoring.ts'
-import { isDue, looked, type SealPolicy, type PendingSeal } from './due.ts'
+import { isDue, pendingAfterLook, type SealPolicy, type PendingSeal } from './due.ts'
 import { type LastHeads, ownerOf, streamNamed } from './entries.ts'
 import type { SealError } from './errors.ts'
 import type { Ledger } from './log.ts'
-import { fromPlace, headOf, movedSince } from './moved.ts'
+import { fromPlace, headOf, streamsMovedSince } from './moved.ts'
 import {
   appendHeads,
   batchSize,
@@ -120,7 +120,7 @@ async function* round(
     if (!isDue(head, now, pace)) continue
     const { name } = head
     const last = sealed.get(name)
-    const message = yield* caught<SealError, string | undefined>(() =>
+    const message = yield* catchTyped<SealError, string | undefined>(() =>
       contradictionOf(sealing.store, last, head),
     )
     // It stays pending, so that the next sealer comes to it again.
@@ -152,7 +152,7 @@ async function* begun(sealing: SealContext): Steps<SealError, State> {
 
 async function* lookAt({ store }: SealContext, state: State): Steps<SealError, State> {
   const { sealed, place: since, pending: before } = state
-  const { place, streams } = yield* movedSince(store, since)
+  const { place, streams } = yield* streamsMovedSince(store, since)
   const pending = new Map(before)
   const unfinished = [...before.values()]
     .filter((each) => each.isUnfinished)
@@ -160,9 +160,9 @@ async function* lookAt({ store }: SealContext, state: State): Steps<SealError, S
   const look = async (stream: string): Promise<void> => {
     const head = await orThrow(run(headOf(store, stream)))
     if (typeof head === 'object' && (head.isUnfinished || isNews(sealed.get(head.name), head)))
-      pending.set(stream, looked(pending.get(stream), head, Date.now(), since))
+      pending.set(stream, pendingAfterLook(pending.get(stream), head, Date.now(), since))
   }
-  yield* caught<SealError, void>(async () => {
+  yield* catchTyped<SealError, void>(async () => {
     for await (const stream of streams) await look(stream)
     for (const stream of unfinished) await look(stream)
   })

@@ -6,11 +6,11 @@ import { checkpointText, readCheckpoint } from './checkpoints.ts'
 import { type KeyMismatch, keyMismatch, type LedgerDamaged, ledgerDamaged } from './errors.ts'
 import { keyText, type Signer, type VerifierKey, verifierKey } from './keys.ts'
 import type { Ledger } from './log.ts'
-import { isSignedBy, type NoteSignature, noteText, signed } from './notes.ts'
+import { isSignedBy, type NoteSignature, noteText, signNote } from './notes.ts'
 import { type Edge, edgeRoot } from './tiles.ts'
 
 /** Returns the current signing key. */
-export const signingKey = ({ keys }: Pick<Ledger, 'keys'>): VerifierKey =>
+export const currentKey = ({ keys }: Pick<Ledger, 'keys'>): VerifierKey =>
   (keys.at(-1) as Ledger['keys'][number]).key
 
 /**
@@ -22,7 +22,7 @@ export const checkSigner = (
   signer: Signer,
 ): E.Either<KeyMismatch | LedgerDamaged, void> => {
   const own = verifierKey(origin, signer.publicKey)
-  const [expected, actual] = [keyText(signingKey({ keys })), keyText(own)]
+  const [expected, actual] = [keyText(currentKey({ keys })), keyText(own)]
   if (actual !== expected)
     return E.left(
       keyMismatch(
@@ -57,7 +57,7 @@ export async function* checkpointOf(
   const text = checkpointText({ origin, size: edge.size, root: edgeRoot(edge) })
   const signatures: NoteSignature[] = []
   for (const signer of signers) {
-    const note = await signed(text, origin, signer)
+    const note = await signNote(text, origin, signer)
     if (!isSignedBy(note, [verifierKey(origin, signer.publicKey)]))
       return yield invalidInput('signer', 'signed with another key than its public one')
     signatures.push(...note.signatures)

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { streamOf } from '../../events/ids.ts'
 import { loadLineage, originOf } from '../../conversation/reading/lineage.ts'
-import { caught, run, type Steps } from '../../result/steps.ts'
+import { catchTyped, run, type Steps } from '../../result/steps.ts'
 import { isLoss } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
 import { extentOf } from '../../store/whole/whole-writes.ts'
@@ -10,7 +10,7 @@ import type { LedgerError } from './errors.ts'
 import { differenceFrom, type HeadEntry, headsOf } from './heads.ts'
 import { keyText } from './keys.ts'
 import { loadLedger } from './log.ts'
-import { signingKey } from './sign.ts'
+import { currentKey } from './sign.ts'
 import { type AnchorStatus, lastByAnchor } from './status.ts'
 
 /** The ledger's entries for a conversation, and whether they still hold. */
@@ -48,7 +48,7 @@ const gone = { state: 'gone' } as const
  * Finds the ledger's entries for a conversation. Searches the ledger backwards, and reads the conversation through the last sealed
  * event.
  */
-export async function* standingOf(store: EventStore, conversation: string): Steps<LedgerError, SealStatus> {
+export async function* sealStatusOf(store: EventStore, conversation: string): Steps<LedgerError, SealStatus> {
   const ledger = yield* loadLedger(store)
   const anchors = yield* lastByAnchor(store, ledger)
   const read = await loadLineage(store, conversation)
@@ -58,7 +58,7 @@ export async function* standingOf(store: EventStore, conversation: string): Step
   const first = lineage[0]?.offset ?? (yield* beginningOf(store, conversation))
   const extent = await run(extentOf(store, streamOf(conversation)))
   const end = E.isRight(extent) ? extent.right.most : Infinity
-  const found = yield* caught<LedgerError, readonly SealedHead[]>(async () => {
+  const found = yield* catchTyped<LedgerError, readonly SealedHead[]>(async () => {
     const newest: SealedHead[] = []
     for await (const entry of headsOf(store, ledger, conversation)) {
       const difference = entry.revision > end ? gone : await differenceFrom(store, conversation, entry)
@@ -70,12 +70,12 @@ export async function* standingOf(store: EventStore, conversation: string): Step
   const through = found[0]?.position ?? -1
   const broken = E.isLeft(read)
     ? 0
-    : yield* caught<LedgerError, number>(() => brokenAt(store, lineage, through))
+    : yield* catchTyped<LedgerError, number>(() => brokenAt(store, lineage, through))
   const heads = found.map((head) =>
     head.state === 'same' && head.position >= broken ? { ...head, state: 'changed' as const } : head,
   )
   const { origin, edge, sealed } = ledger
-  const key = keyText(signingKey(ledger))
+  const key = keyText(currentKey(ledger))
   return { origin, key, size: edge.size, ...(sealed !== undefined && { sealed }), anchors, first, heads }
 }
 

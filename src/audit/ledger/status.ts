@@ -2,19 +2,19 @@ import * as E from 'fp-ts/lib/Either.js'
 import { decode } from '../../events/codec.ts'
 import { streamOf } from '../../events/ids.ts'
 import { isUnproven } from '../../agent/receipts/calls.ts'
-import { caught, ok, orThrow, run, type Steps } from '../../result/steps.ts'
+import { catchTyped, ok, orThrow, run, type Steps } from '../../result/steps.ts'
 import { allPages } from '../../store/pages.ts'
 import type { EventStore } from '../../store/port.ts'
-import { anchoredIn } from './anchoring.ts'
+import { anchorsOf } from './anchoring.ts'
 import type { LedgerError } from './errors.ts'
 import { type LastHeads, ownerOf } from './entries.ts'
 import { lastHeads } from './heads.ts'
 import { keyText } from './keys.ts'
 import { type Ledger, loadLedger } from './log.ts'
-import { fromPlace, headOf, type ChangedStreams, movedSince } from './moved.ts'
+import { fromPlace, headOf, type ChangedStreams, streamsMovedSince } from './moved.ts'
 import { lastRound, type PatrolRound } from './patrol.ts'
 import { isNews } from './seal.ts'
-import { signingKey } from './sign.ts'
+import { currentKey } from './sign.ts'
 
 /** The extent of the ledger, and what it does not cover yet. */
 export interface LedgerStatus {
@@ -61,11 +61,13 @@ export async function* statusOf(store: EventStore, counts = false): Steps<Ledger
   const unsealed = yield* unsealedIn(store, ledger)
   const { origin, begun, reason, edge, checkpoint, sealed } = ledger
   const exposedSince = exposed(ledger, anchors, unsealed)
-  const patrolled = yield* caught<LedgerError, Awaited<ReturnType<typeof lastRound>>>(() => lastRound(store))
+  const patrolled = yield* catchTyped<LedgerError, Awaited<ReturnType<typeof lastRound>>>(() =>
+    lastRound(store),
+  )
   const withoutReceipt = counts ? yield* withoutReceiptIn(store) : undefined
   return {
     origin,
-    key: keyText(signingKey(ledger)),
+    key: keyText(currentKey(ledger)),
     ...(reason !== undefined && { again: { time: begun, reason } }),
     size: edge.size,
     ...(checkpoint !== undefined && { checkpoint }),
@@ -97,9 +99,9 @@ export async function* lastByAnchor(
   ledger: Ledger,
 ): Steps<LedgerError, readonly AnchorStatus[]> {
   const last = new Map<string, AnchorStatus>()
-  yield* caught<LedgerError, void>(async () => {
+  yield* catchTyped<LedgerError, void>(async () => {
     let read = 0
-    for await (const { anchor, size, time } of anchoredIn(store, ledger)) {
+    for await (const { anchor, size, time } of anchorsOf(store, ledger)) {
       if (!last.has(anchor)) last.set(anchor, { anchor, size, time })
       if (++read === most) return
     }
@@ -123,9 +125,9 @@ async function* withoutReceiptIn(store: EventStore): Steps<LedgerError, number> 
 /** Counts the conversations with unsealed events. */
 async function* unsealedIn(store: EventStore, ledger: Ledger): Steps<LedgerError, number> {
   const { streams } = yield* fromPlace<LedgerError, ChangedStreams>(ledger.after, (place) =>
-    movedSince(store, place),
+    streamsMovedSince(store, place),
   )
-  return yield* caught<LedgerError, number>(async () => {
+  return yield* catchTyped<LedgerError, number>(async () => {
     const unsealed = new Set<string>()
     let sealed: LastHeads | undefined
     for await (const stream of streams) {

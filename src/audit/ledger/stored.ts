@@ -16,7 +16,7 @@ type Type = Encoded['type']
 type Data<T extends Type> = Extract<Encoded, { readonly type: T }>['data']
 
 /** Encodes a fact for storage. @param index index in its stream; given it, writing the fact twice is the same as once */
-export const encoded = (
+export const encodeFact = (
   stream: string,
   fact: Encoded,
   actor: Actor,
@@ -60,7 +60,7 @@ export async function* record(
   stream: string,
   fact: Encoded,
 ): Steps<StoreError | InvalidInput | EventTooLarge, void> {
-  const event = yield* ok(encoded(stream, fact, actor))
+  const event = yield* ok(encodeFact(stream, fact, actor))
   yield* despiteConflicts(async function* (): Steps<StoreError | InvalidInput | EventTooLarge, void> {
     const expected = (yield* lastOf(store, stream))?.revision ?? -1
     yield* ok(store.append({ stream, events: [event], expected, repeat: 'none' }))

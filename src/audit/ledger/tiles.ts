@@ -1,4 +1,4 @@
-import { paired, rootOver } from './hashes.ts'
+import { parentRow, rootOver } from './hashes.ts'
 import type { HashOf, Subtree } from './proofs.ts'
 
 // Tiles as in C2SP tlog-tiles: at level L, tile N holds the hashes of the subtrees of 256 ** L leaves from the (256 N)-th on.
@@ -31,7 +31,7 @@ export const tileOf = ({ level, index }: Subtree): TilePlace => ({
 export const openTile = (size: number, level: number): number => Math.floor(size / tileWidth ** (level + 1))
 
 /** Returns the index of the level-0 tile whose completion completed this tile. */
-export const completedWith = ({ level, index }: TilePlace): number => tileWidth ** level * (index + 1) - 1
+export const lastTileOf = ({ level, index }: TilePlace): number => tileWidth ** level * (index + 1) - 1
 
 /** Hashes in a tile, and those of the complete subtrees over them, by height. */
 export type TileRows = readonly (readonly Buffer[])[]
@@ -40,7 +40,7 @@ export const rowsOf = (hashes: readonly Buffer[]): TileRows => {
   const rows = [hashes]
   for (let row = hashes; row.length > 1;) {
     // What is incomplete has no hash yet that stays.
-    row = paired(row.slice(0, row.length - (row.length % 2)))
+    row = parentRow(row.slice(0, row.length - (row.length % 2)))
     rows.push(row)
   }
   return rows

@@ -4,7 +4,7 @@ import { orThrow, run } from '../../result/steps.ts'
 import { backwards, pagesOf } from '../../store/pages.ts'
 import type { StoreError } from '../../store/errors.ts'
 import type { Checkpoint as StorePlace, EventStore } from '../../store/port.ts'
-import { anchoredIn } from './anchoring.ts'
+import { anchorsOf } from './anchoring.ts'
 import type { Anchor } from './anchors.ts'
 import { readCheckpoint } from './checkpoints.ts'
 import { ownerOf, parseEntry } from './entries.ts'
@@ -12,7 +12,7 @@ import type { AnchorFailed } from './errors.ts'
 import { ledgerStream, logStream, tilesStream } from './facts.ts'
 import { differenceFrom } from './heads.ts'
 import { parseKey } from './keys.ts'
-import { batchIn, completedIn } from './log.ts'
+import { batchIn, completedTileOf } from './log.ts'
 import { type HeldCheckpoint, isAmong, replayOf } from './replay.ts'
 import { dataOf } from './stored.ts'
 import type { CompletedTile } from './tiles.ts'
@@ -207,7 +207,7 @@ async function* heldBy(
   }
   // Where no anchor is named, there is what the store has recorded of the last one: who cuts the ledger may forget it.
   if (anchors.length === 0)
-    for await (const { anchor, checkpoint: text } of anchoredIn(of.store, of)) {
+    for await (const { anchor, checkpoint: text } of anchorsOf(of.store, of)) {
       const { note, checkpoint } = await orThrow(readCheckpoint(text))
       all.push({ ...checkpoint, anchor, note })
       break
@@ -225,7 +225,7 @@ const notesOf = async (
 ): Promise<E.Either<AnchorFailed, readonly string[]>> => {
   if (!verify) return held(origin)()
   const notes: string[] = []
-  for await (const { anchor, checkpoint, recorded } of anchoredIn(store, { number })) {
+  for await (const { anchor, checkpoint, recorded } of anchorsOf(store, { number })) {
     const verified = anchor === name ? await verify(checkpoint, recorded)() : undefined
     if (verified && E.isLeft(verified)) return verified
     if (verified) notes.push(verified.right)
@@ -242,7 +242,7 @@ async function* tileProblems(
   const [event] = await orThrow(
     store.read({ stream: tilesStream(number), from: index, direction: 'forwards', limit: 1 }),
   )
-  const read = event && (await readable(run(completedIn(event))))
+  const read = event && (await readable(run(completedTileOf(event))))
   if (read && E.isLeft(read)) return yield problem('ledger', read.left.message)
   const stored = read?.right
   const isSame = (row: readonly Buffer[], level: number): boolean =>

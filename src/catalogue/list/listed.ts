@@ -33,7 +33,7 @@ const firstPage = 100
  * Yields the names of conversations, page by page; on some stores also of one whose import never completed. Most conversations have no
  * notes, which the names reveal: a list need not look for them. Iteration throws a `StoreError`.
  */
-export const listedPages = (
+export const listPages = (
   store: EventStore,
   { noted }: Pick<NoteIndex, 'noted'>,
   { sort = 'begun', beginning = '', ids }: ListOptions = {},

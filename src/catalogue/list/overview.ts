@@ -6,13 +6,13 @@ import { check } from '../../events/check.ts'
 import type { InvalidInput } from '../../events/errors.ts'
 import { conversationOf, streamOf } from '../../events/ids.ts'
 import { breath } from '../../store/breath.ts'
-import { remembered } from '../../store/lru.ts'
+import { createLruCache } from '../../store/lru.ts'
 import type { ReadError, StoreError } from '../../store/errors.ts'
 import { noNotes, type NoteIndex } from '../../conversation/beside/note-index.ts'
 import type { Link } from '../../projections/notes.ts'
 import { oneLine } from '../../projections/titles.ts'
 import { type Glance, glanceAt, type ConversationOverview } from './glance.ts'
-import { type ListedConversation, listedPages, type ListOptions } from './listed.ts'
+import { type ListedConversation, listPages, type ListOptions } from './listed.ts'
 import type { Checkpoint, EventStore, RecordedEvent } from '../../store/port.ts'
 
 type Result<A> = Promise<E.Either<ReadError, A>>
@@ -23,7 +23,7 @@ const listOptions = z.strictObject({
   ids: z.array(z.string()).optional(),
 })
 
-export const checkedList = (options: unknown): E.Either<InvalidInput, ListOptions> =>
+export const checkListOptions = (options: unknown): E.Either<InvalidInput, ListOptions> =>
   check(listOptions, options ?? {})
 
 /** Number of conversations looked up concurrently: a store may be far away. */
@@ -39,7 +39,7 @@ export const overviewer = (
   store: EventStore,
   notes: NoteIndex,
 ): ((options?: ListOptions) => AsyncGenerator<ConversationOverview, void>) => {
-  let known = remembered<Glance>(maxKnown)
+  let known = createLruCache<Glance>(maxKnown)
   let since: Checkpoint | undefined
 
   const refresh = async (): Promise<void> => {
@@ -47,12 +47,12 @@ export const overviewer = (
     const { streams, checkpoint } = await orThrow(changed)
     await orThrow(noted)
     since = checkpoint
-    if (!streams) known = remembered(maxKnown)
+    if (!streams) known = createLruCache(maxKnown)
     else for (const name of streams) known.forget(conversationOf(name) ?? name)
   }
 
   return async function* (options) {
-    await orThrow(checkedList(options))
+    await orThrow(checkListOptions(options))
     await refresh()
     const [own, begun] = [known, since]
     const ancestors = new Map<string, readonly RecordedEvent[]>()
@@ -77,7 +77,7 @@ export const overviewer = (
       const noted = await run(withNotes(notes, glance.right, mayHaveNotes))
       return E.isLeft(noted) && isItsOwn(noted.left) ? E.right(problemOf(id, noted.left)) : noted
     }
-    for await (const listed of listedPages(store, notes, options ?? {}))
+    for await (const listed of listPages(store, notes, options ?? {}))
       for (let next = 0; next < listed.length; next += atOnce)
         for (const looked of await Promise.all(listed.slice(next, next + atOnce).map(lookWithNotes))) {
           if (E.isLeft(looked)) throw toError(looked.left)

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { keyText, type VerifierKey } from '../../audit/ledger/keys.ts'
-import { cosignedAt, isSignedBy } from '../../audit/ledger/notes.ts'
+import { cosignatureTime, isSignedBy } from '../../audit/ledger/notes.ts'
 import { checkpointIn } from './checkpoint.ts'
 
 /** A witness, and when it signed the checkpoint of a bundle; `time` is undefined if it has not. */
@@ -11,7 +11,7 @@ export interface WitnessStatus {
 }
 
 /** Returns the status of each of these witnesses for the checkpoint in the folder of a bundle. */
-export const cosignedBy = async (
+export const witnessStatuses = async (
   folder: string,
   witnesses: readonly VerifierKey[],
 ): Promise<readonly WitnessStatus[]> => {
@@ -20,7 +20,7 @@ export const cosignedBy = async (
   return witnesses.map((key) => {
     if (E.isLeft(note) || !isSignedBy(note.right, [key])) return { witness: keyText(key), time: undefined }
     const own = note.right.signatures.find(({ name, id }) => name === key.name && id === key.id)
-    const seconds = own && cosignedAt(own.signature)
+    const seconds = own && cosignatureTime(own.signature)
     return { witness: keyText(key), time: new Date((seconds ?? 0) * 1_000).toISOString() }
   })
 }

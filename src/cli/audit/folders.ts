@@ -1,7 +1,7 @@
 import type { EvidenceVerification, ProvenEvents } from '../../audit/evidence/verify.ts'
 import { visible } from '../../transfer/formats/visible.ts'
 import type { CommandContext } from '../shell.ts'
-import { knownKey, witnessKeys } from './known-key.ts'
+import { readVerifierKey, witnessKeys } from './known-key.ts'
 
 interface Options {
   readonly key?: string
@@ -20,12 +20,12 @@ export const showFolder = async (
   folder: string,
   options: Pick<Options, 'key'>,
 ): Promise<void> => {
-  const [{ refused, verdictLines, verifyEvidence }, { transcriptOf }] = await Promise.all([
+  const [{ verdictOfError, verdictLines, verifyEvidence }, { transcriptOf }] = await Promise.all([
     import('../../audit/evidence/verify.ts'),
     import('../../audit/evidence/transcript.ts'),
   ])
   let proven: ProvenEvents | undefined
-  const checked = await verifyEvidence(folder, await knownKey(options.key), (told) => (proven = told))
+  const checked = await verifyEvidence(folder, await readVerifierKey(options.key), (told) => (proven = told))
   const { found } = checked
   let verified = checked
   const transcript: string[] = []
@@ -39,7 +39,7 @@ export const showFolder = async (
         if (isJson) transcript.push(line)
         else await out.text(`  ${line}\n`)
   } catch (error) {
-    verified = { ...refused(error), found }
+    verified = { ...verdictOfError(error), found }
   }
   judge(verified, fail)
   if (isJson) return out.json({ folder, ...verified, transcript })
@@ -53,18 +53,18 @@ export const verifyFolders = async (
   folders: readonly string[],
   options: Options,
 ): Promise<void> => {
-  const [{ verdictLines, verifyEvidence }, { cosignedBy }, { timestampedBy }] = await Promise.all([
+  const [{ verdictLines, verifyEvidence }, { witnessStatuses }, { timestampStatuses }] = await Promise.all([
     import('../../audit/evidence/verify.ts'),
     import('./cosigned.ts'),
     import('./timestamped.ts'),
   ])
-  const key = await knownKey(options.key)
+  const key = await readVerifierKey(options.key)
   const witnesses = await witnessKeys(options.witness)
   const bundles = []
   for (const folder of folders) {
     const verified = await verifyEvidence(folder, key)
-    const cosigned = await cosignedBy(folder, witnesses)
-    const timestamped = await timestampedBy(folder, options.tsa ?? [])
+    const cosigned = await witnessStatuses(folder, witnesses)
+    const timestamped = await timestampStatuses(folder, options.tsa ?? [])
     bundles.push({
       folder,
       ...verified,

@@ -6,7 +6,7 @@ import { usage } from '../errors.ts'
 import { fileText } from '../options.ts'
 
 /** Reads the verifier key of `--key`, given as text or as the name of a file. */
-export const knownKey = async (key: string | undefined): Promise<VerifierKey | undefined> =>
+export const readVerifierKey = async (key: string | undefined): Promise<VerifierKey | undefined> =>
   key === undefined ? undefined : keyGiven('--key', key, 'log')
 
 /** Reads the verifier keys of `--witness`, given as text or as the names of files. */

@@ -23,7 +23,7 @@ export interface BackgroundTask {
 }
 
 /** Returns a task that seals, if a key is given. Writes failures that are retried to the log, one line of JSON each. */
-export const sealingBeside = async (
+export const createSealTask = async (
   store: Store,
   { seal, anchor }: SealingOptions,
   log: { readonly write: (text: string) => unknown } | undefined,

@@ -17,7 +17,7 @@ export interface TimestampStatus {
 }
 
 /** Returns, for each PEM file of certificates, the earliest timestamp it verifies for the checkpoint in the folder of a bundle. */
-export const timestampedBy = async (
+export const timestampStatuses = async (
   folder: string,
   trusts: readonly string[],
 ): Promise<readonly TimestampStatus[]> => {

@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import type { Role } from '../../events/events.ts'
 import type { WriteOptions } from '../../index.ts'
 import { change } from '../conversation.ts'
-import { checkId, exclusive, givenText, withWriteOptions } from '../options.ts'
+import { checkId, exclusive, readGivenText, withWriteOptions } from '../options.ts'
 import type { Shell } from '../shell.ts'
 
 interface Options extends WriteOptions {
@@ -40,7 +40,7 @@ Examples:
       change(
         shell,
         async (chat, { role, text, file, ...options }: Options, host) => {
-          const content = await givenText({ text, file }, 'the message', host)
+          const content = await readGivenText({ text, file }, 'the message', host)
           return chat.append({ role, content }, options)
         },
         access,

@@ -2,7 +2,7 @@ import { unlink } from 'node:fs/promises'
 import type { Command } from 'commander'
 import { showFolder, verifyFolders } from '../audit/folders.ts'
 import { openAnchors } from '../audit/anchors.ts'
-import { knownKey } from '../audit/known-key.ts'
+import { readVerifierKey } from '../audit/known-key.ts'
 import { writeDone, writeProblem, writeSealed, writeStatus } from '../audit/written.ts'
 import { type AuditSummary, type AuditProblem, isError } from '../../index.ts'
 import { visible } from '../../transfer/formats/visible.ts'
@@ -199,7 +199,7 @@ const verifyAll = (shell: Shell) =>
   shell.action(
     'existing',
     async ({ store, out, isJson, fail }, { key: given, anchor, since }: VerifyOptions) => {
-      const known = await knownKey(given)
+      const known = await readVerifierKey(given)
       const key = known && (await import('../../audit/ledger/keys.ts')).keyText(known)
       const { anchors, close } = await openAnchors(anchor)
       const problems: AuditProblem[] = []

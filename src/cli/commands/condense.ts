@@ -2,7 +2,7 @@ import { type Command, Option } from 'commander'
 import type { EventData } from '../../events/events.ts'
 import type { SliceByPositions, SliceByShare, WriteOptions } from '../../index.ts'
 import { change } from '../conversation.ts'
-import { exclusive, givenText, withSelection, withWriteOptions } from '../options.ts'
+import { exclusive, readGivenText, withSelection, withWriteOptions } from '../options.ts'
 import type { Shell } from '../shell.ts'
 
 type Options = (SliceByPositions | SliceByShare) &
@@ -35,7 +35,7 @@ export const addCondense = (program: Command, shell: Shell): void => {
     )
     .action(
       change(shell, async (chat, { summary: text, summaryFile, ...options }: Options, host) => {
-        const summary = await givenText({ text, file: summaryFile }, 'the summary', host)
+        const summary = await readGivenText({ text, file: summaryFile }, 'the summary', host)
         return chat.condense({ ...options, summary })
       }),
     )

@@ -7,7 +7,7 @@ import { formats } from '../../transfer/formats/plan.ts'
 import { formatNames } from '../../transfer/formats/registry.ts'
 import type { Format, ImportResult, SessionStream } from '../../index.ts'
 import { toError } from '../../result/typed.ts'
-import { collecting } from '../collect.ts'
+import { withBoundedHeap } from '../collect.ts'
 import { type CliError, failureOf, usage } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { checkId } from '../options.ts'
@@ -164,7 +164,7 @@ export const importFile = async (
   try {
     const name = file === '-' ? 'standard input' : file
     const session = { ...options, file: name, bytes: bytesOf(file, host) }
-    return await collecting(() => store.importSession(session, out.isTerminal ? { progress } : {}))
+    return await withBoundedHeap(() => store.importSession(session, out.isTerminal ? { progress } : {}))
   } finally {
     bar.stop()
   }

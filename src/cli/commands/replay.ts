@@ -147,9 +147,9 @@ const checkTogether = (options: Options): void => {
 /** Reads a policy, named after its file if it has no name. Errors name the file. */
 const policyIn = async (file: string | undefined): Promise<ReplayPolicy | undefined> => {
   if (file === undefined) return undefined
-  const { checkedPolicy } = await import('../../investigate/replay-policy.ts')
+  const { checkPolicy } = await import('../../investigate/replay-policy.ts')
   const policy = await jsonFile(file)
-  const checked = checkedPolicy(isFields(policy) ? { name: file, ...policy } : policy)
+  const checked = checkPolicy(isFields(policy) ? { name: file, ...policy } : policy)
   if (E.isLeft(checked)) throw toError(invalidInput(file, checked.left.message))
   return checked.right
 }

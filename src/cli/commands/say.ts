@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { blocksOf } from '../../commands/append.ts'
 import type { CancelOptions, QueuedMessages, SayOptions } from '../../index.ts'
-import { checkId, givenText, withEnvelope } from '../options.ts'
+import { checkId, readGivenText, withEnvelope } from '../options.ts'
 import { actorIn } from '../host.ts'
 import type { Shell } from '../shell.ts'
 import type { TextSpan } from '../text.ts'
@@ -35,7 +35,7 @@ Examples:
     )
     .action(
       shell.action(access, async ({ store, out, isJson, host }, id, text, options) => {
-        const content = await givenText({ text }, 'the message', host)
+        const content = await readGivenText({ text }, 'the message', host)
         const said = await store.conversation(id).say({ role: 'user', content }, options)
         if (isJson) return out.json(said)
         await out.line([

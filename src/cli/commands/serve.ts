@@ -6,11 +6,11 @@ import { newRelay } from '../../server/relay.ts'
 import type { ServeOptions } from '../../server/serve.ts'
 import { patrolBeside, patrolOption, type PatrolFlags } from '../audit/patrolling.ts'
 import { usage } from '../errors.ts'
-import { sealingBeside, type SealingOptions, sealOption } from '../audit/sealing.ts'
+import { createSealTask, type SealingOptions, sealOption } from '../audit/sealing.ts'
 import { port, several } from '../options.ts'
 import type { CommandSession, Shell } from '../shell.ts'
 import { workInside } from '../work/inside.ts'
-import { signalled } from '../work/signalled.ts'
+import { abortOnSignals } from '../work/signalled.ts'
 
 interface Options extends SealingOptions, PatrolFlags {
   readonly port: number
@@ -98,9 +98,9 @@ export const serveUntilEnded = async (
   const { serve } = await import('../../server/serve.ts')
   const relay = newRelay()
   const inside = work === undefined ? undefined : await workInside(store, work, slots, relay)
-  const sealer = await sealingBeside(store, { seal, anchor }, options.log)
+  const sealer = await createSealTask(store, { seal, anchor }, options.log)
   const patroller = await patrolBeside(store, { patrol, anchor }, options.log)
-  const { drain, end, forget } = signalled()
+  const { drain, end, forget } = abortOnSignals()
   const drained = aborted(drain.signal)
   try {
     const server = await serve({ ...options, store, relay })

@@ -10,12 +10,12 @@ import { toError } from '../../result/typed.ts'
 import { withoutCredentials } from '../../api/secrets.ts'
 import { usage } from '../errors.ts'
 import type { Output } from '../output.ts'
-import { configuredStore, type Host } from '../host.ts'
+import { defaultStore, type Host } from '../host.ts'
 import { port } from '../options.ts'
 import { commandName, type GlobalOptions, type CommandSession, type Shell, shellWord } from '../shell.ts'
-import { padded, widthOf } from '../text.ts'
+import { pad, widthOf } from '../text.ts'
 import { packageFile } from '../package.ts'
-import { heading, tour, writeWhole } from '../views/tour.ts'
+import { printHeading, tour, writeWhole } from '../views/tour.ts'
 import { importFile } from './import.ts'
 import { serveUntilEnded } from './serve.ts'
 
@@ -97,12 +97,12 @@ const buildPage = async (): Promise<void> => {
 type Typed = (command: string) => string
 
 const suggest = async (out: Output, commands: readonly NextCommand[], typed: Typed): Promise<void> => {
-  await heading(out, 'Next', 'three commands to try')
+  await printHeading(out, 'Next', 'three commands to try')
   const lines = commands.map(([command, what]) => [`  ${typed(command)}`, what] as const)
   const columns = Math.max(...lines.map(([line]) => widthOf(line)))
   const isWide = lines.some(([, what]) => columns + 2 + widthOf(what) > out.columns)
   for (const [line, what] of lines) {
-    if (!isWide) await out.line([padded(line, columns), 'call'], [`  ${what}`, 'dim'])
+    if (!isWide) await out.line([pad(line, columns), 'call'], [`  ${what}`, 'dim'])
     if (isWide) await out.line([`  # ${what}`, 'dim'])
     if (isWide) await writeWhole(out, line)
   }
@@ -110,7 +110,7 @@ const suggest = async (out: Output, commands: readonly NextCommand[], typed: Typ
 
 const typedIn = (program: Command, host: Host): Typed => {
   const { store } = program.opts<GlobalOptions>()
-  const option = store === configuredStore(host) ? '' : ` --store ${shellWord(withoutCredentials(store))}`
+  const option = store === defaultStore(host) ? '' : ` --store ${shellWord(withoutCredentials(store))}`
   return (command) => `${commandName(host)} ${command}${option}`
 }
 

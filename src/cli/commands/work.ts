@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
 import { flush } from '../../agent/telemetry/open-telemetry.ts'
-import { sealAnchorOption, sealingBeside, type SealingOptions, sealOption } from '../audit/sealing.ts'
+import { sealAnchorOption, createSealTask, type SealingOptions, sealOption } from '../audit/sealing.ts'
 import { usage } from '../errors.ts'
 import { openStore, type Store } from '../../index.ts'
 import { toError } from '../../result/typed.ts'
@@ -15,7 +15,7 @@ import { type WorkerFlags, workHere } from '../work/child.ts'
 import type { News } from '../work/life.ts'
 import { nodeFlags } from '../work/node-flags.ts'
 import { relayTokenName } from '../work/relaying.ts'
-import { signalled } from '../work/signalled.ts'
+import { abortOnSignals } from '../work/signalled.ts'
 import { supervise } from '../work/supervise.ts'
 
 interface Options extends SealingOptions {
@@ -75,8 +75,8 @@ Examples:
           ...workerArgs(options),
           ...(given.import ?? []).flatMap((file) => ['--import', file]),
         ]
-        const sealer = await sealingBeside(store, options, host.stderr)
-        const stops = signalled()
+        const sealer = await createSealTask(store, options, host.stderr)
+        const stops = abortOnSignals()
         // Nobody watches any more: as when it is told to end.
         out.unread.addEventListener('abort', () => stops.drain.abort())
         const sealing = sealer?.run(stops.drain.signal)

@@ -1,6 +1,6 @@
 import { type Block, isBlock, type KnownBlock } from '../../events/blocks.ts'
 import type { Message } from '../../events/events.ts'
-import { cut, type TextSpan, plural } from '../text.ts'
+import { cutToWidth, type TextSpan, plural } from '../text.ts'
 
 const separator: TextSpan = ['  ']
 /** Columns for a text that is followed by calls, so that the calls are visible, too. */
@@ -21,7 +21,8 @@ export const contentParts = (messages: readonly Message[]): readonly TextSpan[] 
 }
 
 const blockParts = (block: Block, isBrief: boolean, columns: number): readonly TextSpan[] => {
-  if (isBlock(block, 'text')) return block.text.trim() === '' ? [] : [[cut(firstLine(block.text), columns)]]
+  if (isBlock(block, 'text'))
+    return block.text.trim() === '' ? [] : [[cutToWidth(firstLine(block.text), columns)]]
   if (isBlock(block, 'tool_use')) return [[`→ ${block.name}(${argumentsText(block.input)})`, 'call']]
   if (isBlock(block, 'tool_result')) return [resultPart(block, isBrief)]
   if (isBlock(block, 'thinking') || isBlock(block, 'redacted_thinking')) return []

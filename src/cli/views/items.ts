@@ -1,14 +1,14 @@
 import type { Message, Policy, Role } from '../../events/events.ts'
 import { type Item, messagesOf, type SummaryItem } from '../../projections/effective.ts'
 import type { Entry, EntryStatus } from '../../projections/full.ts'
-import { type Paint, type TextSpan, padded, plural, thousands } from '../text.ts'
+import { type Paint, type TextSpan, pad, plural, thousands } from '../text.ts'
 import { contentParts } from './content.ts'
 
 /** Formats a position for its column. */
 export const positionPart = (position: number): TextSpan => [`${String(position).padStart(5)}  `, 'position']
 
 const labelColumns = 11
-export const labelPart = (label: string, paint: Paint): TextSpan => [padded(label, labelColumns), paint]
+export const labelPart = (label: string, paint: Paint): TextSpan => [pad(label, labelColumns), paint]
 
 const rolePaints: Readonly<Record<Role, Paint>> = { user: 'user', assistant: 'assistant', system: 'system' }
 const labels = { summary: 'summary', truncation: 'truncated' } as const
@@ -82,7 +82,7 @@ export const statusText = ({ status, by }: Entry): string =>
 /** Formats an entry of the full history as a line: position, role, status, content. */
 export const entryParts = (entry: Entry): readonly TextSpan[] => {
   const [position, label, ...body] = itemParts(entry)
-  const status: TextSpan = [padded(statusText(entry), statusColumns), statusPaints[entry.status]]
+  const status: TextSpan = [pad(statusText(entry), statusColumns), statusPaints[entry.status]]
   const rest = entry.status === 'active' ? body : body.map(([text]): TextSpan => [text, 'dim'])
   return [...(position ? [position] : []), ...(label ? [label] : []), status, ...rest]
 }

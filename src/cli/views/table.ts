@@ -2,7 +2,7 @@ import Table from 'cli-table3'
 import pc from 'picocolors'
 import type { Output } from '../output.ts'
 import { visible } from '../../transfer/formats/visible.ts'
-import { cut, widthOf } from '../text.ts'
+import { cutToWidth, widthOf } from '../text.ts'
 
 const blank = {
   top: '',
@@ -52,6 +52,7 @@ export const writeTable = async (
     style: { head: [], border: [], 'padding-left': 0, 'padding-right': 0 },
     colAligns: headings.map((_, column) => (rightAligned.includes(column) ? 'right' : 'left')),
   })
-  for (const row of shown) table.push(row.map((text, column) => (column === last ? cut(text, left) : text)))
+  for (const row of shown)
+    table.push(row.map((text, column) => (column === last ? cutToWidth(text, left) : text)))
   for (const line of table.toString().split('\n')) await out.text(`${line.trimEnd()}\n`)
 }

@@ -21,20 +21,20 @@ export const tour = async (
   { entries, items, full }: Sides,
   more: (command: (id: string) => string) => string,
 ): Promise<void> => {
-  await heading(out, 'Timeline', `${plural(entries.length, 'event')}, each with a permanent position`)
+  await printHeading(out, 'Timeline', `${plural(entries.length, 'event')}, each with a permanent position`)
   await writeEnds(
     out,
     timelineLines(entries),
     more((id) => `log ${id} --all`),
   )
   for (const line of legend) await out.line([`       ${line}`, 'dim'])
-  await heading(out, 'What the model sees now', 'the effective history')
+  await printHeading(out, 'What the model sees now', 'the effective history')
   await writeEnds(
     out,
     items.map(itemParts),
     more((id) => `show ${id}`),
   )
-  await heading(out, 'What it does not see', 'hidden or abandoned, never deleted')
+  await printHeading(out, 'What it does not see', 'hidden or abandoned, never deleted')
   await writeEnds(
     out,
     hiddenLines(full, entries),
@@ -62,7 +62,7 @@ const writeEnds = async (
 /** Writes a line without cutting it, as users may copy a command from it. */
 export const writeWhole = (out: Output, line: string): Promise<void> => out.text(`${visible(line)}\n`)
 
-export const heading = async (out: Output, title: string, what: string): Promise<void> => {
+export const printHeading = async (out: Output, title: string, what: string): Promise<void> => {
   await out.line()
   await out.line([title, 'bold'], [`  ${what}`, 'dim'])
 }

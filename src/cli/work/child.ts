@@ -6,7 +6,7 @@ import { toError } from '../../result/typed.ts'
 import { failureOf } from '../errors.ts'
 import { nameRule } from '../options.ts'
 import { type Agent, loadAgent } from './agent.ts'
-import { type RelayServer, relaying } from './relaying.ts'
+import { type RelayServer, createRelayClient } from './relaying.ts'
 import { type ChildMessage, stepInWord, stopWord } from './said.ts'
 
 /** Worker options of the command line; the agent may set them, too. */
@@ -59,7 +59,7 @@ export const workHere = async (
   server?: RelayServer,
 ): Promise<void> => {
   const { ends: signal, stepsIn } = told()
-  const relay = server && relaying(server)
+  const relay = server && createRelayClient(server)
   try {
     const agent = await loadAgent(file)
     const { onStep, onEvent } = agent

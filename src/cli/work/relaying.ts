@@ -31,7 +31,13 @@ const patience = 5_000
 /** Maximum number of events kept while the server is slow; the oldest are dropped. */
 const most = 2_000
 
-export const relaying = ({ url, token, says, pause = 30, rest = 1_000 }: RelayServer): RelayClient => {
+export const createRelayClient = ({
+  url,
+  token,
+  says,
+  pause = 30,
+  rest = 1_000,
+}: RelayServer): RelayClient => {
   const target = `${url.replace(/\/+$/, '').replace(/\/api\/v1$/, '')}/api/v1/relay`
   const headers = {
     'content-type': 'application/json',

@@ -4,7 +4,7 @@ const sameSignal = 250
  * Aborts `drain` on the first signal and `end` on the second. A signal within 250 ms of the first counts as the same one, as npm
  * repeats signals that the terminal has already sent.
  */
-export const signalled = () => {
+export const abortOnSignals = () => {
   const [drain, end] = [new AbortController(), new AbortController()]
   let first = -Infinity
   const stop = (): void => {

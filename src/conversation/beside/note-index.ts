@@ -1,10 +1,10 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { notedIn, notesStreamOf, streamOf } from '../../events/ids.ts'
-import { type Link, linkOf, refined } from '../../projections/notes.ts'
-import { caught, ok, run, type Steps } from '../../result/steps.ts'
+import { type Link, linkOf, mergeLinks } from '../../projections/notes.ts'
+import { catchTyped, ok, run, type Steps } from '../../result/steps.ts'
 import { breath } from '../../store/breath.ts'
 import { isLoss, type StoreError } from '../../store/errors.ts'
-import { remembered } from '../../store/lru.ts'
+import { createLruCache } from '../../store/lru.ts'
 import { type Checkpoint, type EventStore, maxPage } from '../../store/port.ts'
 import { newestNotes } from './note-reader.ts'
 
@@ -36,7 +36,7 @@ export type OnUnreadable = (conversation: string, problem: string) => void
 const maxKnown = 10_000
 
 export const noteIndex = (store: EventStore): NoteIndex => {
-  let known = remembered<NoteGlance>(maxKnown)
+  let known = createLruCache<NoteGlance>(maxKnown)
   let since: Checkpoint | undefined
   let begun = namesOf(store)
 
@@ -44,7 +44,7 @@ export const noteIndex = (store: EventStore): NoteIndex => {
     const { streams, checkpoint } = yield* ok(store.changed(notesStreamOf(''), since))
     since = checkpoint
     if (!streams) {
-      known = remembered(maxKnown)
+      known = createLruCache(maxKnown)
       begun = namesOf(store)
     } else
       for (const name of streams) {
@@ -122,7 +122,7 @@ async function* glanceAt(store: EventStore, conversation: string): Steps<StoreEr
   const stream = notesStreamOf(conversation)
   const first = yield* ok(store.read({ stream, from: 0, direction: 'forwards', limit: 1 }))
   if (first.length === 0) return noNotes
-  return yield* caught(async () => {
+  return yield* catchTyped(async () => {
     const titles: { at: number; text: string }[] = []
     const links: Link[] = []
     for await (const event of newestNotes(store, conversation)) {
@@ -130,6 +130,6 @@ async function* glanceAt(store: EventStore, conversation: string): Steps<StoreEr
       else if (event.data.kind === 'title' && typeof event.data.data === 'string')
         titles.push({ at: event.data.at, text: event.data.data })
     }
-    return { titles, links: refined(links.toReversed()) }
+    return { titles, links: mergeLinks(links.toReversed()) }
   })
 }

@@ -8,9 +8,9 @@ import {
   type Note,
   type NoteEntry,
   noteOf,
-  refined,
+  mergeLinks,
 } from '../../projections/notes.ts'
-import { caught, type Steps } from '../../result/steps.ts'
+import { catchTyped, type Steps } from '../../result/steps.ts'
 import type { ReadError, StoreError } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
 import { readConversationEnd } from '../reading/ends.ts'
@@ -63,7 +63,7 @@ export async function* readNotes(
 ): Steps<ReadError, readonly Note[]> {
   const lineage = yield* lineageOf(store, conversation)
   const found: Note[] = []
-  yield* caught<StoreError, void>(async () => {
+  yield* catchTyped<StoreError, void>(async () => {
     for await (const [holder, event] of ofLineage(store, lineage)) {
       if (event.type !== 'Noted' || (kind !== undefined && event.data.kind !== kind)) continue
       if (found.length >= last) return
@@ -79,11 +79,11 @@ export async function* readOwnLinks(
   conversation: string,
 ): Steps<ReadError, readonly Link[]> {
   yield* lineageOf(store, conversation)
-  return yield* caught<StoreError, readonly Link[]>(async () => {
+  return yield* catchTyped<StoreError, readonly Link[]>(async () => {
     const links: Link[] = []
     for await (const event of newestNotes(store, conversation, 'Linked'))
       if (event.type === 'Linked') links.push(linkOf(conversation, event))
-    return refined(links.toReversed())
+    return mergeLinks(links.toReversed())
   })
 }
 
@@ -95,7 +95,7 @@ export async function* readNoteEntries(
 ): Steps<ReadError, readonly NoteEntry[]> {
   const lineage = yield* lineageOf(store, conversation)
   const found: NoteEntry[] = []
-  yield* caught<StoreError, void>(async () => {
+  yield* catchTyped<StoreError, void>(async () => {
     for await (const [holder, event] of ofLineage(store, lineage))
       if (event.data.at <= at && (event.type === 'Noted' || holder === conversation))
         found.push(entryOf(holder, event))

@@ -12,7 +12,7 @@ import { type Link, linkOf, type Note, noteOf } from '../../projections/notes.ts
 import type { MethodResult, ResultStyle } from '../../result/answer.ts'
 import { ok, type Steps, task } from '../../result/steps.ts'
 import type { ReadError, NoteError } from '../../store/errors.ts'
-import { checkedOptions, kinds } from '../../store/options.ts'
+import { checkOptions, kinds } from '../../store/options.ts'
 import type { EventStore } from '../../store/port.ts'
 import { objectOf, splitEnvelope } from '../writing/envelope.ts'
 import { newLink, type NewLink, newNote, type NewNote } from './new-notes.ts'
@@ -82,7 +82,7 @@ const envelopeFields = {
 }
 
 /** Returns the note methods of one conversation. */
-export const noting = (
+export const createNoteKeeper = (
   store: EventStore,
   { write, index }: NoteStore,
   id: string,
@@ -101,7 +101,7 @@ export const noting = (
         E.bind('fact', checked),
         E.bind('options', () => objectOf(options)),
         E.chainFirst((all) =>
-          checkedOptions<Omit<CommandEnvelope, 'interrupts' | 'answer'>>(all.options, envelopeFields),
+          checkOptions<Omit<CommandEnvelope, 'interrupts' | 'answer'>>(all.options, envelopeFields),
         ),
         E.bind('split', (all) => splitEnvelope(all.options)),
       )
@@ -112,13 +112,13 @@ export const noting = (
     }
 
   async function* notes(options?: NotesOptions): Steps<ReadError, readonly Note[]> {
-    const given = yield* ok(checkedOptions(options, { kind: kinds.text, last: kinds.count }))
+    const given = yield* ok(checkOptions(options, { kind: kinds.text, last: kinds.count }))
     yield* ok(checkedId)
     return yield* readNotes(store, id, given)
   }
 
   async function* links(options: LinksOptions = {}): Steps<ReadError, readonly Link[]> {
-    const { onUnreadable = ignored } = yield* ok(checkedOptions(options, { onUnreadable: kinds.call }))
+    const { onUnreadable = ignored } = yield* ok(checkOptions(options, { onUnreadable: kinds.call }))
     yield* ok(checkedId)
     const own = yield* readOwnLinks(store, id)
     const others = yield* index.linksTo(id, onUnreadable)

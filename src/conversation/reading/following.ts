@@ -6,10 +6,10 @@ import { streamOf } from '../../events/ids.ts'
 import type { Own } from './lineage.ts'
 import { openAt } from './log.ts'
 import { orNearest } from './nearest-conversation.ts'
-import { pages, recordedAt } from './reader.ts'
-import { type PlacedEvent, storedEvents, storedThrough, storedTurns } from './stored.ts'
+import { pages, readRecordedAt } from './reader.ts'
+import { type PlacedEvent, readStoredEvents, readStoredThrough, readStoredTurns } from './stored.ts'
 import { orThrow } from '../../result/steps.ts'
-import { checkedOptions, kinds } from '../../store/options.ts'
+import { checkOptions, kinds } from '../../store/options.ts'
 import type { EventStore } from '../../store/port.ts'
 
 export interface EventsOptions {
@@ -50,7 +50,7 @@ export interface EventFollower {
 const eventsFields = { from: kinds.first, to: kinds.last, follow: kinds.flag, signal: kinds.signal }
 
 /** Returns the event-reading methods of one conversation. */
-export const following = (
+export const createEventFollower = (
   store: EventStore,
   id: string,
   checkedId: E.Either<InvalidInput, string>,
@@ -62,7 +62,7 @@ export const following = (
       to = Infinity,
       follow = false,
       signal,
-    } = await orThrow(checkedOptions(options, eventsFields))
+    } = await orThrow(checkOptions(options, eventsFields))
     await orThrow(checkedId)
     const { reading, lineage, last } = await orThrow(
       orNearest(store, () => openAt(store, id, undefined, own)),
@@ -73,7 +73,7 @@ export const following = (
         yield event
       }
     if (!follow || to <= last || signal?.aborted) return
-    const newest = await orThrow(recordedAt(store, lineage, last))
+    const newest = await orThrow(readRecordedAt(store, lineage, last))
     const after = newest?.checkpoint
     const stream = streamOf(id)
     for await (const followed of store.follow({
@@ -94,10 +94,10 @@ export const following = (
   return {
     events,
     stored: async function* (options) {
-      const { to, turns } = await orThrow(checkedOptions(options, { to: kinds.last, turns: kinds.flag }))
+      const { to, turns } = await orThrow(checkOptions(options, { to: kinds.last, turns: kinds.flag }))
       await orThrow(checkedId)
-      if (turns) yield* storedTurns(store, id)
-      else yield* to === undefined ? storedEvents(store, id) : storedThrough(store, id, to)
+      if (turns) yield* readStoredTurns(store, id)
+      else yield* to === undefined ? readStoredEvents(store, id) : readStoredThrough(store, id, to)
     },
   }
 }

@@ -8,7 +8,7 @@ import {
 } from '../../commands/state.ts'
 import { type ConversationEvent, type Covers, type EventType, START } from '../../events/events.ts'
 import type { Slot } from '../../projections/outline.ts'
-import { caught, ok, type Steps } from '../../result/steps.ts'
+import { catchTyped, ok, type Steps } from '../../result/steps.ts'
 import type { StoreError } from '../../store/errors.ts'
 import type { HeadState } from './known.ts'
 import { loadEffective } from './load.ts'
@@ -24,7 +24,7 @@ export async function* gatherAppendState(
 ): Steps<StoreError, AppendState> {
   const since: EventType[] = []
   if (after !== undefined && tolerate !== undefined)
-    yield* caught<StoreError, void>(async () => {
+    yield* catchTyped<StoreError, void>(async () => {
       for await (const page of pages(reading, after + 1, last)) since.push(...page.map(({ type }) => type))
     })
   return { conversation, last, since }

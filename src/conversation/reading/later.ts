@@ -1,5 +1,5 @@
 import type { ConversationEvent } from '../../events/events.ts'
-import { caught, ok, type Steps } from '../../result/steps.ts'
+import { catchTyped, ok, type Steps } from '../../result/steps.ts'
 import type { ReadError } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
 import type { Own } from './lineage.ts'
@@ -30,7 +30,7 @@ export async function* later(
     }
   }
   const { reading, last } = yield* ok(openAt(store, conversation, undefined, own))
-  return yield* caught(async () => {
+  return yield* catchTyped(async () => {
     const events: ConversationEvent[] = []
     for await (const page of pages(reading, position + 1, last)) events.push(...page)
     return events

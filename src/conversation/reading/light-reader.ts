@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { ConversationEvent, Metadata } from '../../events/events.ts'
 import { memo } from '../../projections/memo.ts'
-import { remembered, type LruCache } from '../../store/lru.ts'
+import { createLruCache, type LruCache } from '../../store/lru.ts'
 import { type Lineage, stretchAt } from './lineage.ts'
 import { type EventStore, streamPage } from '../../store/port.ts'
 import { decodeAll, type Reader, reader } from './reader.ts'
@@ -10,7 +10,7 @@ type Events = readonly ConversationEvent[]
 
 /** Number of a store's pages to remember: 200,000 events without their content. */
 const maxPages = 1_000
-const pagesOf = memo<EventStore, LruCache<Events>>(() => remembered(maxPages))
+const pagesOf = memo<EventStore, LruCache<Events>>(() => createLruCache(maxPages))
 
 /**
  * Returns a reader of events without their content, for callers that only need to know what hides what. Pages are remembered, so

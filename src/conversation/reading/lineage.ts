@@ -69,7 +69,7 @@ export async function* lineageFrom<Failed>(
     seen.add(id)
     const first: RecordedEvent | undefined = yield* firstOf(id, last)
     if (!first && id === conversation) return undefined
-    if (!first) return yield missingParent(conversation, id)
+    if (!first) return yield parentNotFound(conversation, id)
     const from: Forked['from'] | undefined = yield* ok(originOf(first))
     const offset = from ? from.position + 1 : 0
     // A fork of a fork at a position that the first one has from its own parent leaves nothing of the first one.
@@ -97,7 +97,7 @@ export const ofItself = (stream: string): DecodeFailed => ({
   revision: 0,
 })
 
-export const missingParent = (conversation: string, parent: string): ConversationNotFound => ({
+export const parentNotFound = (conversation: string, parent: string): ConversationNotFound => ({
   ...conversationNotFound(parent),
   message: `conversation ${conversation} was forked from ${parent}, which is not in this store: import that one first`,
 })

@@ -3,7 +3,7 @@ import { conversationNotFound, type OutOfRange, outOfRange } from '../../command
 import { type ConversationEvent, START } from '../../events/events.ts'
 import { streamOf } from '../../events/ids.ts'
 import type { Log } from '../../projections/path.ts'
-import { caught, run } from '../../result/steps.ts'
+import { catchTyped, run } from '../../result/steps.ts'
 import { type ConversationEnd, lastPosition, readConversationEnd } from './ends.ts'
 import type { ReadError, StoreError } from '../../store/errors.ts'
 import { type Lineage, loadLineage, type Own } from './lineage.ts'
@@ -29,11 +29,11 @@ export const openAt = async (
   const end = await run(readConversationEnd(store, conversation, own.lineage))
   if (E.isLeft(end)) return end
   if (end.right.page.length > 0) own.lineage = end.right.lineage
-  return openedAt(store, conversation, end.right, at)
+  return openAtEnd(store, conversation, end.right, at)
 }
 
 /** Like `openAt`, for a known end. */
-export const openedAt = (
+export const openAtEnd = (
   store: EventStore,
   conversation: string,
   { lineage, last: event }: ConversationEnd,
@@ -104,7 +104,7 @@ export const loadLog = (
   keep: (event: ConversationEvent) => ConversationEvent = (event) => event,
 ): Promise<E.Either<StoreError, Log>> =>
   run(
-    caught(async () => {
+    catchTyped(async () => {
       const log: ConversationEvent[] = []
       for await (const page of pages(reading, 0, last)) log.push(...page.map(keep))
       return log

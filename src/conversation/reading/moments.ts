@@ -1,6 +1,6 @@
 import type { ConversationEvent } from '../../events/events.ts'
 import { memo } from '../../projections/memo.ts'
-import { type Effective, evolved } from '../../projections/effective.ts'
+import { type Effective, evolveEffective } from '../../projections/effective.ts'
 import { type Slot, viewIn } from '../../projections/outline.ts'
 import type { SliceGenerator } from '../../projections/slices.ts'
 
@@ -23,7 +23,11 @@ export const momentAfter = (
   events: readonly ConversationEvent[],
 ): HistoryState | undefined => {
   const hidden = new Map(replaced)
-  const after = evolved(effective, events, ({ position }, slots) => slots && hidden.set(position, slots))
+  const after = evolveEffective(
+    effective,
+    events,
+    ({ position }, slots) => slots && hidden.set(position, slots),
+  )
   const viewed = events.findLastIndex((event) => viewIn(event) !== undefined)
   return (
     after && {

@@ -32,7 +32,7 @@ export interface Reader {
 }
 
 /** Reads the recorded form of the event at a position. */
-export const recordedAt = async (
+export const readRecordedAt = async (
   store: EventStore,
   lineage: Lineage,
   position: number,

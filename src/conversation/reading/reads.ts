@@ -15,16 +15,16 @@ import { reader } from './reader.ts'
 import { type VerificationReport, verify } from '../verify.ts'
 import type { Diff } from '../../projections/diff.ts'
 import type { Effective, Item } from '../../projections/effective.ts'
-import { type Entry, fulling, type FullOptions } from '../../projections/full.ts'
+import { type Entry, fullInSlices, type FullOptions } from '../../projections/full.ts'
 import { type NoteEntry, woven } from '../../projections/notes.ts'
 import type { Log } from '../../projections/path.ts'
 import { type RenderResult, rendering } from '../../projections/render/renderer.ts'
-import { timing } from '../../projections/timeline.ts'
+import { timelineInSlices } from '../../projections/timeline.ts'
 import { ok, run, type Steps, task } from '../../result/steps.ts'
 import { inBreaths } from '../../store/breath.ts'
 import type { Own } from './lineage.ts'
 import type { ReadError } from '../../store/errors.ts'
-import { checkedOptions, type OptionKinds, kinds, oneOf } from '../../store/options.ts'
+import { checkOptions, type OptionKinds, kinds, oneOf } from '../../store/options.ts'
 import type { EventStore } from '../../store/port.ts'
 import type {
   PositionOption,
@@ -67,7 +67,7 @@ const isNotBegun = (read: E.Either<ReadError, unknown>, id: string): boolean =>
   E.isLeft(read) && read.left._tag === 'ConversationNotFound' && read.left.conversation === id
 
 /** Returns the methods that read one conversation. */
-export const reading = (
+export const createReader = (
   store: EventStore,
   id: string,
   checkedId: E.Either<InvalidInput, string>,
@@ -79,7 +79,7 @@ export const reading = (
     fields: OptionKinds<O>,
     read: (options: Partial<O>) => Reads<A>,
   ): Read<A> => {
-    const given = checkedOptions(options, fields)
+    const given = checkOptions(options, fields)
     const work = task(async function* (): Reads<A> {
       const checked = yield* ok(given)
       yield* ok(checkedId)
@@ -126,7 +126,7 @@ export const reading = (
         return (yield* readConversationEnd(store, id, own.lineage)).last !== undefined
       }),
     begun: async function* (options): Reads<Effective | undefined> {
-      const { at } = yield* ok(checkedOptions(options, atFields))
+      const { at } = yield* ok(checkOptions(options, atFields))
       yield* ok(checkedId)
       const now = await run(loaded(at, true))
       return isNotBegun(now, id) ? undefined : yield* ok(now)
@@ -155,7 +155,7 @@ export const reading = (
         async function* ({ notes: withNotes = false, ...given }): Reads<FullEntries> {
           const entries =
             given.last === undefined
-              ? yield* projected([given.at], (log) => fulling(log, given))
+              ? yield* projected([given.at], (log) => fullInSlices(log, given))
               : yield* newestEntries(given.last, given)
           if (!withNotes) return entries
           return woven(entries, notesAmong(yield* readNoteEntries(store, id, given.at), entries, given))
@@ -175,7 +175,8 @@ export const reading = (
         }
         return yield* loadDiff(reader(store, lineage, { decoder: decodeTimed }), from, to ?? last)
       }),
-    timeline: (options) => look(options, atFields, ({ at }) => projected([at], (log) => timing(log), decode)),
+    timeline: (options) =>
+      look(options, atFields, ({ at }) => projected([at], (log) => timelineInSlices(log), decode)),
     verify: (options) =>
       look(options, { file: kinds.flag }, async function* ({ file = true }): Reads<VerificationReport> {
         const verified = yield* verify(store, id)

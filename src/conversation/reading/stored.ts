@@ -25,7 +25,7 @@ export interface PlacedEvent extends StoredEvent {
  * Yields the stored events of a conversation, in order, followed by its notes, and preceded by those of the conversations that it was
  * forked from, oldest first. Iteration throws a `ReadError`.
  */
-export async function* storedEvents(
+export async function* readStoredEvents(
   store: EventStore,
   conversation: string,
 ): AsyncGenerator<PlacedEvent, void> {
@@ -44,7 +44,7 @@ export async function* storedEvents(
  * Yields the stored events of a conversation through a position, including those that it shares with the conversations it was forked
  * from; no notes. Iteration throws a `ReadError`.
  */
-export async function* storedThrough(
+export async function* readStoredThrough(
   store: EventStore,
   conversation: string,
   position: number,
@@ -56,7 +56,7 @@ export async function* storedThrough(
 }
 
 /** Yields what the turns of a conversation recorded, as stored. Iteration throws a `StoreError`. */
-export const storedTurns = (store: EventStore, conversation: string): AsyncGenerator<PlacedEvent, void> =>
+export const readStoredTurns = (store: EventStore, conversation: string): AsyncGenerator<PlacedEvent, void> =>
   eventsOf(store, conversation, turnsStreamOf(conversation))
 
 /**

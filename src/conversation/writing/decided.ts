@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { hasEdits } from '../../commands/append.ts'
 import type { Command, ConversationCommand } from '../../commands/command.ts'
-import { decideAppend, decideMove, decidingShown, isMove } from '../../commands/decide.ts'
+import { decideAppend, decideMove, decideInSlices, isMove } from '../../commands/decide.ts'
 import type { Event } from '../../events/events.ts'
 import { ok, type Steps } from '../../result/steps.ts'
 import { inBreaths } from '../../store/breath.ts'
@@ -63,5 +63,5 @@ export async function* decideOn(
   const { head: from } = effective
   const moment = { effective: { ...effective, at: from }, sinceView, replaced }
   await inBreaths(moments.keeping(conversation, moment))
-  return { from, moment, events: yield* ok(await inBreaths(decidingShown(command, state))) }
+  return { from, moment, events: yield* ok(await inBreaths(decideInSlices(command, state))) }
 }

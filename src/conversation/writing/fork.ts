@@ -19,7 +19,7 @@ import {
 } from '../reading/ends.ts'
 import { type StreamHead, knownAfter } from '../reading/known.ts'
 import type { Lineage } from '../reading/lineage.ts'
-import { recordedAt } from '../reading/reader.ts'
+import { readRecordedAt } from '../reading/reader.ts'
 
 type Result<A> = Promise<E.Either<ForkError, A>>
 type Forks = (
@@ -46,7 +46,7 @@ export const forks = (store: EventStore, ends: LruCache<StreamHead>): Forks => {
 
   async function* hashAt(end: ChainEnd, position: number): Steps<ForkError, string | undefined> {
     if (position === lastPosition(end)) return end.hash ?? undefined
-    const event = yield* ok(recordedAt(store, end.lineage, position))
+    const event = yield* ok(readRecordedAt(store, end.lineage, position))
     return event && hashOf(event)
   }
 

@@ -6,7 +6,7 @@ import type { CommandRejection } from '../../commands/rejections.ts'
 import { ok, run, type Steps } from '../../result/steps.ts'
 import type { ForkError, StoreError, WriteError } from '../../store/errors.ts'
 import { isTriedAgain } from '../../store/conflicts.ts'
-import { remembered } from '../../store/lru.ts'
+import { createLruCache } from '../../store/lru.ts'
 import { type EventStore, maxPage, type RecordedEvent } from '../../store/port.ts'
 import { decideBlind, type CommandDecision, decideOn, isAppend, isBlind } from './decided.ts'
 import { earlier, findEarlier } from './earlier.ts'
@@ -24,7 +24,7 @@ import { forks } from './fork.ts'
 import { inOrder } from './in-order.ts'
 import { continues, type StreamHead, knownAfter, knownFrom } from '../reading/known.ts'
 import { momentAfter, momentsOf, sizeOf } from '../reading/moments.ts'
-import { placed } from './placed.ts'
+import { placeEvents } from './placed.ts'
 import type { Own } from '../reading/lineage.ts'
 import { orNearest } from '../reading/nearest-conversation.ts'
 import { firstPage, reader } from '../reading/reader.ts'
@@ -71,7 +71,7 @@ const mostSeen = 4 * 1024 * 1024
  * on one conversation run in the order given.
  */
 export const handler = (store: EventStore, defaultActor: Actor): Handler => {
-  const ends = remembered<StreamHead>(maxEnds)
+  const ends = createLruCache<StreamHead>(maxEnds)
   const moments = momentsOf()
   const queue = inOrder()
 
@@ -128,7 +128,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   const note = (conversation: string, known: StreamHead, decided: CommandDecision, chain: Chain): void => {
     const { events, moment, from = known.head, to } = decided
     ends.set(conversation, knownAfter({ ...known, head: from }, events, chain.hash, to))
-    const read = moment && placed(conversation, known, chain)
+    const read = moment && placeEvents(conversation, known, chain)
     const after = read && E.isRight(read) ? momentAfter(moment, read.right) : undefined
     if (after) moments.keep(conversation, after)
   }

@@ -7,7 +7,7 @@ import type { Chain } from './encode.ts'
 import { type ChainEnd, lastPosition } from '../reading/ends.ts'
 
 /** Returns the events appended after a conversation's end, as they will be read. */
-export const placed = (
+export const placeEvents = (
   conversation: string,
   end: ChainEnd,
   { events }: Chain,

@@ -11,7 +11,7 @@ import { knownFrom } from '../reading/known.ts'
 import { loadEffective } from '../reading/load.ts'
 import { loadLog } from '../reading/log.ts'
 import { momentAfter, momentsOf } from '../reading/moments.ts'
-import { placed } from './placed.ts'
+import { placeEvents } from './placed.ts'
 import { reader } from '../reading/reader.ts'
 
 /** The effect that a command would have if it ran now. */
@@ -47,7 +47,7 @@ export async function* previewOf(
   const now = yield* loadEffective(reading, position, true, (at) => moments.at(conversation, at))
   const preview = { conversation, position, events, before: now.effective }
   const chain = yield* ok(encodeChain(conversation, known.hash, events, nobody))
-  const written = yield* ok(placed(conversation, known, chain))
+  const written = yield* ok(placeEvents(conversation, known, chain))
   const last = written.at(-1)
   if (last?.type === 'Rewound') {
     // Where it leads is there already.

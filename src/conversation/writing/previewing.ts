@@ -23,7 +23,7 @@ export interface CommandPreviewer<W extends ResultStyle = 'task'> {
   readonly preview: (command: CommandInput) => MethodResult<W, WriteError, Preview>
 }
 
-export const previewing = (
+export const createPreviewer = (
   store: EventStore,
   id: string,
   checkedId: E.Either<InvalidInput, string>,

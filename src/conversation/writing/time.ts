@@ -20,7 +20,7 @@ export const isoTimeOf = (date: Date): string => {
 }
 
 /** Returns the time recorded in a file; if it is not a valid time, the fallback. */
-export const recordedTime = (time: string | undefined, otherwise: Date): Date => {
+export const timeOr = (time: string | undefined, otherwise: Date): Date => {
   const recorded = time !== undefined && isoTime.test(time) ? new Date(time) : otherwise
   // What looks like a time need not be one: the 99th month.
   return Number.isNaN(recorded.getTime()) ? otherwise : recorded

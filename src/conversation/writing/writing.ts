@@ -13,7 +13,7 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { copyJson, isFields, type Json } from '../../events/json.ts'
 import type { CommandEnvelope, WriteResult } from './encode.ts'
 import type { Handler } from './handle.ts'
-import { oversized } from '../../projections/pictures.ts'
+import { oversizedIn } from '../../projections/pictures.ts'
 import type { MethodResult, ResultStyle } from '../../result/answer.ts'
 import type {
   AppendError,
@@ -167,8 +167,8 @@ export const withoutOversized = <M>(messages: M): E.Either<InvalidInput, M> => {
     const { content, shown } = message
     const edit = isFields(shown) ? shown['content'] : undefined
     for (const [path, found] of [
-      ['content', oversized(content)],
-      ['shown.content', oversized(edit)],
+      ['content', oversizedIn(content)],
+      ['shown.content', oversizedIn(edit)],
     ] as const)
       if (found)
         return E.left(
@@ -201,7 +201,7 @@ export const parseCommand = ({
 }
 
 /** Returns the methods that write to one conversation. */
-export const writing = (
+export const createWriter = (
   handler: Handler,
   id: string,
   checkedId: E.Either<InvalidInput, string>,

@@ -5,7 +5,7 @@ import type { RecordedTurnFact } from '../../events/turn-events.ts'
 import { orThrow } from '../../result/steps.ts'
 import { logOf } from '../log.ts'
 import { waitsIn } from './recorded.ts'
-import { type AgentReplayReport, replayedLog } from './replay-agent.ts'
+import { type AgentReplayReport, replayLogOn } from './replay-agent.ts'
 import { agentSchema, type ReplayedAgent } from './replayed-agent.ts'
 
 /** Options for `replayAgent`. */
@@ -39,5 +39,5 @@ export const replayAgent = async (
   const log = await logOf(chat)
   const facts: RecordedTurnFact[] = []
   for await (const fact of chat.turnFacts()) facts.push(fact)
-  return replayedLog(chat, log, waitsIn(facts), options.agent, options.from)
+  return replayLogOn(chat, log, waitsIn(facts), options.agent, options.from)
 }

@@ -1,7 +1,7 @@
 import type { Conversation } from '../../api/promises.ts'
 import type { ConversationEvent } from '../../events/events.ts'
 import { parent } from '../../projections/path.ts'
-import { type ModelCall, isUnproven, numberedCalls } from '../../agent/receipts/calls.ts'
+import { type ModelCall, isUnproven, createCallCounter } from '../../agent/receipts/calls.ts'
 import { fingerprintsIn } from '../../agent/receipts/receipt-blocks.ts'
 import { stepAt } from '../../agent/turn/steering.ts'
 import { isPolicyMarker } from '../replay.ts'
@@ -12,7 +12,7 @@ import type { Log } from '../../projections/path.ts'
 import type { ReplayedAgent } from './replayed-agent.ts'
 import type { RecordedHistory, Waits } from './recorded.ts'
 import { requestDiffers } from './request.ts'
-import { answeredBy, resultsChecked } from './results.ts'
+import { callsAnsweredBy, resultsChecked } from './results.ts'
 import { type StepAt, stepsOf } from './steps.ts'
 import { summaryDiffers } from './summary.ts'
 
@@ -40,7 +40,7 @@ export interface AgentReplayReport {
  *
  * @param from the first call to compare, from 1
  */
-export const replayedLog = async (
+export const replayLogOn = async (
   chat: Conversation,
   log: Log,
   waits: Waits,
@@ -50,7 +50,7 @@ export const replayedLog = async (
   const recorded: RecordedHistory = { log, waits, historyAt: historiesOf(log) }
   const settingsAt = stepsOf(chat, agent, recorded)
   const look = lookingAt(recorded, settingsAt)
-  const numbered = numberedCalls()
+  const numbered = createCallCounter()
   const count = { replies: 0, markers: 0, results: 0, unproven: 0, unknown: 0 }
   let calls = 0
   let divergence: Divergence | undefined
@@ -123,7 +123,7 @@ const lookingAt = (recorded: RecordedHistory, settingsAt: (at: number) => Promis
         const summary = await summaryDiffers(historyAt(at), event, step)
         return summary && { kind: 'summary', ...where, ...summary }
       }
-      const answered = answeredBy(recorded, event)
+      const answered = callsAnsweredBy(recorded, event)
       if (!answered) return undefined
       count.results += answered.calls.length
       const { at } = answered

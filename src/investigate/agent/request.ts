@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Configuration } from '../../events/events.ts'
-import { configurationOf, configured, type Effective } from '../../projections/effective.ts'
+import { configurationOf, configure, type Effective } from '../../projections/effective.ts'
 import { type Log, path } from '../../projections/path.ts'
 import type { ModelCall } from '../../agent/receipts/calls.ts'
 import { digestOf } from '../../agent/receipts/canonical.ts'
@@ -35,7 +35,7 @@ export const requestDiffers = (
   const asked = requestOptionsOf(settled)
   const { form } = recorded ?? {}
   const made = requestOf(
-    isSame ? now : configured(now, now.at, own),
+    isSame ? now : configure(now, now.at, own),
     options.client === undefined && form ? { ...asked, cache: undefined, form } : asked,
   )
   if (E.isLeft(made)) return { path: 'form', agent: made.left.message, log: canonicalText(form) }

@@ -3,7 +3,7 @@ import { type ConversationEvent, messageOf } from '../../events/events.ts'
 import { limitResults, restFor } from '../../agent/context/policy/result-limit.ts'
 import { configurationOf, isReply } from '../../projections/effective.ts'
 import { parent } from '../../projections/path.ts'
-import { applying, taskFor } from '../../agent/turn/calls/calls.ts'
+import { createInputParser, taskFor } from '../../agent/turn/calls/calls.ts'
 import type { CallTask } from '../../agent/turn/calls/calls.ts'
 import { isCall } from '../../agent/turn/calls/open-calls.ts'
 import { toolNames } from '../../agent/turn/results/tool-own-blocks.ts'
@@ -21,7 +21,7 @@ export interface AnsweredCalls {
 }
 
 /** Finds the reply whose calls a message answers, if it holds results. */
-export const answeredBy = (
+export const callsAnsweredBy = (
   { historyAt, log }: RecordedHistory,
   event: ConversationEvent,
 ): AnsweredCalls | undefined => {
@@ -61,7 +61,7 @@ export const resultsChecked = async (
   const names = toolNames(configurationOf(historyAt(at)).tools)
   const unknown: string[] = []
   const { signal } = new AbortController()
-  const applied = applying()
+  const applied = createInputParser()
   /** True if some results may come from outside the turn. */
   let isOutside = false
   for (const { call, result } of calls) {

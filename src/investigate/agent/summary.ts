@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { check } from '../../events/check.ts'
 import { textBlock } from '../../events/blocks.ts'
-import { failedIn } from '../../agent/models/asking.ts'
+import { failuresIn } from '../../agent/models/asking.ts'
 import type { ModelError } from '../../agent/models/model.ts'
 import type { Effective } from '../../projections/effective.ts'
 import { digestOf } from '../../agent/receipts/canonical.ts'
@@ -38,7 +38,7 @@ export const summaryDiffers = async (
   if (recorded.length < receipts.length) return undefined
   const parts = recorded.at(-1)?.asked.parts ?? []
   // What the API refused as too long was asked for again, with less in it.
-  let refusals = failedIn(origin).filter(({ error }) => error === 'ContextExceeded').length
+  let refusals = failuresIn(origin).filter(({ error }) => error === 'ContextExceeded').length
   let part = 0
   let differing: RequestMismatch | undefined
   const answer: ReplayResponder = ({ model, parameters, ...sent }) => {

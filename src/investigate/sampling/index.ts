@@ -21,8 +21,8 @@ import { waitsIn } from '../agent/recorded.ts'
 import { agentSchema, type ReplayedAgent } from '../agent/replayed-agent.ts'
 import { type StepAt, stepsOf } from '../agent/steps.ts'
 import { planOf, type SamplePlan } from './plan.ts'
-import { type Sample, sampled } from './samples.ts'
-import { answersFrom, servedTools } from './served.ts'
+import { type Sample, runSample } from './samples.ts'
+import { answersFrom, toolsServing } from './served.ts'
 
 /** Options for `counterfactual`. */
 export interface CounterfactualOptions {
@@ -108,12 +108,12 @@ export const counterfactual = async (
   const all: Sample[] = []
   const times = Array.from({ length: samples }, (_, index) => index + 1)
   const control = free ? undefined : controlOptions(call, configurationOf(now), step)
-  if (control) for (const number of times) all.push(await sampled(sampling, 'control', number, control))
+  if (control) for (const number of times) all.push(await runSample(sampling, 'control', number, control))
   for (const number of times) {
     const given = free
       ? freeOptions(step, configurationOf(now), answersFrom(log, call.position), runTools)
       : onceOptions(step)
-    all.push(await sampled(sampling, free ? 'free' : 'agent', number, given))
+    all.push(await runSample(sampling, free ? 'free' : 'agent', number, given))
   }
   return { ...found, samples: all }
 }
@@ -141,7 +141,7 @@ const freeOptions = (
   return {
     ...withClient(options),
     ...(wanted.tools && { tools: wanted.tools }),
-    run: servedTools(run, names, answers, isRun),
+    run: toolsServing(run, names, answers, isRun),
   }
 }
 

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { manageContext } from '../../agent/context/policy/policy.ts'
 import { countTokens } from '../../agent/context/tokens/tokens.ts'
-import { configurationOf, configured, type Effective } from '../../projections/effective.ts'
+import { configurationOf, configure, type Effective } from '../../projections/effective.ts'
 import { costOf, priceOf, type Prices } from '../../agent/turn/spending/prices.ts'
 import { countsIn, inputOf, noUsage } from '../../agent/turn/spending/usage.ts'
 import type { ModelCall } from '../../agent/receipts/calls.ts'
@@ -32,7 +32,7 @@ export const planOf = (
 ): SamplePlan => {
   const counts = countsIn(origin.usage)
   const recorded = inputOf(counts) || countTokens(now).total
-  const own = countTokens(configured(now, now.at, { ...configurationOf(now), ...settled.wanted })).total
+  const own = countTokens(configure(now, now.at, { ...configurationOf(now), ...settled.wanted })).total
   const canCondense = settled.summarizer !== undefined
   const fitting = manageContext(now, settled.context, { canCondense })
   const isSummarized = E.isRight(fitting) && fitting.right.type === 'condense'

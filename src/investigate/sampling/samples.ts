@@ -46,7 +46,7 @@ interface Sampling {
 }
 
 /** Runs a turn in a fork at the history of a call. The fork is kept, with a label. */
-export const sampled = async (
+export const runSample = async (
   { chat, call, recorded, prices }: Sampling,
   kind: SampleKind,
   number: number,

@@ -39,7 +39,7 @@ const resultsIn = (event: ConversationEvent<'MessageAppended'>): readonly (reado
  * Makes tools that return the recorded results, each once. A call with another input waits for approval, so it is not run; with
  * `isRun`, the agent's own tool runs.
  */
-export const servedTools = (
+export const toolsServing = (
   tools: Tools,
   names: readonly string[],
   answers: Answers,

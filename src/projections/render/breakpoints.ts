@@ -1,5 +1,5 @@
 import type { Block } from '../../events/blocks.ts'
-import { mapped, memo } from '../memo.ts'
+import { createListMap, memo } from '../memo.ts'
 import type { Report } from './repairs.ts'
 
 const maxBreakpoints = 4
@@ -21,7 +21,7 @@ const inner = (part: Part): readonly Part[] =>
     ? (part['content'] as readonly Block[])
     : []
 
-const ttlsOfEach = mapped<readonly Part[], readonly string[]>()
+const ttlsOfEach = createListMap<readonly Part[], readonly string[]>()
 
 const hasTtl = (part: Part): boolean => ttlOf(part) !== undefined || inner(part).some(hasTtl)
 const noTtls: readonly string[] = []

@@ -76,7 +76,7 @@ export const leaveOut = (drafts: readonly MessageDraft[], blocks: ReadonlySet<Bl
  * Joins messages about the same calls: all assistant content into one message, then all results into another, except the answers in
  * `without`, which come last in their messages. Appends to the first messages, as many rounds may be joined step by step to a long one.
  */
-export const joined = (
+export const joinDrafts = (
   drafts: readonly MessageDraft[],
   without: ReadonlySet<Block>,
   report: Report,
@@ -89,7 +89,7 @@ export const joined = (
     const [first, ...others] = all.filter(({ content }) => content.length > 0)
     if (!first) return []
     for (const draft of others) {
-      report('roles-merged', draft.position, joinedTo(first))
+      report('roles-merged', draft.position, joinDetail(first))
       appendTo(first, draft.content)
       first.until = draft.until
       first.thinks ||= draft.thinks
@@ -98,7 +98,7 @@ export const joined = (
   })
 
 /** Returns the detail of `roles-merged` for the message that another one was joined to. */
-export const joinedTo = ({ role, position }: MessageDraft): string =>
+export const joinDetail = ({ role, position }: MessageDraft): string =>
   `joined to the ${role} message of ${position}`
 
 /**

@@ -1,6 +1,6 @@
 import { type Block, isWellShaped } from '../../events/blocks.ts'
 import { type Fields, isFields } from '../../events/json.ts'
-import { mapped, memo } from '../memo.ts'
+import { createListMap, memo } from '../memo.ts'
 import { pictureIn } from '../pictures.ts'
 import { isThinking } from './clean.ts'
 import type { MessageDraft } from './drafts.ts'
@@ -106,7 +106,7 @@ const innerOf = (block: Block): readonly Block[] =>
     ? (block['content'] as readonly Block[])
     : []
 
-const weightsOfEach = mapped<readonly Block[], readonly Weight[]>()
+const weightsOfEach = createListMap<readonly Block[], readonly Weight[]>()
 const noWeights: readonly Weight[] = []
 
 const weightsOf = (content: readonly Block[]): readonly Weight[] =>

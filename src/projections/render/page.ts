@@ -6,9 +6,9 @@ import {
   type OpenCalls,
   openCalls,
   type SettledCalls,
-  settledCalls,
+  createSettledCalls,
 } from '../waiting-calls.ts'
-import { addTo, type MessageDraft, joinedTo } from './drafts.ts'
+import { addTo, type MessageDraft, joinDetail } from './drafts.ts'
 import { idsOfRequest, type RequestIds } from './ids.ts'
 import type { Report } from './repairs.ts'
 import type { Utterance } from './utterances.ts'
@@ -68,7 +68,7 @@ export const emptyPage = (report: Report): RequestDraft => ({
   ids: idsOfRequest(),
   open: openCalls(),
   late: lateCalls(),
-  settled: settledCalls(),
+  settled: createSettledCalls(),
   told: [],
   waiting: new Map(),
   reply: undefined,
@@ -86,7 +86,7 @@ export const add = (
   const { messages, count, report } = page
   const last = addTo(messages, role, position, content, ++count.messages)
   if (!isNote) page.isSpoken = true
-  if (last && !isNote) report('roles-merged', position, joinedTo(last))
+  if (last && !isNote) report('roles-merged', position, joinDetail(last))
   return messages.at(-1) as MessageDraft
 }
 

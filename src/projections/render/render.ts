@@ -6,7 +6,7 @@ import { limitBreakpoints, type PartPosition, placeBreakpoints } from './breakpo
 import { clean, wellFormed } from './clean.ts'
 import { limitMedia } from './media-room.ts'
 import type { Repair, Report } from './repairs.ts'
-import { scriptOf, written } from './script.ts'
+import { scriptOf, writeItems } from './script.ts'
 import { isAnyCall, toolsOf, type RequestToolset } from './tools.ts'
 import type { RequestBlock, RequestMessage, RequestText, RequestTool } from './request-types.ts'
 import type { RenderedMessage } from './utterances.ts'
@@ -104,14 +104,14 @@ function* finishing(effective: Effective, options: RenderOptions): Generator<voi
 }
 
 /** `render`, in slices: the output for a history's beginning is cached and continued. */
-export function* rendering(
+export function* renderInSlices(
   effective: Effective,
   options: RenderOptions,
   length = sliceLength,
 ): Generator<void, RenderResult> {
   const { systemMessages = false, truncationNotes = true } = options
   for (let end = length; end < effective.items.length; end += length) {
-    written(effective, systemMessages, truncationNotes, end)
+    writeItems(effective, systemMessages, truncationNotes, end)
     yield
   }
   return yield* finishing(effective, options)

@@ -1,7 +1,7 @@
 // The renderer's face: everything that the rest of the library reads of it. The folder is copied for a new version (ADR 11), so
 // nothing outside imports another file of it.
 
-export { type RenderResult, render, rendering, type RenderOptions } from './render.ts'
+export { type RenderResult, render, renderInSlices as rendering, type RenderOptions } from './render.ts'
 export type { Repair } from './repairs.ts'
 export type {
   DocumentSource,

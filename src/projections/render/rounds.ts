@@ -1,6 +1,6 @@
 import { type Block, type KnownBlock, textBlock } from '../../events/blocks.ts'
 import { clean } from './clean.ts'
-import { addTo, copyOf, type MessageDraft, indexOf, joined, leaveOut } from './drafts.ts'
+import { addTo, copyOf, type MessageDraft, indexOf, joinDrafts, leaveOut } from './drafts.ts'
 import { dropUses, silence } from './omitting.ts'
 import { add, fillers, insert, lateResult, type RequestDraft } from './page.ts'
 import type { Report } from './repairs.ts'
@@ -54,7 +54,7 @@ export const speak = (
 }
 
 /** Returns a result as it is sent; empty if no call waits for it. If its call already has an error result, it is shown later as text. */
-export const answered = (
+export const answerCall = (
   page: RequestDraft,
   result: KnownBlock<'tool_result'>,
   position: number,
@@ -102,6 +102,7 @@ const rejoin = (page: RequestDraft, { message }: Late): void => {
   const undone = late.takeFrom(message)
   const [, ...others] = parts.filter(({ role }) => role === 'assistant')
   if (others.some(({ thinks }) => thinks)) silence(page, leaveOut(parts, new Set()))
-  for (const draft of joined(parts, new Set(undone.map((one) => one.answer)), report)) messages.push(draft)
+  for (const draft of joinDrafts(parts, new Set(undone.map((one) => one.answer)), report))
+    messages.push(draft)
   open.reopen(undone)
 }

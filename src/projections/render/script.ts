@@ -39,7 +39,7 @@ const scripts = beginnings<Item, Begun>()
 
 /** @param notes adds a note in place of each truncation */
 export const scriptOf = (effective: Effective, systemMessages: boolean, notes: boolean): Script => {
-  const { script, repairs, end } = written(effective, systemMessages, notes, effective.items.length)
+  const { script, repairs, end } = writeItems(effective, systemMessages, notes, effective.items.length)
   const [message, at] = end?.place ?? [0, 0]
   // It may have been left out since.
   const isThere = end && script.messages[message]?.content[at] === end.block
@@ -47,7 +47,7 @@ export const scriptOf = (effective: Effective, systemMessages: boolean, notes: b
 }
 
 /** Writes at least the first `length` items of a history, unless already written. */
-export const written = (
+export const writeItems = (
   effective: Effective,
   systemMessages: boolean,
   notes: boolean,

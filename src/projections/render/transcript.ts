@@ -5,7 +5,7 @@ import { copyOf, type MessageDraft, leaveOut } from './drafts.ts'
 import { firstOf, leaveHeld } from './omitting.ts'
 import { add, emptyPage, type RequestDraft, reportDropped } from './page.ts'
 import type { Report } from './repairs.ts'
-import { addError, answered, endTurn, speak } from './rounds.ts'
+import { addError, answerCall, endTurn, speak } from './rounds.ts'
 import type { Utterance } from './utterances.ts'
 import { blocksOf, reportAnswer, reportUse } from './waiting.ts'
 
@@ -76,7 +76,7 @@ const writeUser = (page: RequestDraft, said: Utterance, content: readonly Block[
   const { position } = said
   const results = content.filter((block) => isBlock(block, 'tool_result'))
   const others = results.length > 0 ? content.filter((block) => !isResult(block)) : content
-  const answers = results.flatMap((result) => answered(page, result, position))
+  const answers = results.flatMap((result) => answerCall(page, result, position))
   if (answers.length > 0) {
     const first = content.findIndex((block) => !isResult(block))
     if (first >= 0 && first < content.findLastIndex(isResult))

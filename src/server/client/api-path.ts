@@ -6,7 +6,7 @@ declare const route: unique symbol
 export type ApiPath<T extends string = string> = string & { readonly [route]: T }
 
 /** Fills the parameters of a path in, and adds a query of all that is not undefined. Throws `InvalidInput` for an empty parameter, as the path would name something else. */
-export const filledPath = (
+export const fillPath = (
   path: string,
   params: Readonly<Record<string, string | number>> = {},
   query: object = {},
@@ -26,4 +26,4 @@ export const apiPathOf = <T extends string>(
   path: T,
   params?: ParamsOf<NoInfer<T>>,
   query?: QueryOf<NoInfer<T>>,
-): ApiPath<T> => filledPath(path, params, query) as ApiPath<T>
+): ApiPath<T> => fillPath(path, params, query) as ApiPath<T>

@@ -1,9 +1,9 @@
 import type { DiffOptions, MessageInput, WriteResult } from '../../index.ts'
 import type { BodyOf } from './api.ts'
-import { investigating } from './investigating.ts'
-import { reading } from './reading.ts'
+import { createInvestigatingClient } from './investigating.ts'
+import { createReadingMethods } from './reading.ts'
 import { sendable, type Transport, withId } from './transport.ts'
-import { searching, turning } from './turning.ts'
+import { searching, createTurnMethod } from './turning.ts'
 import type { ConversationClient } from './types.ts'
 
 type Subject = 'effective' | 'full' | 'request' | undefined
@@ -56,8 +56,8 @@ export const conversation = (server: Transport, id: string): ConversationClient 
       return conversation(server, fork)
     },
     preview,
-    ...reading(server, id),
-    ...investigating(server, id),
+    ...createReadingMethods(server, id),
+    ...createInvestigatingClient(server, id),
     render: (options) => get('/conversations/{id}/request', of, { ...options }),
     // The answer is what `of` says.
     diff: (options: DiffOptions & { readonly of?: Subject }) =>
@@ -84,7 +84,7 @@ export const conversation = (server: Transport, id: string): ConversationClient 
     unpark: (options = {}) => done(post('/conversations/{id}/unpark', of, options)),
     pause: (options = {}) => done(post('/conversations/{id}/pause', of, options)),
     resume: (options = {}) => done(post('/conversations/{id}/resume', of, options)),
-    turn: turning(server, id),
+    turn: createTurnMethod(server, id),
     search: (text, options) => searching(server, id, text, options),
   }
 }

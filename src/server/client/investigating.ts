@@ -84,7 +84,10 @@ export const audited = async ({ get }: Transport): Promise<LedgerStatus | undefi
 /** Returns the cost of all conversations. */
 export const costOfAll = ({ get }: Transport): Promise<Cost> => get('/cost')
 
-export const investigating = ({ get, post, open }: Transport, id: string): InvestigatingClient => {
+export const createInvestigatingClient = (
+  { get, post, open }: Transport,
+  id: string,
+): InvestigatingClient => {
   const of = { id }
   return {
     standing: () => get('/conversations/{id}/audit', of),

@@ -16,7 +16,7 @@ interface EventsPage {
 }
 
 /** Makes the methods that read a conversation page by page, at any length. */
-export const reading = (
+export const createReadingMethods = (
   server: Transport,
   id: string,
 ): Pick<

@@ -6,7 +6,7 @@ import { textOf, type Transport, withId } from './transport.ts'
 import type { AskOptions, ConversationClient, FindOptions, SearchHit, TurnMessage } from './types.ts'
 
 /** Requests a turn, and repeats the request under the same command id if the connection breaks. */
-export const turning = (server: Transport, id: string): ConversationClient['turn'] =>
+export const createTurnMethod = (server: Transport, id: string): ConversationClient['turn'] =>
   async function* (
     message?: MessageInput | readonly MessageInput[],
     { signal, ...options }: AskOptions = {},

@@ -9,5 +9,5 @@ const entities: Readonly<Record<string, string>> = {
 }
 
 /** Escapes a text for HTML and attributes, and makes characters that reorder text visible. */
-export const escaped = (text: string): string =>
+export const escapeHtml = (text: string): string =>
   visible(text).replaceAll(/[&<>"']/g, (character) => entities[character] ?? '')

@@ -8,7 +8,7 @@ import { receiptsChecked } from '../../agent/receipts/audit.ts'
 import { isUnproven } from '../../agent/receipts/calls.ts'
 import type { CallFacts, EmbeddedFile } from '../../ui/source/embedded/form.ts'
 import { usdOf } from '../calls.ts'
-import { redacted } from '../redact.ts'
+import { redactMatches } from '../redact.ts'
 
 export interface HtmlOptions {
   /** Last position included. */
@@ -32,7 +32,7 @@ export async function* gather(
   let places = 0
   const clean = <A>(value: A, alsoFree?: readonly string[]): A => {
     if (!redact) return value
-    const own = redacted(value, redact, alsoFree)
+    const own = redactMatches(value, redact, alsoFree)
     places += own.places
     return own.value
   }

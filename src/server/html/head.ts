@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { escaped } from './escaped.ts'
+import { escapeHtml } from './escaped.ts'
 
 /** Returns the hash of a text as a source for a content security policy. */
 export const hashOf = (text: string): string =>
@@ -23,6 +23,6 @@ export const headOf = ({ title, policy, style }: Head): string => `<!doctype htm
 <meta name="color-scheme" content="light dark">
 <meta name="referrer" content="no-referrer">
 <link rel="icon" href="data:,">
-<title>${escaped(title)}</title>
+<title>${escapeHtml(title)}</title>
 <style>${style}</style>
 </head>`

@@ -3,9 +3,9 @@ import { conversationNotFound } from '../../commands/rejections.ts'
 import { isError, type Conversation, type LedgerProof, type Store } from '../../index.ts'
 import { toError } from '../../result/typed.ts'
 import { auditShape, checkedShape, standingShape } from '../shapes/audit.ts'
-import { lane, looked } from '../bounded.ts'
+import { lane, openBounded } from '../bounded.ts'
 import { everyCallIn } from '../../agent/receipts/calls.ts'
-import { evidenceOf, exporting } from '../evidence.ts'
+import { evidenceOf, exportCommand } from '../evidence.ts'
 import { ofConversation } from '../parameters.ts'
 import { route } from '../route.ts'
 
@@ -57,7 +57,7 @@ export const standing = route({
 /** Returns the last position of a conversation; -1 if it does not exist. */
 const lastOf = async (store: Pick<Store, 'conversation'>, id: string): Promise<number> => {
   try {
-    return await (await looked(store, id, 'audit verify')).position()
+    return await (await openBounded(store, id, 'audit verify')).position()
   } catch (error) {
     if (isError(error, 'ConversationNotFound')) return -1
     throw error
@@ -88,7 +88,7 @@ export const verification = route({
   errors: ['ConversationNotFound', 'TooLong', 'Overloaded'],
   handle: ({ params: { id }, store, leaving }) =>
     inTurn(leaving, async () => {
-      const chat = await looked(store, id, `verify ${id} --receipts`)
+      const chat = await openBounded(store, id, `verify ${id} --receipts`)
       const { events, discrepancy } = await chat.verify({ file: false })
       const body = { conversation: id, last: await chat.position(), events }
       try {
@@ -142,5 +142,7 @@ export const evidence = route({
   media: ['application/zip'],
   errors: ['ConversationNotFound', 'CallOutOfRange', 'TooLong', 'Overloaded'],
   handle: ({ params: { id }, body, store, identity: { by }, leaving }) =>
-    inTurn(leaving, async () => evidenceOf(store, await looked(store, id, exporting(id, body)), body, by)),
+    inTurn(leaving, async () =>
+      evidenceOf(store, await openBounded(store, id, exportCommand(id, body)), body, by),
+    ),
 })

@@ -4,11 +4,11 @@ import type { BisectedChat } from '../../investigate/bisecting.ts'
 import { bisect } from '../../investigate/index.ts'
 import { logOf } from '../../investigate/log.ts'
 import type { Log } from '../../projections/path.ts'
-import { answered, type BisectionView, bisectionOf, bisectionsOf } from '../../investigate/by-hand.ts'
-import { heldWhole, lane } from '../bounded.ts'
+import { answerQuestion, type BisectionView, bisectionOf, bisectionsOf } from '../../investigate/by-hand.ts'
+import { openWhole, lane } from '../bounded.ts'
 import { bisectionListedShape, bisectionShape, saidShape } from '../shapes/investigate.ts'
 import { ofConversation, whole } from '../parameters.ts'
-import { refused } from '../problem.ts'
+import { requestError } from '../problem.ts'
 import { type Identity, route } from '../route.ts'
 
 // Since which event a conversation is wrong, asked of people. docs/investigate.md.
@@ -61,7 +61,7 @@ export const bisections = route({
   errors,
   handle: ({ params: { id }, store, leaving }) =>
     inTurn(leaving, async () => {
-      const all = await bisectionsOf(await heldWhole(store, id, `log ${id} --notes`), mostListed)
+      const all = await bisectionsOf(await openWhole(store, id, `log ${id} --notes`), mostListed)
       const items = all.map(
         ({
           candidates: _candidates,
@@ -90,13 +90,13 @@ export const bisection = route({
   errors: [...errors, 'NotFound'],
   handle: ({ params: { id, bisection: name }, query: { buckets }, store, leaving }) =>
     inTurn(leaving, async () => ({
-      body: shortened(await found(await heldWhole(store, id, commandFor(id)), name), buckets),
+      body: shortened(await found(await openWhole(store, id, commandFor(id)), name), buckets),
     })),
 })
 
 const found = async (chat: BisectedChat, name: string): Promise<BisectionView> => {
   const view = await bisectionOf(chat, name)
-  if (!view) throw refused('NotFound', `conversation ${chat.id} has no bisection ${name}`)
+  if (!view) throw requestError('NotFound', `conversation ${chat.id} has no bisection ${name}`)
   return view
 }
 
@@ -131,7 +131,7 @@ export const begun = route({
   errors,
   handle: ({ params: { id }, body, store, identity, leaving }) =>
     inTurn(leaving, async () => {
-      const chat = noted(await heldWhole(store, id, commandFor(id, body)), identity)
+      const chat = noted(await openWhole(store, id, commandFor(id, body)), identity)
       const { id: name } = await bisect(chat, body)
       return { body: shortened(await found(chat, name)) }
     }),
@@ -150,9 +150,9 @@ export const verdicts = route({
   errors: [...errors, 'NotFound', 'NotAsked'],
   handle: ({ params: { id, bisection: name }, query: { buckets }, body, store, identity, leaving }) =>
     inTurn(leaving, async () => {
-      const chat = noted(await heldWhole(store, id, `${commandFor(id)} --mark ${body.verdict}`), identity)
-      const { view, isTaken } = await answered(chat, await found(chat, name), body)
-      if (!isTaken) throw refused('NotAsked', notAsked(view, body.position), { position: body.position })
+      const chat = noted(await openWhole(store, id, `${commandFor(id)} --mark ${body.verdict}`), identity)
+      const { view, isTaken } = await answerQuestion(chat, await found(chat, name), body)
+      if (!isTaken) throw requestError('NotAsked', notAsked(view, body.position), { position: body.position })
       return { body: shortened(view, buckets) }
     }),
 })

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { blocksOf } from '../../core.ts'
 import { ofConversation, whole } from '../parameters.ts'
-import { refused } from '../problem.ts'
+import { requestError } from '../problem.ts'
 import { route } from '../route.ts'
 import { eventAt } from './tags.ts'
 
@@ -59,11 +59,11 @@ export const block = route({
   errors: ['ConversationNotFound', 'RangeNotSatisfiable'],
   handle: async ({ params: { id, position, index }, query, store }) => {
     const event = await eventAt(store.conversation(id), position)
-    if (!event) throw refused('NotFound', `conversation ${id} has no position ${position}`)
+    if (!event) throw requestError('NotFound', `conversation ${id} has no position ${position}`)
     const blocks = blocksOf(event)
     const found = blocks[index]
     if (!found)
-      throw refused(
+      throw requestError(
         'NotFound',
         `position ${position} of conversation ${id} has ${blocks.length} content blocks: there is no ${index}`,
       )
@@ -87,7 +87,7 @@ export const blob = route({
   handle: async ({ params, store }) => {
     const chunks = store.blob(params.sha256)[Symbol.asyncIterator]()
     const first = await chunks.next()
-    if (first.done) throw refused('NotFound', `the store has no content ${params.sha256}`)
+    if (first.done) throw requestError('NotFound', `the store has no content ${params.sha256}`)
     return {
       headers: { etag: `"${params.sha256}"` },
       type: 'application/octet-stream',

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { callOf, calledRequest, type CalledRequest, usdOf } from '../calls.ts'
+import { callOf, rebuildRequest, type CalledRequest, usdOf } from '../calls.ts'
 import { linkHeader } from '../paging.ts'
 import { limit, ofCall, ofConversation, whole } from '../parameters.ts'
-import { refused } from '../problem.ts'
+import { requestError } from '../problem.ts'
 import { route } from '../route.ts'
 import { callShape, sentShape } from '../shapes/calls.ts'
 
@@ -51,7 +51,7 @@ export const sent = route({
   answers: { 200: sentShape },
   errors,
   handle: async ({ params, store }) => {
-    const { event, json: _, ...body } = await calledRequest(store, params.id, params.call)
+    const { event, json: _, ...body } = await rebuildRequest(store, params.id, params.call)
     const usd = usdOf(body.origin)
     return {
       headers: { etag: `"${event}.${params.call}.${body.state}"` },
@@ -79,7 +79,7 @@ export const exact = route({
   isRanged: true,
   errors: [...errors, 'RangeNotSatisfiable'],
   handle: async ({ params, store }) => {
-    const called = await calledRequest(store, params.id, params.call)
+    const called = await rebuildRequest(store, params.id, params.call)
     const etag = `"${called.event}.${params.call}.${called.state}.request"`
     return {
       headers: { ...receiptHeaders(called), etag },
@@ -101,7 +101,7 @@ export const receipt = route({
   handle: async ({ params, store }) => {
     const { call: called } = await callOf(store, params.id, Number(params.call))
     if (called) return { body: called.receipt }
-    const { state } = await calledRequest(store, params.id, params.call)
-    throw refused('NotFound', `this call has no receipt: its request is ${state}`)
+    const { state } = await rebuildRequest(store, params.id, params.call)
+    throw requestError('NotFound', `this call has no receipt: its request is ${state}`)
   },
 })

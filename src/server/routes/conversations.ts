@@ -16,7 +16,7 @@ import {
 import { toError } from '../../result/typed.ts'
 import { linkHeader } from '../paging.ts'
 import { limit, ofConversation, whole } from '../parameters.ts'
-import { refused } from '../problem.ts'
+import { requestError } from '../problem.ts'
 import { commandIdOf, revisionTag } from '../preconditions.ts'
 import { type JsonResponse, route } from '../route.ts'
 import { branchesShape } from '../shapes/lookups.ts'
@@ -120,7 +120,8 @@ const notIndexed = async (store: Store, { beginning, order, limit: most, cursor 
     if (items.length > most) break
     isAfter ||= overview.id === last
   }
-  if (!isAfter) throw refused('NotFound', 'the cursor names no conversation of this list: begin it again')
+  if (!isAfter)
+    throw requestError('NotFound', 'the cursor names no conversation of this list: begin it again')
   const next = items.length > most ? `${unindexed}${items[most - 1]?.id}` : undefined
   const said = order === 'activity' ? { order: 'begun' as const } : {}
   return { next, isComplete: false, ...said, items: items.slice(0, most) }

@@ -2,13 +2,13 @@ import { z } from 'zod'
 import { clippedEvent } from '../../core.ts'
 import type { Conversation, ConversationEvent, Store } from '../../index.ts'
 import { conversationLive, lastSeen, storeLive } from '../live.ts'
-import { fillingPage, linkHeader, pageOf } from '../paging.ts'
+import { createPageLimit, linkHeader, pageOf } from '../paging.ts'
 import { clip, limit, ofConversation, whole } from '../parameters.ts'
-import { refused } from '../problem.ts'
+import { requestError } from '../problem.ts'
 import { route } from '../route.ts'
 import { eventPartShape, eventShape } from '../shapes/history.ts'
 import { acceptsEvents, checkAccepts, eventStream } from '../sse.ts'
-import { eventAt, tagged } from './tags.ts'
+import { eventAt, immutableResponse } from './tags.ts'
 
 // Events, as they were recorded and as they are.
 
@@ -88,12 +88,16 @@ export const events = route({
     const shown = showing(query)
     const isBackward = query.direction === 'backward'
     if (acceptsEvents(headers)) {
-      if (isBackward) throw refused('InvalidRequest', 'an event stream goes forward: leave out `direction`')
+      if (isBackward)
+        throw requestError('InvalidRequest', 'an event stream goes forward: leave out `direction`')
       if (query.from !== undefined)
-        throw refused('InvalidRequest', 'an event stream begins after a position: give `after`, not `from`')
+        throw requestError(
+          'InvalidRequest',
+          'an event stream begins after a position: give `after`, not `from`',
+        )
       const after = lastSeen(headers) ?? query.after ?? last
       if (after > last)
-        throw refused(
+        throw requestError(
           'InvalidRequest',
           `conversation ${chat.id} ends at position ${last}: nothing comes after ${after}`,
         )
@@ -101,10 +105,10 @@ export const events = route({
       return eventStream(conversationLive(chat, after, last, signal, shown), signal, heartbeat)
     }
     if (query.after !== undefined)
-      throw refused('InvalidRequest', '`after` is for event streams: begin a page with `from`')
+      throw requestError('InvalidRequest', '`after` is for event streams: begin a page with `from`')
     const page = pageOf({ ...query, from: query.from ?? (isBackward ? last : 0) }, last)
     const items: object[] = []
-    const isTooMuch = fillingPage()
+    const isTooMuch = createPageLimit()
     let next = page.next
     for await (const event of eventsOf(chat, page, isBackward)) {
       const item = shown(event)
@@ -115,7 +119,7 @@ export const events = route({
       items.push(item)
     }
     const body = { last, ...(next && { next: next.from }), items }
-    return tagged(chat, last, ['events', query], body, linkHeader(query, { ...page, next }))
+    return immutableResponse(chat, last, ['events', query], body, linkHeader(query, { ...page, next }))
   },
 })
 
@@ -164,7 +168,7 @@ export const oneEvent = route({
     const event = await eventAt(chat, params.position)
     if (event) return { headers: { etag: `"${event.id}"` }, body: event }
     const last = await chat.position()
-    throw refused(
+    throw requestError(
       'NotFound',
       `conversation ${params.id} has no position ${params.position}; it has 0 to ${last}`,
     )

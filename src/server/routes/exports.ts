@@ -5,7 +5,7 @@ import { writableFormats } from '../../transfer/formats/registry.ts'
 import { endOf, type ExportSource, writerOf } from '../exports.ts'
 import { flowInTurn, lane, untilLeft } from '../bounded.ts'
 import { flag, ofConversation, whole } from '../parameters.ts'
-import { refused } from '../problem.ts'
+import { requestError } from '../problem.ts'
 import { type Flow, route } from '../route.ts'
 
 const inTurn = lane()
@@ -78,7 +78,7 @@ const fileOf = async (
   const writer = await writerOf(wanted.format, source)
   if (!writer) {
     const formats = ['html', ...writableFormats()].join(', ')
-    throw refused('InvalidRequest', `format must be one of ${formats}`, { path: 'format' })
+    throw requestError('InvalidRequest', `format must be one of ${formats}`, { path: 'format' })
   }
   const chat = untilLeft(source.store.conversation(id), leaving())
   const at = await endOf(chat, wanted.at)

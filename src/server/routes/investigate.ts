@@ -1,11 +1,11 @@
 import { z } from 'zod'
 import { cache, cost, replay, why } from '../../investigate/index.ts'
 import { policySchema } from '../../investigate/replay-policy.ts'
-import { heldWhole, lane, looked, readTogether, refuseMany, shorter } from '../bounded.ts'
+import { openWhole, lane, openBounded, readTogether, refuseMany, shorter } from '../bounded.ts'
 import { callNameIn } from '../../events/call-name.ts'
 import { cacheShape, costShape, replayedShape, whyShape } from '../shapes/investigate.ts'
 import { ofCall, ofConversation } from '../parameters.ts'
-import { refused } from '../problem.ts'
+import { requestError } from '../problem.ts'
 import { route } from '../route.ts'
 
 // What a recorded conversation tells. docs/investigate.md.
@@ -24,7 +24,7 @@ export const cached = route({
   errors,
   handle: ({ params: { id }, store, leaving }) =>
     inTurn(leaving, async () => ({
-      body: await cache(await heldWhole(store, id, `cache ${id}`, shorter.cache)),
+      body: await cache(await openWhole(store, id, `cache ${id}`, shorter.cache)),
     })),
 })
 
@@ -40,7 +40,7 @@ export const costs = route({
   handle: ({ params: { id }, store, leaving }) =>
     inTurn(leaving, async () => {
       const command = `cost ${id}`
-      await looked(store, id, command)
+      await openBounded(store, id, command)
       // Its subagents may be longer.
       const together = readTogether(store, command)
       const body = await cost(together.store, { conversation: id })
@@ -75,7 +75,7 @@ export const whyCall = route({
   errors: [...errors, 'CallOutOfRange'],
   handle: ({ params: { id, call }, store, leaving }) =>
     inTurn(leaving, async () => {
-      const chat = await heldWhole(store, id, `why ${id} --call ${call}`)
+      const chat = await openWhole(store, id, `why ${id} --call ${call}`)
       return { body: await why(chat, { call: callNameIn(call) ?? 0 }) }
     }),
 })
@@ -96,10 +96,10 @@ export const replayed = route({
   handle: ({ params: { id }, body, store, leaving }) =>
     inTurn(leaving, async () => {
       if (JSON.stringify(body).length > largestPolicy)
-        throw refused('InvalidRequest', `a policy has at most ${largestPolicy} characters`)
+        throw requestError('InvalidRequest', `a policy has at most ${largestPolicy} characters`)
       return {
         body: await replay(
-          await heldWhole(store, id, `replay ${id}${body.policy ? ' --policy FILE' : ''}`, shorter.replay),
+          await openWhole(store, id, `replay ${id}${body.policy ? ' --policy FILE' : ''}`, shorter.replay),
           body,
         ),
       }

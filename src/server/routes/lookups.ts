@@ -3,11 +3,11 @@ import { invalidInput } from '../../events/errors.ts'
 import { isError, type SearchOptions, type SearchPage } from '../../index.ts'
 import { toError } from '../../result/typed.ts'
 import { ofConversation, whole } from '../parameters.ts'
-import { refused } from '../problem.ts'
+import { requestError } from '../problem.ts'
 import { linkHeader } from '../paging.ts'
 import { type JsonResponse, route } from '../route.ts'
 import { bucketsShape, foundInShape, foundShape, hiddenShape, outlineShape } from '../shapes/lookups.ts'
-import { tagged } from './tags.ts'
+import { immutableResponse } from './tags.ts'
 
 // What the index beside the store answers.
 
@@ -30,7 +30,13 @@ export const outline = route({
     const outlined = await store.catalogue.outline(id, query)
     const { to, last, indexed, next } = outlined
     const links = linkHeader(query, { next: next === undefined ? undefined : { from: next } })
-    return tagged(store.conversation(id), last, ['outline', query.from, to, indexed], outlined, links)
+    return immutableResponse(
+      store.conversation(id),
+      last,
+      ['outline', query.from, to, indexed],
+      outlined,
+      links,
+    )
   },
 })
 
@@ -47,7 +53,7 @@ export const overview = route({
   handle: async ({ params: { id }, query, store }) => {
     const given = await store.catalogue.overview(id, query)
     const { last, indexed } = given
-    return tagged(store.conversation(id), last, ['overview', query.buckets, indexed], given)
+    return immutableResponse(store.conversation(id), last, ['overview', query.buckets, indexed], given)
   },
 })
 
@@ -63,8 +69,8 @@ export const hidden = route({
   handle: async ({ params: { id, marker }, store }) => {
     const found = await store.catalogue.hidden(id, marker)
     if (!found)
-      throw refused('NotFound', `there is no marker at position ${marker} of ${id} that hides anything`)
-    return tagged(store.conversation(id), marker, ['hidden'], found)
+      throw requestError('NotFound', `there is no marker at position ${marker} of ${id} that hides anything`)
+    return immutableResponse(store.conversation(id), marker, ['hidden'], found)
   },
 })
 
@@ -91,7 +97,9 @@ export const hiddenBy = route({
   handle: async ({ params: { id }, query: { markers }, store }) => {
     const items = await store.catalogue.hiddenBy(id, markers)
     const found = items.map(({ marker }) => marker)
-    return tagged(store.conversation(id), Math.max(...markers), ['hidden', markers, found], { items })
+    return immutableResponse(store.conversation(id), Math.max(...markers), ['hidden', markers, found], {
+      items,
+    })
   },
 })
 

@@ -5,11 +5,11 @@ import { inBreaths } from '../../store/breath.ts'
 import { shownAt } from '../bounded.ts'
 import { route } from '../route.ts'
 import { clippedItem } from '../../core.ts'
-import { type PageQuery, fillingPage, linkHeader, pageOf } from '../paging.ts'
+import { type PageQuery, createPageLimit, linkHeader, pageOf } from '../paging.ts'
 import { at, clip, flag, limit, ofConversation, whole } from '../parameters.ts'
 import { entryShape, itemShape, repairShape, requestShape } from '../shapes/history.ts'
 import { linkShape, noteShape } from '../shapes/written.ts'
-import { tagged } from './tags.ts'
+import { immutableResponse } from './tags.ts'
 
 // What reads one conversation. What was true at a position stays true: such answers have strong ETags.
 
@@ -29,7 +29,7 @@ const shownItems = <I extends Item | Entry>(items: readonly I[], longest: number
 
 /** Returns the items that fit on a page. */
 const firstThatFit = <I extends object>(items: readonly I[]): readonly I[] => {
-  const isTooMuch = fillingPage()
+  const isTooMuch = createPageLimit()
   const end = items.findIndex(isTooMuch)
   return end < 0 ? items : items.slice(0, end)
 }
@@ -71,7 +71,7 @@ export const effective = route({
       ...(rendered && { repairs: rendered.repairs }),
     }
     const beside = { next: next && offsetOf(next), prev: prev && offsetOf(prev) }
-    return tagged(chat, position, ['effective', first, most, longest, repairs], body, {
+    return immutableResponse(chat, position, ['effective', first, most, longest, repairs], body, {
       ...linkHeader({ ...query, at: position }, beside),
     })
   },
@@ -113,7 +113,13 @@ export const full = route({
       ...(next !== undefined && { next }),
     }
     const beside = { next: next === undefined ? undefined : { before: next } }
-    return tagged(chat, position, ['full', query], body, linkHeader({ ...query, at: position }, beside))
+    return immutableResponse(
+      chat,
+      position,
+      ['full', query],
+      body,
+      linkHeader({ ...query, at: position }, beside),
+    )
   },
 })
 
@@ -132,7 +138,7 @@ export const request = route({
     const position = query.at ?? (await chat.position())
     await shownAt(chat, position, `render ${chat.id} --at ${position}`)
     const rendered = await chat.render({ ...query, at: position })
-    return tagged(chat, position, ['request', query], { at: position, ...rendered })
+    return immutableResponse(chat, position, ['request', query], { at: position, ...rendered })
   },
 })
 

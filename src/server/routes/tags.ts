@@ -22,7 +22,7 @@ const tagOf = async (chat: Conversation, position: number, way: object): Promise
  *
  * @param headers besides its ETag
  */
-export const tagged = async (
+export const immutableResponse = async (
   chat: Conversation,
   position: number,
   way: object,

@@ -31,7 +31,7 @@ export const isCut = ({ metadata }: Pick<StoredEvent, 'metadata'>): boolean => m
 export const canBeCut = ({ metadata }: StoredEvent): boolean => metadata.startsWith('{')
 
 /** Removes the literals, given in order, from the event's data. */
-export const cut = (event: StoredEvent, literals: readonly Literal[]): SplitEvent => {
+export const cutLiterals = (event: StoredEvent, literals: readonly Literal[]): SplitEvent => {
   const contents: Content[] = []
   const references: Reference[] = []
   let data = ''

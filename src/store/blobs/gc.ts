@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { ok, caught, orThrow, type Steps } from '../../result/steps.ts'
+import { ok, catchTyped, orThrow, type Steps } from '../../result/steps.ts'
 import { toError } from '../../result/typed.ts'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import type { StoreError } from '../errors.ts'
@@ -73,7 +73,7 @@ async function* unreferredAmong(
 ): Steps<StoreError | InvalidInput, ReadonlySet<string>> {
   const left = new Set(hashes)
   for (const pages of [knownPages, allPages])
-    yield* caught<StoreError | InvalidInput, void>(async () => {
+    yield* catchTyped<StoreError | InvalidInput, void>(async () => {
       if (left.size === 0) return
       for await (const page of pages(store)) {
         for (const event of (await orThrow(page)).filter(isCut)) {
@@ -96,7 +96,7 @@ async function* knownPages(store: EventStore): ReturnType<typeof pagesOf> {
 }
 
 const list = ({ blobs }: EventStore): Steps<StoreError, readonly BlobInfo[]> =>
-  caught(async () => {
+  catchTyped(async () => {
     const infos: BlobInfo[] = []
     for await (const info of blobs.list()) infos.push(info)
     return infos

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { hashOf, type StoredEvent } from '../../events/codec.ts'
 import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
 import { ok, orThrow, run, type Steps, task } from '../../result/steps.ts'
-import { checkedAppend } from '../checked-append.ts'
+import { checkAppend } from '../checked-append.ts'
 import type { StoreError } from '../errors.ts'
 import type {
   AllPage,
@@ -15,9 +15,9 @@ import type {
   KeptEnd,
   RecordedEvent,
 } from '../port.ts'
-import { cut, isCut, referencesOf } from './cut.ts'
+import { cutLiterals, isCut, referencesOf } from './cut.ts'
 import { arePlain, type InlineLimits, planOutside } from './plan.ts'
-import { restored } from './restore.ts'
+import { restoreBlobs } from './restore.ts'
 
 type AppendError = StoreError | EventTooLarge | InvalidInput
 
@@ -58,7 +58,8 @@ export const withLargeContent = (store: EventStore, threshold: number): LargeCon
     const events: StoredEvent[] = []
     for (const [index, whole] of request.events.entries()) {
       const literals = planned[index] ?? []
-      const { event, contents } = literals.length > 0 ? cut(whole, literals) : { event: whole, contents: [] }
+      const { event, contents } =
+        literals.length > 0 ? cutLiterals(whole, literals) : { event: whole, contents: [] }
       for (const { sha256, chunks } of contents) yield* ok(store.blobs.put(sha256, chunks))
       events.push(event)
     }
@@ -76,7 +77,7 @@ export const withLargeContent = (store: EventStore, threshold: number): LargeCon
     const part = bounded(page.events)
     const isWhole = part.length === page.events.length
     const checkpoint = isWhole ? page.checkpoint : part.at(-1)?.checkpoint
-    const events = await restored(store.blobs, part)
+    const events = await restoreBlobs(store.blobs, part)
     if (E.isLeft(events)) return yield placed(events.left, part)
     return { events: events.right, checkpoint, isEnd: isWhole && page.isEnd }
   }
@@ -91,7 +92,7 @@ export const withLargeContent = (store: EventStore, threshold: number): LargeCon
     if (E.isLeft(read)) return read.left._tag === 'DecodeFailed' ? kept : yield read.left
     const [event] = read.right
     if (!event || !isCut(event) || event.revision !== last || hashOf(event) !== hash) return kept
-    const whole = await restored(store.blobs, [event])
+    const whole = await restoreBlobs(store.blobs, [event])
     return E.isRight(whole) && whole.right[0] ? { last, hash: hashOf(whole.right[0]) } : kept
   }
 
@@ -99,7 +100,7 @@ export const withLargeContent = (store: EventStore, threshold: number): LargeCon
     for await (const followed of store.follow(options)) {
       if (followed.type === 'checkpoint' || !isCut(followed.event)) yield followed
       else {
-        const whole = await orThrow(restored(store.blobs, [followed.event]))
+        const whole = await orThrow(restoreBlobs(store.blobs, [followed.event]))
         for (const event of whole) yield { ...followed, event }
       }
     }
@@ -111,12 +112,12 @@ export const withLargeContent = (store: EventStore, threshold: number): LargeCon
     append: (request) => () => {
       // The adapter checks it, and takes a copy.
       if (arePlain(request.events, limits)) return store.append(request)()
-      const checked = checkedAppend(request)
+      const checked = checkAppend(request)
       return E.isLeft(checked) ? Promise.resolve(checked) : tracked(run(appendCut(checked.right)))
     },
     read: (range) => async () => {
       const page = await store.read(range)()
-      return E.isLeft(page) ? page : restored(store.blobs, bounded(page.right))
+      return E.isLeft(page) ? page : restoreBlobs(store.blobs, bounded(page.right))
     },
     readAll: (range) => task(() => readAll(range)),
     keptEnd: (stream) => task(() => keptEnd(stream)),

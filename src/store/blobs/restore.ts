@@ -14,7 +14,7 @@ type Read = E.Either<StoreError, ReadContent>
  * Returns a page of events with their outside content restored; each blob is read once and checked against its hash. Errors:
  * `BlobMissing`, `BlobDamaged` or `DecodeFailed` for the first affected event in the page; errors of the blob store.
  */
-export const restored = async (
+export const restoreBlobs = async (
   blobs: BlobStore,
   page: readonly RecordedEvent[],
 ): Promise<E.Either<StoreError, readonly RecordedEvent[]>> => {

@@ -1,4 +1,4 @@
-import { remembered } from '../lru.ts'
+import { createLruCache } from '../lru.ts'
 import type { StreamRange } from '../port.ts'
 import type { ServerEvent } from './responses.ts'
 
@@ -14,7 +14,7 @@ export interface Absent {
 }
 
 export const absent = (): Absent => {
-  const times = remembered<number>(most)
+  const times = createLruCache<number>(most)
   return {
     seen: ({ stream, from, direction }, { length }) => {
       if (length === 0 && (from === 0 || direction === 'backwards')) times.set(stream, performance.now())

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Steps } from '../../result/steps.ts'
 import { type Conflict, conflict, historyLost, outcomeUnknown, type StoreError } from '../errors.ts'
 import { type Connection, firstPause, longestPause, type StreamsClient } from './connection.ts'
-import { finalFailure, noAnswer, refused, storeDenied } from './failures.ts'
+import { finalFailure, noAnswer, refusedError, storeDenied } from './failures.ts'
 import {
   actualRevision,
   appendLimit,
@@ -143,7 +143,7 @@ const finalError = (
   if (actual !== undefined && expected !== 'any') return conflict(stream, expected, actual)
   const limit = appendLimit(error)
   if (limit !== undefined)
-    return refused(
+    return refusedError(
       store,
       `the server takes at most ${limit} bytes in one append, fewer than assumed: add maxAppendBytes=${Math.max(limit - appendMargin, 1)} to the URL, or raise MaxAppendSize on the server`,
     )
@@ -153,7 +153,7 @@ const finalError = (
     case 'AccessDenied':
       return storeDenied(store, error.getMessage())
     case 'BadRequest':
-      return refused(store, error.getMessage())
+      return refusedError(store, error.getMessage())
     default:
       return undefined
   }

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { run } from '../../result/steps.ts'
 import { conversationOf } from '../../events/ids.ts'
-import { type DiagnosisFinding, finding } from '../diagnosis.ts'
+import { type DiagnosisFinding, findingOf } from '../diagnosis.ts'
 import { holdsSecret, secretsFinding } from '../recorded-secrets.ts'
 import type { LogPosition } from './responses.ts'
 import type { Reads } from './reads.ts'
@@ -17,7 +17,7 @@ export const configurationsFinding = async (reading: Reads): Promise<DiagnosisFi
   for (let looked = 0; looked < most; looked += page) {
     const read = await run(reading.all({ on: 'type', prefixes: ['Configured'] }, after, page))
     if (E.isLeft(read))
-      return finding('secrets', 'warning', `$all cannot be searched for them: ${read.left.message}`)
+      return findingOf('secrets', 'warning', `$all cannot be searched for them: ${read.left.message}`)
     for (const { stream, data } of read.right) {
       const id = conversationOf(stream)
       if (id !== undefined && holdsSecret(Buffer.from(data).toString())) found.add(id)

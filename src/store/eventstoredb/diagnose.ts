@@ -3,7 +3,7 @@ import { ok, run, type Steps, task } from '../../result/steps.ts'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../../events/errors.ts'
 import { conversationOf, inboxStreamOf, notesStreamOf, streamOf, turnsStreamOf } from '../../events/ids.ts'
-import { type DiagnosisFinding, finding } from '../diagnosis.ts'
+import { type DiagnosisFinding, findingOf } from '../diagnosis.ts'
 import type { StoreError } from '../errors.ts'
 import { configurationsFinding } from './configurations.ts'
 import { type Connection, connect } from './connection.ts'
@@ -46,8 +46,8 @@ const connectionFindings = async (settings: ConnectionSettings): Promise<readonl
   const failed = nodes.some(({ problem }) => problem === undefined) ? 'warning' : 'problem'
   return nodes.map(({ name, problem }) =>
     problem === undefined
-      ? finding('connection', 'ok', `${name} answers`)
-      : finding('connection', failed, `${name}: ${problem}`),
+      ? findingOf('connection', 'ok', `${name} answers`)
+      : findingOf('connection', failed, `${name}: ${problem}`),
   )
 }
 
@@ -57,12 +57,12 @@ const serverFindings = async (connection: Connection): Promise<readonly Diagnosi
   const read = await run(reading.whatIsThere({ stream, from: 0, direction: 'forwards', limit: 1 }))
   if (E.isLeft(read))
     return [
-      finding(read.left._tag === 'StoreDenied' ? 'credentials' : 'answers', 'problem', read.left.message),
+      findingOf(read.left._tag === 'StoreDenied' ? 'credentials' : 'answers', 'problem', read.left.message),
     ]
   const { credentials } = connection.settings
   const who = credentials ? ` to ${credentials.username}` : ''
   const server = await versionFinding(connection)
-  const found = [finding('credentials', 'ok', `reading is allowed${who}`), server]
+  const found = [findingOf('credentials', 'ok', `reading is allowed${who}`), server]
   if (server.status === 'problem') return found
   try {
     return [
@@ -72,7 +72,7 @@ const serverFindings = async (connection: Connection): Promise<readonly Diagnosi
       await configurationsFinding(reading),
     ]
   } catch (error) {
-    return [...found, finding('appends', 'problem', `the server does not take them: ${reasonOf(error)}`)]
+    return [...found, findingOf('appends', 'problem', `the server does not take them: ${reasonOf(error)}`)]
   }
 }
 
@@ -81,14 +81,14 @@ const versionFinding = async ({ features, settings }: Connection): Promise<Diagn
   try {
     const { serverVersion, supports } = await within(settings.attempt, features())
     return supports({ path: '/event_store.client.streams.streams/batchappend' })
-      ? finding('server', 'ok', `EventStoreDB ${serverVersion}, with batch append`)
-      : finding(
+      ? findingOf('server', 'ok', `EventStoreDB ${serverVersion}, with batch append`)
+      : findingOf(
           'server',
           'problem',
           `EventStoreDB ${serverVersion} has no batch append: upgrade it to 21.10 or newer`,
         )
   } catch (error) {
-    return finding('server', 'problem', `it does not say what it can do: ${reasonOf(error)}`)
+    return findingOf('server', 'problem', `it does not say what it can do: ${reasonOf(error)}`)
   }
 }
 
@@ -97,7 +97,7 @@ const settingsFinding = async (reading: Reads): Promise<DiagnosisFinding> => {
   const found = await run(limitsFinding(reading))
   if (E.isRight(found)) return found.right
   const { _tag, message } = found.left
-  return finding(
+  return findingOf(
     'history',
     _tag === 'StoreDenied' ? 'problem' : 'warning',
     `$all cannot be searched, which is also where the list of conversations comes from: ${message}`,
@@ -137,10 +137,10 @@ async function* limitsFinding(reading: Reads): Steps<StoreError, DiagnosisFindin
   const looked = Math.max(changes.length, tombstones.length)
   const bound =
     looked === mostSettings ? ` (only the first ${mostSettings} settings of streams were looked at)` : ''
-  if (traps.size === 0) return finding(check, 'ok', `no conversation is limited or deleted${bound}`)
+  if (traps.size === 0) return findingOf(check, 'ok', `no conversation is limited or deleted${bound}`)
   const named = [...traps].slice(0, 5).map(([id, trap]) => `${id} (${trap})`)
   const others = traps.size > named.length ? ` and ${traps.size - named.length} more` : ''
-  return finding(
+  return findingOf(
     check,
     'problem',
     `the database drops events of ${named.join(', ')}${others}${bound}: take $maxCount, $maxAge and $tb out of their metadata, and restore what is gone from a backup`,

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { eventId } from '../../events/ids.ts'
 import { ok, run, type Steps } from '../../result/steps.ts'
 import { outcomeUnknown, type StoreError } from '../errors.ts'
-import { remembered } from '../lru.ts'
+import { createLruCache } from '../lru.ts'
 import { maxPage } from '../port.ts'
 import { beginsWithOne } from '../prefixes.ts'
 import type { StreamAppender } from './appender.ts'
@@ -59,7 +59,7 @@ const maxBegun = 10_000
 const leastPage = 100
 
 export const directory = (reads: Reads, append: StreamAppender, { stream, filter }: Kind): Directory => {
-  const begun = remembered<true>(maxBegun)
+  const begun = createLruCache<true>(maxBegun)
   const earlier = { stream: `${stream}-earlier`, filter }
   let names = newestFirst()
   let parts = [entriesOf(reads, stream), entriesOf(reads, earlier.stream)] as const

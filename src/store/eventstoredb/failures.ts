@@ -42,7 +42,7 @@ export const noAnswer = (ms: number): Error =>
 const isOfCertificate = (error: unknown): boolean => /certificate/i.test(reasonOf(error))
 
 /** Returns the failure to reach any of several nodes, or any address of one. A certificate that is not trusted now will not be later. */
-export const unreached = (failures: readonly unknown[]): Error =>
+export const unreachedError = (failures: readonly unknown[]): Error =>
   Object.assign(
     new Error([...new Set(failures.map(reasonOf))].join('; ')),
     failures.every(isOfCertificate) && { code: unavailableCode },
@@ -80,7 +80,7 @@ export const storeDenied = (store: string, cause: unknown): StoreError => ({
 })
 
 /** Returns the error for a request that the server answers with a refusal. */
-export const refused = (store: string, problem: string, cause?: unknown): StoreError => ({
+export const refusedError = (store: string, problem: string, cause?: unknown): StoreError => ({
   _tag: 'StoreUnavailable',
   message: `${store}: ${problem}`,
   store,
@@ -93,16 +93,16 @@ export const finalFailure = (store: string, failure: unknown): StoreError | unde
   const code = fieldOf(failure, 'code')
   // gRPC has no code for it, only a text.
   if (code === unavailableCode && isOfCertificate(failure))
-    return refused(
+    return refusedError(
       store,
       `the server's certificate is not trusted (${reasonOf(failure)}): name the file of its CA with tlsCAFile in the URL, and the host as the certificate does`,
       failure,
     )
   if (code === unimplemented)
-    return refused(
+    return refusedError(
       store,
       `not an EventStoreDB of version 21.10 or newer (${reasonOf(failure)}): check host and port`,
       failure,
     )
-  return code === invalidArgument ? refused(store, reasonOf(failure), failure) : undefined
+  return code === invalidArgument ? refusedError(store, reasonOf(failure), failure) : undefined
 }

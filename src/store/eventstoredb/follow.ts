@@ -10,7 +10,7 @@ import {
   type LogPosition,
   placeReached,
   type ReadResp,
-  recordedOf,
+  recordedEventOf,
 } from './responses.ts'
 import { subscribeRequest } from './requests.ts'
 
@@ -42,7 +42,7 @@ export async function* follow(
         place = reached ?? place
         if (!reached || (event && isOfServer(event))) continue
         const checkpoint = checkpointOf(reached)
-        if (event) yield { type: 'event', event: recordedOf(event), checkpoint }
+        if (event) yield { type: 'event', event: recordedEventOf(event), checkpoint }
         else yield { type: 'checkpoint', checkpoint }
         if (over.aborted) return
       }

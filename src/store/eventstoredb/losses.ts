@@ -1,5 +1,5 @@
 import type { Steps } from '../../result/steps.ts'
-import { remembered } from '../lru.ts'
+import { createLruCache } from '../lru.ts'
 import type { StoreError } from '../errors.ts'
 import type { ServerEvent } from './responses.ts'
 import type { Reads } from './reads.ts'
@@ -29,7 +29,7 @@ interface Known {
 }
 
 export const losses = (reads: Reads): Losses => {
-  const streams = remembered<Known>(most)
+  const streams = createLruCache<Known>(most)
   const isFresh = ({ at }: Known): boolean => performance.now() - at < freshness
   const note = (stream: string, isLimited: Promise<boolean>): Known => {
     const known = { at: performance.now(), isLimited }

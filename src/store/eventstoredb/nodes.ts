@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
 import { connect as connectTcp, isIP } from 'node:net'
 import gossip from '@eventstore/db-client/generated/gossip_pb.js'
-import { unreached } from './failures.ts'
+import { unreachedError } from './failures.ts'
 import { type Address, addressesIn } from './probe.ts'
 import type { Secure } from './secure.ts'
 import type { ConnectionSettings } from './settings.ts'
@@ -65,7 +65,7 @@ const firstOf = async <T, A>(
   try {
     return await Promise.any(all.map((one) => attempt(one, limited)))
   } catch (failure) {
-    throw failure instanceof AggregateError ? unreached(failure.errors) : failure
+    throw failure instanceof AggregateError ? unreachedError(failure.errors) : failure
   } finally {
     over.abort()
   }

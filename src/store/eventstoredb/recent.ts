@@ -1,5 +1,5 @@
 import type { Steps } from '../../result/steps.ts'
-import { remembered } from '../lru.ts'
+import { createLruCache } from '../lru.ts'
 import type { StoreError } from '../errors.ts'
 import { type FindResult, maxPage } from '../port.ts'
 import type { ServerEvent } from './responses.ts'
@@ -18,7 +18,7 @@ interface Known {
 
 /** Finds events by id among a stream's last events; no event is read twice. */
 export const recentIds = (reads: Reads): ((stream: string, id: string) => Steps<StoreError, FindResult>) => {
-  const streams = remembered<Known>(maxStreams)
+  const streams = createLruCache<Known>(maxStreams)
 
   /** Reads the events after a revision, newest first, at most as many as the window. */
   async function* newer(stream: string, after: number): Steps<StoreError, readonly ServerEvent[]> {

@@ -1,7 +1,7 @@
 import shared from '@eventstore/db-client/generated/shared_pb.js'
 import type streams from '@eventstore/db-client/generated/streams_pb.js'
 import type { RecordedEvent } from '../port.ts'
-import { unstamped } from './stamp.ts'
+import { removeStamp } from './stamp.ts'
 
 // What the server answers (streams.proto of EventStoreDB), read by the client's generated code.
 
@@ -59,7 +59,7 @@ export const eventIn = (response: ReadResp): ServerEvent | undefined => {
 const textOf = (bytes: Uint8Array): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
 
-export const recordedOf = ({
+export const recordedEventOf = ({
   stream,
   revision,
   place,
@@ -74,7 +74,7 @@ export const recordedOf = ({
   id,
   type,
   data: textOf(data),
-  metadata: unstamped(textOf(metadata)),
+  metadata: removeStamp(textOf(metadata)),
 })
 
 export const checkpointOf = ({ commit, prepare }: LogPosition): string => `${commit}/${prepare}`

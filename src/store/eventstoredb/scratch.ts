@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import * as E from 'fp-ts/lib/Either.js'
 import { run } from '../../result/steps.ts'
-import { bytesText, type DiagnosisFinding, finding, roundTrips, roundTripsText } from '../diagnosis.ts'
+import { bytesText, type DiagnosisFinding, findingOf, roundTrips, roundTripsText } from '../diagnosis.ts'
 import type { Connection } from './connection.ts'
 import { appendLimit, type BatchAppendResp, kindOf } from './responses.ts'
 import { appendRequest, type ProposedEvent } from './requests.ts'
@@ -52,7 +52,7 @@ export const scratchFindings = async (
     return [
       limit,
       clockFinding(created, sent, answered),
-      finding(
+      findingOf(
         'round trips',
         appends.median > slow ? 'warning' : 'ok',
         `a read: ${roundTripsText(readTimes)}; an append: ${roundTripsText(appends)}${appends.median > slow ? '. Every command waits for both: run the workers nearer to the database, or give it a faster disk' : ''}`,
@@ -128,13 +128,13 @@ const limitFinding = async (
   }
   const limit = await limitAt(assumed)
   if (limit !== undefined)
-    return finding(
+    return findingOf(
       check,
       'problem',
       `the server takes ${limit} bytes in one append, fewer than the ${assumed} assumed: add maxAppendBytes=${Math.max(limit - appendMargin, 1)} to the URL, or raise MaxAppendSize on the server`,
     )
   const usual = await limitAt(Math.max(usualLimit, assumed) + appendMargin)
-  return finding(
+  return findingOf(
     check,
     'ok',
     usual === undefined
@@ -146,13 +146,13 @@ const limitFinding = async (
 const clockFinding = (created: number | undefined, sent: number, answered: number): DiagnosisFinding => {
   const check = 'clock'
   if (created === undefined)
-    return finding(check, 'warning', 'the event written for it cannot be read: try again')
+    return findingOf(check, 'warning', 'the event written for it cannot be read: try again')
   // The event was written at some moment between the two.
   const difference = created - (sent + answered) / 2
   const size = Math.abs(difference)
   const text = `the server's clock is ${(size / 1000).toFixed(1)} s ${difference < 0 ? 'behind' : 'ahead of'} this machine's`
-  if (size <= visibleDifference) return finding(check, 'ok', text)
-  return finding(
+  if (size <= visibleDifference) return findingOf(check, 'ok', text)
+  return findingOf(
     check,
     size > harmfulDifference ? 'problem' : 'warning',
     `${text}: let both take their time from the network (NTP); times in events are those of the writers, the age of large content is the server's`,

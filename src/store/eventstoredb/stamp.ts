@@ -11,7 +11,7 @@ const stampLength = `${mark}${randomUUID()}"`.length
  * Returns the events of one append as they are sent. The last one is stamped if the append is ambiguous, and so is any whose metadata
  * looks stamped already, because readers remove one stamp. Metadata that is not an object is unchanged.
  */
-export const stamped = (events: readonly StoredEvent[], isAmbiguous: boolean): readonly StoredEvent[] =>
+export const stampEvents = (events: readonly StoredEvent[], isAmbiguous: boolean): readonly StoredEvent[] =>
   events.map((event, index) =>
     (isAmbiguous && index === events.length - 1) || event.metadata.startsWith(mark)
       ? withStamp(event)
@@ -26,7 +26,7 @@ const withStamp = (event: StoredEvent): StoredEvent => {
 }
 
 /** Returns metadata without the stamp. */
-export const unstamped = (metadata: string): string => {
+export const removeStamp = (metadata: string): string => {
   if (!metadata.startsWith(mark)) return metadata
   const rest = metadata.slice(stampLength)
   return `{${rest.startsWith(',') ? rest.slice(1) : rest}`

@@ -4,7 +4,7 @@ import type { StoredEvent } from '../../events/codec.ts'
 import type { InvalidInput } from '../../events/errors.ts'
 import { ok, orThrow, run, type Steps, task } from '../../result/steps.ts'
 import { toError } from '../../result/typed.ts'
-import { checkedAppend } from '../checked-append.ts'
+import { checkAppend } from '../checked-append.ts'
 import { noCheckpoint } from '../checkpoints.ts'
 import { historyLost, outcomeUnknown, type StoreError, storeClosed } from '../errors.ts'
 import type {
@@ -31,13 +31,13 @@ import {
   isOfServer,
   type LogPosition,
   placeOf,
-  recordedOf,
+  recordedEventOf,
   type ServerEvent,
 } from './responses.ts'
 import { type Reads, reads } from './reads.ts'
 import { recentIds } from './recent.ts'
 import { esdbSettings } from './settings.ts'
-import { stamped } from './stamp.ts'
+import { stampEvents } from './stamp.ts'
 
 /** Maximum distance of a valid checkpoint after the last event, in bytes: the server also counts other records. One chunk of its log. */
 const slack = 256n * 1024n * 1024n
@@ -78,7 +78,7 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
     const { stream, events, expected, repeat } = request
     const ready = await run<StoreError, void>(expected < 0 ? begin(stream) : lost.check(stream))
     if (E.isLeft(ready)) return yield unwritten(ready.left)
-    const sent = stamped(events, repeat !== 'none' && repeat !== 'silent')
+    const sent = stampEvents(events, repeat !== 'none' && repeat !== 'silent')
     const appended = await run(appending({ stream, events: sent, expected }))
     // Before it says that there is a conflict, the server has looked whether these events are there: also those of an attempt without an answer.
     if (E.isLeft(appended)) return yield appended.left
@@ -135,7 +135,7 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
     const last = events.at(-1)
     const own = events.filter((event) => !isOfServer(event))
     const isEnd = events.length < limit
-    return { events: own.map(recordedOf), checkpoint: last ? checkpointOf(last.place) : after, isEnd }
+    return { events: own.map(recordedEventOf), checkpoint: last ? checkpointOf(last.place) : after, isEnd }
   }
 
   async function* followed(options: FollowOptions): AsyncGenerator<FollowItem, void> {
@@ -158,7 +158,7 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
     url,
     append: (request) => async () => {
       if (connection.closing.aborted) return E.left(storeClosed(url))
-      const checked = checkedAppend(request)
+      const checked = checkAppend(request)
       if (E.isLeft(checked)) return checked
       // Closing waits for it.
       const appended = run(append(checked.right))
@@ -170,7 +170,7 @@ const storeOn = (connection: Connection, reading: Reads): EventStore => {
         const read = await run(reading.range(range))
         if (E.isRight(read)) missing.seen(range, read.right)
         if (E.isRight(read) || read.left._tag === 'HistoryLost') lost.seen(range.stream, E.isLeft(read))
-        return (yield* ok(Promise.resolve(read))).map(recordedOf)
+        return (yield* ok(Promise.resolve(read))).map(recordedEventOf)
       }),
     find: (stream, id) => whenOpen(() => find(stream, id)),
     // The database counts no events, and keeps no ends.

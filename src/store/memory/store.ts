@@ -4,8 +4,8 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { hashOf } from '../../events/codec.ts'
 import type { InvalidInput } from '../../events/errors.ts'
-import { checkedAppend } from '../checked-append.ts'
-import { checkpointAt, noCheckpoint, numbered } from '../checkpoints.ts'
+import { checkAppend } from '../checked-append.ts'
+import { checkpointAt, noCheckpoint, parseCheckpoint } from '../checkpoints.ts'
 import { type Conflict, conflict, type StoreClosed, storeClosed } from '../errors.ts'
 import { followTail } from '../follow.ts'
 import type { AppendRequest, AppendOutcome, EventStore, RecordedEvent } from '../port.ts'
@@ -55,7 +55,7 @@ export const memoryStore = (url = 'memory:', mark: string = randomUUID()): Event
 
   const page: TailSource['page'] = ({ prefixes = [''], after, limit }) =>
     whenOpen<TailPage, InvalidInput>(() => {
-      const place = numbered(after)
+      const place = parseCheckpoint(after)
       if (after !== undefined && !(place?.mark === mark && place.position < all.length))
         return E.left(noCheckpoint(url, after))
       const from = place ? place.position + 1 : 0
@@ -73,7 +73,7 @@ export const memoryStore = (url = 'memory:', mark: string = randomUUID()): Event
 
   return {
     url,
-    append: (request) => whenOpen(() => pipe(checkedAppend(request), E.flatMap(append))),
+    append: (request) => whenOpen(() => pipe(checkAppend(request), E.flatMap(append))),
     read: ({ stream, from, direction, limit }) =>
       whenOpen(() => {
         const recorded = streams.get(stream) ?? []
@@ -121,7 +121,7 @@ export const memoryStore = (url = 'memory:', mark: string = randomUUID()): Event
       }),
     changed: (prefix, since) =>
       whenOpen(() => {
-        const place = numbered(since)
+        const place = parseCheckpoint(since)
         const events = place?.mark === mark ? all.slice(place.position + 1) : undefined
         const names = events?.map(({ stream }) => stream).filter((name) => name.startsWith(prefix))
         return E.right({ checkpoint: all.at(-1)?.checkpoint, streams: names && new Set(names) })

@@ -1,11 +1,11 @@
 import type { StatementSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import type { InvalidInput } from '../../events/errors.ts'
-import { noCheckpoint, numbered } from '../checkpoints.ts'
+import { noCheckpoint, parseCheckpoint } from '../checkpoints.ts'
 import type { StoreError } from '../errors.ts'
 import type { AllRange, StreamChanges, Checkpoint } from '../port.ts'
 import type { TailPage } from '../tail.ts'
-import { checkpointOf, columns, markOf, recorded, rowReader } from './rows.ts'
+import { checkpointOf, columns, markOf, recordedEventsOf, rowReader } from './rows.ts'
 
 /** Maximum number of events that one read across all streams searches: a filter that matches nothing must not block the process. */
 const window = 5_000
@@ -37,7 +37,7 @@ export const allReader = (url: string, prepared: (sql: string) => () => Statemen
   /** Returns the position to read after; undefined for a checkpoint from another store. */
   const startOf = (after: Checkpoint | undefined): number | undefined => {
     if (after === undefined) return 0
-    const place = numbered(after)
+    const place = parseCheckpoint(after)
     const event = place && statements.at().get(place.position)
     const isOurs = event && (place.mark === undefined || place.mark === markOf(event['id']))
     return isOurs ? place.position : undefined
@@ -69,7 +69,7 @@ export const allReader = (url: string, prepared: (sql: string) => () => Statemen
     const from = startOf(after)
     if (from === undefined) return E.left(noCheckpoint(url, after))
     const until = untilOf(from)
-    const read = recorded(statements.all(from, until, JSON.stringify(prefixes), limit))
+    const read = recordedEventsOf(statements.all(from, until, JSON.stringify(prefixes), limit))
     if (E.isLeft(read)) return read
     const events = read.right
     const isEnd = events.length < limit && typeof statements.next().get(until)?.['position'] !== 'bigint'

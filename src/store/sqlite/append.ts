@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import { type Conflict, conflict, type StoreError } from '../errors.ts'
-import { remembered } from '../lru.ts'
+import { createLruCache } from '../lru.ts'
 import type { AppendRequest, AppendOutcome } from '../port.ts'
 
 export type SqliteAppendResult = E.Either<StoreError | Conflict, AppendOutcome>
@@ -44,7 +44,7 @@ export const appendStatements = (db: DatabaseSync): AppendStatements => {
   }
   // A revision that no number holds must fail the appends to its own stream only, not the whole transaction.
   statements.last.setReadBigInts(true)
-  const streams = remembered<Known>(maxStreams)
+  const streams = createLruCache<Known>(maxStreams)
 
   const isRepeat = (stream: number, { events, expected }: AppendRequest): boolean =>
     events.every((event, index) => statements.idAt.get(stream, expected + 1 + index)?.['id'] === event.id)

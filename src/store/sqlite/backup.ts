@@ -17,7 +17,7 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { type FileExists, fileExists, type StoreError } from '../errors.ts'
 import type { BackedUp, BackupOptions } from '../port.ts'
 import { storeError } from './errors.ts'
-import { damaged, lookedThrough } from './integrity.ts'
+import { damagedError, countAndCheck } from './integrity.ts'
 import { unusable, versionOf } from './schema.ts'
 
 type Failure = StoreError | InvalidInput | FileExists
@@ -121,8 +121,8 @@ const checked = async (
   store: string,
   path: string,
 ): Promise<E.Either<StoreError, Omit<BackedUp, 'file' | 'bytes'>>> => {
-  const { problems, rows } = await lookedThrough(path, ['streams', 'events', 'blobs'])
-  if (problems.length > 0) return E.left(damaged(store, problems))
+  const { problems, rows } = await countAndCheck(path, ['streams', 'events', 'blobs'])
+  if (problems.length > 0) return E.left(damagedError(store, problems))
   const db = new DatabaseSync(path)
   try {
     const refused = unusable(store, versionOf(db))

@@ -4,7 +4,7 @@ import { hashOf } from '../../events/codec.ts'
 import { conversationOf, eventId, notedIn, queuedIn, turnedIn } from '../../events/ids.ts'
 import { breath } from '../breath.ts'
 import type { StoreError } from '../errors.ts'
-import { remembered } from '../lru.ts'
+import { createLruCache } from '../lru.ts'
 
 // Columns that no hash covers decide which events a stream has, in which order, whether a command is a repeat, and which content is
 // removed. All can be derived from the events and the contents, except a stream's `name`, a blob's `time`, and whether an end was emptied.
@@ -105,7 +105,7 @@ function* eventProblems(db: DatabaseSync, isSample: boolean): Generator<Looked, 
      )`,
   )
   const marked = db.prepare('SELECT min(revision) AS first FROM events WHERE stream = ? AND findable = 1')
-  const firsts = remembered<unknown>(1_000)
+  const firsts = createLruCache<unknown>(1_000)
   /** Returns the first revision with the mark. Earlier events may be from an import by 0.1.0, which set no mark. */
   const firstMarked = (stream: bigint): unknown => {
     if (firsts.get(`${stream}`) === undefined) firsts.set(`${stream}`, marked.get(stream)?.['first'])

@@ -6,12 +6,12 @@ import { ok, orThrow, type Steps, task } from '../../result/steps.ts'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../../events/errors.ts'
 import { conversationOf } from '../../events/ids.ts'
-import { type DiagnosisFinding, finding, roundTrips, roundTripsText } from '../diagnosis.ts'
+import { type DiagnosisFinding, findingOf, roundTrips, roundTripsText } from '../diagnosis.ts'
 import { holdsSecret, secretsFinding } from '../recorded-secrets.ts'
 import { storeError } from './errors.ts'
 import { fileFinding, network, oldWal, permissions, room, wal } from './files.ts'
 import { checkColumns, notAsWritten } from './columns.ts'
-import { damaged, integrityProblems } from './integrity.ts'
+import { damagedError, integrityProblems } from './integrity.ts'
 import { openFailure } from './open.ts'
 import { currentVersion, unusable, versionOf } from './schema.ts'
 import { sqliteSettings, type SqliteSettings } from './settings.ts'
@@ -52,7 +52,7 @@ const contentFindings = async (settings: SqliteSettings): Promise<readonly Diagn
     if (version.status === 'problem') return [version]
     return [version, journal(db), await integrity(settings)]
   } catch (error) {
-    return [finding('database', 'problem', openFailure(settings, error).message)]
+    return [findingOf('database', 'problem', openFailure(settings, error).message)]
   } finally {
     db?.close()
   }
@@ -61,27 +61,27 @@ const contentFindings = async (settings: SqliteSettings): Promise<readonly Diagn
 const schema = (db: DatabaseSync, url: string): DiagnosisFinding => {
   const version = versionOf(db)
   const refused = unusable(url, version)
-  if (refused) return finding('schema', 'problem', refused.message)
+  if (refused) return findingOf('schema', 'problem', refused.message)
   if (version === 0)
-    return finding(
+    return findingOf(
       'schema',
       'problem',
       'the database is empty: check the path; an import or an append creates the store',
     )
   if (version !== currentVersion)
-    return finding(
+    return findingOf(
       'schema',
       'warning',
       `version ${version}: the next command that opens the store brings it to ${currentVersion}; an older palimpsest cannot open it from then on`,
     )
-  return finding('schema', 'ok', `version ${version}`)
+  return findingOf('schema', 'ok', `version ${version}`)
 }
 
 const journal = (db: DatabaseSync): DiagnosisFinding => {
   const [mode] = Object.values(db.prepare('PRAGMA journal_mode').get() ?? {})
   return mode === 'wal'
-    ? finding('journal mode', 'ok', 'wal')
-    : finding(
+    ? findingOf('journal mode', 'ok', 'wal')
+    : findingOf(
         'journal mode',
         'warning',
         `${String(mode)}: another program has changed it; the next command that opens the store sets it to wal`,
@@ -91,23 +91,23 @@ const journal = (db: DatabaseSync): DiagnosisFinding => {
 const integrity = async ({ url, path }: SqliteSettings): Promise<DiagnosisFinding> => {
   const problems = await integrityProblems(path)
   return problems.length === 0
-    ? finding('integrity', 'ok', 'integrity_check finds nothing; palimpsest verify checks every hash')
-    : finding('integrity', 'problem', damaged(url, problems).message)
+    ? findingOf('integrity', 'ok', 'integrity_check finds nothing; palimpsest verify checks every hash')
+    : findingOf('integrity', 'problem', damagedError(url, problems).message)
 }
 
 const columns = async ({ url, path }: SqliteSettings): Promise<DiagnosisFinding> => {
   const checked = await checkColumns(path, true).catch((error: unknown) => storeError(url, error))
-  if ('_tag' in checked) return finding('columns', 'problem', checked.message)
+  if ('_tag' in checked) return findingOf('columns', 'problem', checked.message)
   const { looked, problems, unmarked } = checked
   if (problems.length > 0)
-    return finding('columns', 'problem', `${notAsWritten(url, problems).message} (looked at ${looked})`)
+    return findingOf('columns', 'problem', `${notAsWritten(url, problems).message} (looked at ${looked})`)
   return unmarked > 0
-    ? finding(
+    ? findingOf(
         'columns',
         'warning',
         `${unmarked} events of commands with an id are not in the index by id, as an import of JSONL by 0.1.0 leaves them: a repeat of such a command is written again; UPDATE events SET findable = 1, with sqlite3, puts that right (looked at ${looked})`,
       )
-    : finding('columns', 'ok', `as the events say, in ${looked}; palimpsest verify looks at all`)
+    : findingOf('columns', 'ok', `as the events say, in ${looked}; palimpsest verify looks at all`)
 }
 
 const configurations = `SELECT s.name AS stream, e.data FROM events e JOIN streams s ON s.id = e.stream
@@ -122,7 +122,7 @@ const secrets = ({ url, path, timeout }: SqliteSettings): DiagnosisFinding => {
     for (const { stream, data } of db.prepare(configurations).iterate())
       if (holdsSecret(String(data))) found.add(conversationOf(String(stream)) ?? String(stream))
   } catch (error) {
-    return finding('secrets', 'problem', storeError(url, error).message)
+    return findingOf('secrets', 'problem', storeError(url, error).message)
   } finally {
     db?.close()
   }
@@ -131,8 +131,8 @@ const secrets = ({ url, path, timeout }: SqliteSettings): DiagnosisFinding => {
 
 const durability = ({ synchronous }: SqliteSettings): DiagnosisFinding =>
   synchronous === 'full'
-    ? finding('durability', 'ok', 'synchronous=full: an append that returned survives a power cut')
-    : finding(
+    ? findingOf('durability', 'ok', 'synchronous=full: an append that returned survives a power cut')
+    : findingOf(
         'durability',
         'warning',
         `synchronous=${synchronous} in the URL: an append that returned may be lost in a power cut; leave the parameter out for a store that matters`,
@@ -150,9 +150,9 @@ const append = async ({ path, synchronous }: SqliteSettings): Promise<DiagnosisF
       await orThrow(store.append({ stream: 'scratch', events: [event], expected: expected++ }))
     })
     await store.close()()
-    return finding(check, 'ok', `an append: ${roundTripsText(times)}`)
+    return findingOf(check, 'ok', `an append: ${roundTripsText(times)}`)
   } catch (error) {
-    return finding(check, 'problem', `nothing can be written beside the store: ${String(error)}`)
+    return findingOf(check, 'problem', `nothing can be written beside the store: ${String(error)}`)
   } finally {
     for (const suffix of ['', '-wal', '-shm']) rmSync(scratch + suffix, { force: true })
   }

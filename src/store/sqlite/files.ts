@@ -1,7 +1,7 @@
 import { statfsSync, statSync, type Stats } from 'node:fs'
 import { dirname } from 'node:path'
 import * as E from 'fp-ts/lib/Either.js'
-import { bytesText, type DiagnosisFinding, finding } from '../diagnosis.ts'
+import { bytesText, type DiagnosisFinding, findingOf } from '../diagnosis.ts'
 import { networkMount } from './network.ts'
 import { lookAt } from './open.ts'
 import type { SqliteSettings } from './settings.ts'
@@ -20,13 +20,13 @@ const creates = 'check the path; an import or an append creates the store'
 export const fileFinding = (settings: SqliteSettings): DiagnosisFinding => {
   const { url } = settings
   const file = lookAt(settings)
-  const problem = (message: string): DiagnosisFinding => finding('file', 'problem', message)
+  const problem = (message: string): DiagnosisFinding => findingOf('file', 'problem', message)
   if (E.isLeft(file)) return problem(file.left.message)
   const name = url.slice('sqlite:'.length)
   if (!file.right) return problem(`there is no file ${name}: ${creates}`)
   return file.right.size === 0
     ? problem(`${name} is empty: ${creates}`)
-    : finding('file', 'ok', `${name}, ${bytesText(file.right.size)}`)
+    : findingOf('file', 'ok', `${name}, ${bytesText(file.right.size)}`)
 }
 
 /** Warns about a network file system; returns no finding if the file is on a local disk or this cannot be determined. */
@@ -34,7 +34,7 @@ export const network = ({ path }: SqliteSettings): readonly DiagnosisFinding[] =
   const mount = networkMount(path)
   if (!mount) return []
   return [
-    finding(
+    findingOf(
       'file system',
       'warning',
       `${mount.type} (${mount.source}): the WAL of SQLite does not work over a network file system, and file locks of many do not either: if a process on another machine opens the file too, it may be damaged. Move it to a disk of this machine; for several machines there is EventStoreDB`,
@@ -46,13 +46,13 @@ export const network = ({ path }: SqliteSettings): readonly DiagnosisFinding[] =
 export const permissions = ({ path }: SqliteSettings): DiagnosisFinding => {
   const check = 'permissions'
   // Windows has no such permissions.
-  if (process.platform === 'win32') return finding(check, 'ok', 'those of the folder')
+  if (process.platform === 'win32') return findingOf(check, 'ok', 'those of the folder')
   const open = [path, `${path}-wal`, `${path}-shm`].filter(
     (file) => ((statsOf(file)?.mode ?? 0) & 0o077) !== 0,
   )
   return open.length === 0
-    ? finding(check, 'ok', 'only its owner can read it')
-    : finding(
+    ? findingOf(check, 'ok', 'only its owner can read it')
+    : findingOf(
         check,
         'warning',
         `other users of this machine may read or write it: chmod 600 ${open.map((file) => `'${file}'`).join(' ')}, unless they are meant to`,
@@ -63,7 +63,7 @@ export const room = ({ path }: SqliteSettings): DiagnosisFinding => {
   const { bavail, bsize } = statfsSync(dirname(path))
   const free = bavail * bsize
   const status = free < leastFree ? 'problem' : free < comfortableFree ? 'warning' : 'ok'
-  return finding(
+  return findingOf(
     'free room',
     status,
     bytesText(free) + (status === 'ok' ? '' : ': free some room on the disk'),
@@ -75,8 +75,8 @@ export const wal = (settings: SqliteSettings): DiagnosisFinding => {
   const [old] = oldWal(settings)
   if (old) return old
   return size < largeWal
-    ? finding('WAL', 'ok', bytesText(size))
-    : finding(
+    ? findingOf('WAL', 'ok', bytesText(size))
+    : findingOf(
         'WAL',
         'warning',
         `${bytesText(size)}: a process has been reading for a long time, which keeps SQLite from checkpointing it; end that process`,
@@ -94,7 +94,7 @@ export const oldWal = ({ path }: SqliteSettings): readonly DiagnosisFinding[] =>
   const isYounger = file.birthtimeMs !== file.ctimeMs && file.birthtimeMs > log.mtimeMs
   if (!isYounger && file.mtimeMs < log.mtimeMs + checkpointTime) return []
   return [
-    finding(
+    findingOf(
       'WAL',
       'warning',
       `${path}-wal is older than the file beside it: if the file was put back from a backup, end every process that has it open, move the -wal and -shm away and put the file back again`,

@@ -10,13 +10,13 @@ const mostProblems = 3
  * one step. Throws the driver's errors.
  */
 export const integrityProblems = async (path: string): Promise<readonly string[]> =>
-  (await lookedThrough(path)).problems
+  (await countAndCheck(path)).problems
 
 /** Number of rows in each table of a checked file; 0 if the table does not exist. */
 type Rows = Readonly<Record<string, number>>
 
 /** Like `integrityProblems`, and also counts the rows of these tables: counting reads the file as well. */
-export const lookedThrough = async (
+export const countAndCheck = async (
   path: string,
   tables: readonly string[] = [],
 ): Promise<{ readonly problems: readonly string[]; readonly rows: Rows }> => {
@@ -63,7 +63,7 @@ const check = (
   }
 }
 
-export const damaged = (store: string, problems: readonly string[]): StoreError => ({
+export const damagedError = (store: string, problems: readonly string[]): StoreError => ({
   _tag: 'StoreCorrupt',
   message: `${store}: the file is damaged (${problems.join('; ')}): restore it from a backup, or try the .recover command of sqlite3`,
   store,

@@ -1,9 +1,9 @@
 import type { SQLOutputValue, StatementSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import type { DecodeFailed } from '../../events/errors.ts'
-import { remembered } from '../lru.ts'
+import { createLruCache } from '../lru.ts'
 import type { FindResult, KeptEnd, StreamRange, RecordedEvent } from '../port.ts'
-import { columns, recorded, rowReader } from './rows.ts'
+import { columns, recordedEventsOf, rowReader } from './rows.ts'
 
 /** Number of characters of data after which a page ends. */
 const pageLength = 256 * 1024
@@ -70,7 +70,7 @@ export const streamReads = (prepared: (sql: string) => () => StatementSync): Str
   }
 
   /** Number of events other than messages through a revision, by stream. */
-  const counted = remembered<{ readonly end: number; readonly others: number }>(maxCounted)
+  const counted = createLruCache<{ readonly end: number; readonly others: number }>(maxCounted)
 
   const idOf = (stream: string): SQLOutputValue | undefined => statements.stream().get(stream)?.['id']
   const lastOf = (id: SQLOutputValue): number => Number(statements.last().get(id)?.['revision'] ?? -1)
@@ -88,7 +88,7 @@ export const streamReads = (prepared: (sql: string) => () => StatementSync): Str
     while (events.length < limit && length <= pageLength) {
       const fitting = Math.ceil((pageLength - length + 1) / rowLength)
       const wanted = Math.min(fitting, mostRows, limit - events.length)
-      const read = recorded(statements[direction](id, next, wanted), stream)
+      const read = recordedEventsOf(statements[direction](id, next, wanted), stream)
       if (E.isLeft(read)) return read
       const before = length
       for (const event of read.right) {
@@ -140,7 +140,7 @@ export const streamReads = (prepared: (sql: string) => () => StatementSync): Str
   }
 
   /** Row ids of the last names of pages: a name that is not well-formed UTF-8 cannot be looked up by its decoded form. */
-  const ends = remembered<SQLOutputValue>(maxEnds)
+  const ends = createLruCache<SQLOutputValue>(maxEnds)
   const newest: StreamReads['newest'] = (prefixes, before, limit) => {
     const end = before === undefined ? beyond : (ends.get(before) ?? idOf(before))
     if (end === undefined) return []

@@ -38,7 +38,7 @@ const names = ['revision', 'position', 'id', 'type', 'data', 'metadata', 'stream
  *
  * @param named the stream, for rows that do not name theirs
  */
-export const recorded = (
+export const recordedEventsOf = (
   rows: readonly EventRow[],
   named?: string,
 ): E.Either<DecodeFailed, readonly RecordedEvent[]> => {

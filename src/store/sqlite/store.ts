@@ -4,7 +4,7 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type { InvalidInput } from '../../events/errors.ts'
 import { ok, type Steps, task } from '../../result/steps.ts'
 import { breath } from '../breath.ts'
-import { checkedAppend } from '../checked-append.ts'
+import { checkAppend } from '../checked-append.ts'
 import { checkpointAt } from '../checkpoints.ts'
 import { type StoreError, storeClosed } from '../errors.ts'
 import { followTail } from '../follow.ts'
@@ -17,7 +17,7 @@ import { sqliteBlobs } from './blobs.ts'
 import { storeError } from './errors.ts'
 import { guardOf } from './guard.ts'
 import { checkColumns, notAsWritten } from './columns.ts'
-import { damaged, integrityProblems } from './integrity.ts'
+import { damagedError, integrityProblems } from './integrity.ts'
 import { lazily } from './lazily.ts'
 import { openDatabase } from './open.ts'
 import { streamReads } from './reads.ts'
@@ -101,7 +101,7 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
     url,
     append: (request) => () => {
       if (isClosed) return Promise.resolve(E.left(storeClosed(url)))
-      const checked = checkedAppend(request)
+      const checked = checkAppend(request)
       return E.isLeft(checked) ? Promise.resolve(checked) : writer().append(checked.right)
     },
     read: (range) => reading(() => streams.page(range)),
@@ -122,7 +122,7 @@ const storeOn = (db: DatabaseSync, settings: SqliteSettings): EventStore => {
       if (isClosed) return E.left(storeClosed(url))
       try {
         const problems = await integrityProblems(settings.path)
-        if (problems.length > 0) return E.left(damaged(url, problems))
+        if (problems.length > 0) return E.left(damagedError(url, problems))
         const changed = await checkColumns(settings.path)
         return changed.problems.length > 0 ? E.left(notAsWritten(url, changed.problems)) : E.right(undefined)
       } catch (error) {

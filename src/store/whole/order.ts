@@ -1,11 +1,18 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { InvalidInput } from '../../events/errors.ts'
-import { caught, ok, orThrow, type Steps, task } from '../../result/steps.ts'
+import { catchTyped, ok, orThrow, type Steps, task } from '../../result/steps.ts'
 import { toError } from '../../result/typed.ts'
 import type { StoreError } from '../errors.ts'
 import { pagesOf } from '../pages.ts'
 import { beginsWithOne } from '../prefixes.ts'
-import { completedBy, isMarked, isRecord, recordPrefix, type RevisionRange, unmarked } from './parts.ts'
+import {
+  partsCompletedBy,
+  isMarked,
+  isRecord,
+  recordPrefix,
+  type RevisionRange,
+  removeMark,
+} from './parts.ts'
 import {
   type AllPage,
   type AllRange,
@@ -62,7 +69,7 @@ export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | '
       if (E.isLeft(page) && (page.left._tag === 'BlobMissing' || page.left._tag === 'BlobDamaged'))
         throw toError({ ...page.left, checkpoint: placeOf(page.left.revision) })
       for (const event of await orThrow(page))
-        yield { ...unmarked(event), checkpoint: placeOf(event.revision) }
+        yield { ...removeMark(event), checkpoint: placeOf(event.revision) }
     }
   }
 
@@ -74,7 +81,7 @@ export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | '
   ): AsyncGenerator<RecordedEvent, void> {
     // An event whose mark cannot be read is an event like any other.
     if (!by.part && !isRecord(by.stream)) return yield by
-    const stretches = (completedBy(by) ?? []).filter(({ stream }) => beginsWithOne(stream, prefixes))
+    const stretches = (partsCompletedBy(by) ?? []).filter(({ stream }) => beginsWithOne(stream, prefixes))
     const reached = after ? stretches.findIndex(({ stream }) => stream === after.stream) : 0
     for (const [index, stretch] of stretches.entries()) {
       if (index < reached) continue
@@ -92,7 +99,7 @@ export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | '
   async function* restOf(place: Within, prefixes: readonly string[]): AsyncGenerator<RecordedEvent, void> {
     const { by, at, checkpoint } = place
     const [event] = await orThrow(store.read({ stream: by, from: at, direction: 'forwards', limit: 1 }))
-    if (event) yield* madeWhole({ ...unmarked(event), checkpoint }, prefixes, place)
+    if (event) yield* madeWhole({ ...removeMark(event), checkpoint }, prefixes, place)
   }
 
   async function* readAll({
@@ -119,7 +126,7 @@ export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | '
   ): AsyncGenerator<RecordedEvent, void> {
     for (const event of page)
       if (isPlain(event)) yield event
-      else yield* madeWhole(unmarked(event), prefixes)
+      else yield* madeWhole(removeMark(event), prefixes)
   }
 
   const follow: EventStore['follow'] = async function* ({ after, prefixes = [''], ...rest }) {
@@ -136,7 +143,7 @@ export const inWholeWrites = (store: EventStore): Pick<EventStore, 'readAll' | '
       if (followed.type === 'checkpoint' || isPlain(followed.event)) yield followed
       else {
         let last: Checkpoint | undefined
-        for await (const event of madeWhole(unmarked(followed.event), prefixes)) {
+        for await (const event of madeWhole(removeMark(followed.event), prefixes)) {
           if (isOver()) return
           last = event.checkpoint
           yield { type: 'event', event, checkpoint: last } satisfies FollowItem
@@ -154,7 +161,7 @@ const upTo = (
   limit: number,
   events: AsyncIterable<RecordedEvent>,
 ): Steps<StoreError, readonly RecordedEvent[]> =>
-  caught(async () => {
+  catchTyped(async () => {
     const taken: RecordedEvent[] = []
     for await (const event of events) if (taken.push(event) === limit) break
     return taken

@@ -15,7 +15,7 @@ export const isMarked = (event: Partial<StoredEvent> | null | undefined): boolea
 export const canBeMarked = ({ metadata }: StoredEvent): boolean => metadata.startsWith('{')
 
 /** Returns the events of one append, each marked as part of the write. */
-export const marked = (events: readonly StoredEvent[], part: WritePart): readonly StoredEvent[] =>
+export const markEvents = (events: readonly StoredEvent[], part: WritePart): readonly StoredEvent[] =>
   events.map((event, index) => withMark(event, index < events.length - 1 ? { from: part.from } : part))
 
 const withMark = (event: StoredEvent, part: WritePart): StoredEvent => {
@@ -25,7 +25,7 @@ const withMark = (event: StoredEvent, part: WritePart): StoredEvent => {
 }
 
 /** Returns the event without its mark, whose content becomes `part`. An event with an unreadable mark is unchanged. */
-export const unmarked = (event: RecordedEvent): RecordedEvent => {
+export const removeMark = (event: RecordedEvent): RecordedEvent => {
   if (!isMarked(event)) return event
   // A mark contains a number and a stream's name: the first brace closes it.
   const end = event.metadata.indexOf('}') + 1
@@ -66,7 +66,7 @@ export const recordOf = (stretches: readonly RevisionRange[]): string =>
   JSON.stringify({ streams: stretches.map(({ stream, from, to }) => `${stream} ${from} ${to}`).join('\n') })
 
 /** Returns the stretches that an event completes: those of its own write, or those that it records. Undefined if it completes nothing. */
-export const completedBy = ({
+export const partsCompletedBy = ({
   stream,
   revision,
   part,

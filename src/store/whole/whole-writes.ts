@@ -7,12 +7,12 @@ import { gapIn } from '../dense.ts'
 import { isOfEvent, type StoreError } from '../errors.ts'
 import {
   canBeMarked,
-  completedBy,
+  partsCompletedBy,
   isMarked,
   isRecord,
-  marked,
+  markEvents,
   type RevisionRange,
-  unmarked,
+  removeMark,
 } from './parts.ts'
 import { type EventStore, type KeptEnd, maxPage, type RecordedEvent } from '../port.ts'
 import { inWholeWrites } from './order.ts'
@@ -33,14 +33,14 @@ export const withWholeWrites = (store: LargeContentStore): LargeContentStore => 
     if (Array.isArray(events) && events.some(isMarked)) return Promise.resolve(E.left(reserved))
     if (!part) return store.append(request)()
     if (!events.every(canBeMarked)) return Promise.resolve(E.left(unmarkable))
-    return store.append({ ...request, events: marked(events, part) })()
+    return store.append({ ...request, events: markEvents(events, part) })()
   },
   read: (range) => async () => {
     const page = await store.read(range)()
     if (E.isLeft(page)) return page
     const gap = gapIn(range, page.right)
     if (gap) return E.left(gap)
-    return page.right.some(isMarked) ? E.right(page.right.map(unmarked)) : page
+    return page.right.some(isMarked) ? E.right(page.right.map(removeMark)) : page
   },
   keptEnd: (stream) => task(() => keptEndOf(store, stream)),
   ...inWholeWrites(store),
@@ -54,7 +54,7 @@ async function* keptEndOf(store: EventStore, stream: string): Steps<StoreError, 
   const read = await store.read({ stream, from: last, direction: 'forwards', limit: 1 })()
   const [event] = E.isRight(read) ? read.right : []
   const isIt = event !== undefined && isMarked(event) && event.revision === last && hashOf(event) === hash
-  return isIt ? { last, hash: hashOf(unmarked(event)) } : kept
+  return isIt ? { last, hash: hashOf(removeMark(event)) } : kept
 }
 
 /** The end of a stream: its last event that counts, and its actual last one if that belongs to an incomplete write. */
@@ -116,5 +116,5 @@ async function* isWhole(
   if (!isRecord(part?.last)) return part?.last === true
   const records = yield* ok(store.read({ stream: part.last, from: 0, direction: 'forwards', limit: maxPage }))
   const isThis = (stretch: RevisionRange): boolean => stretch.stream === stream && stretch.to === revision
-  return records.some((record) => completedBy(record)?.some(isThis))
+  return records.some((record) => partsCompletedBy(record)?.some(isThis))
 }

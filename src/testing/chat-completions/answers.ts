@@ -6,7 +6,7 @@ import {
   first,
   invalidType,
   isFields,
-  missing,
+  missingParameter,
   type ChatModel,
   type ChatRefusal,
 } from './body.ts'
@@ -44,7 +44,7 @@ interface Valid {
 const validate = (body: unknown, models: ReadonlyMap<string, ChatModel>): Valid | ChatRefusal | Failed => {
   if (!isFields(body)) return invalidType('body', 'an object')
   const { model: name } = body
-  if (typeof name !== 'string') return missing('model')
+  if (typeof name !== 'string') return missingParameter('model')
   const model = models.get(name)
   if (!model)
     return {
@@ -74,7 +74,7 @@ const exceeded = ({ contextWindow, tooLong }: ChatModel, { tokens }: Prompt): Ch
   }
 
 /** Returns a function that answers the bodies of requests and remembers what it has cached. */
-export const answering = (options: ChatCompletionsOptions): ((body: unknown) => Promise<ChatAnswer>) => {
+export const createAnswers = (options: ChatCompletionsOptions): ((body: unknown) => Promise<ChatAnswer>) => {
   const models = modelsOf(options)
   const cachedOf = promptCache()
   let replies = 0

@@ -104,7 +104,7 @@ export const invalidType = (param: string, expected: string): ChatRefusal =>
   problem(param, 'invalid_type', `Invalid type for '${param}': expected ${expected}.`)
 export const invalidValue = (param: string, allowed: string): ChatRefusal =>
   problem(param, 'invalid_value', `Invalid value for '${param}': ${allowed}.`)
-export const missing = (param: string): ChatRefusal =>
+export const missingParameter = (param: string): ChatRefusal =>
   problem(param, 'missing_required_parameter', `Missing required parameter: '${param}'.`)
 export const unknown = (param: string): ChatRefusal =>
   problem(param, 'unknown_parameter', `Unknown parameter: '${param}'.`)

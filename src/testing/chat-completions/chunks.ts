@@ -64,5 +64,5 @@ const partPieces = (parts: readonly JsonFields[]): readonly JsonFields[] =>
   })
 
 /** Encodes a chunk as it is written to the stream. */
-export const encoded = (chunk: JsonFields): string => `data: ${JSON.stringify(chunk)}\n\n`
+export const encodeChunk = (chunk: JsonFields): string => `data: ${JSON.stringify(chunk)}\n\n`
 export const done = 'data: [DONE]\n\n'

@@ -5,7 +5,7 @@ import {
   invalidType,
   invalidValue,
   isFields,
-  missing,
+  missingParameter,
   type ChatRefusal,
   strayIn,
   tooShort,
@@ -42,7 +42,7 @@ const partProblem = (part: unknown, role: string, path: string): ChatRefusal | u
 
 const fieldProblem = (part: JsonFields, type: string, path: string): ChatRefusal | undefined => {
   const { [type]: value } = part
-  if (value === undefined) return missing(`${path}.${type}`)
+  if (value === undefined) return missingParameter(`${path}.${type}`)
   if (type === 'text' || type === 'refusal') {
     if (typeof value !== 'string') return invalidType(`${path}.${type}`, 'a string')
     return value === '' ? tooShort(`${path}.${type}`, 'string') : undefined
@@ -56,7 +56,7 @@ const picture = /^data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}$/
 
 const imageProblem = (image: JsonFields, path: string): ChatRefusal | undefined => {
   const { url, detail } = image
-  if (typeof url !== 'string') return missing(`${path}.url`)
+  if (typeof url !== 'string') return missingParameter(`${path}.url`)
   if (!picture.test(url) && !/^https?:\/\/\S+$/.test(url))
     return invalidValue(`${path}.url`, 'an http(s) URL, or base64 data of a png, jpeg, gif or webp')
   if (detail !== undefined && !['auto', 'low', 'high'].includes(detail as string))
@@ -66,12 +66,12 @@ const imageProblem = (image: JsonFields, path: string): ChatRefusal | undefined 
 
 const fileProblem = (file: JsonFields, path: string): ChatRefusal | undefined => {
   const { file_id: id, file_data: data, filename } = file
-  if (id === undefined && data === undefined) return missing(`${path}.file_id`)
+  if (id === undefined && data === undefined) return missingParameter(`${path}.file_id`)
   if (
     data !== undefined &&
     (typeof data !== 'string' || !/^data:[^;,]+;base64,[A-Za-z0-9+/]+={0,2}$/.test(data))
   )
     return invalidValue(`${path}.file_data`, 'base64 data of a file as a data URL')
-  if (data !== undefined && typeof filename !== 'string') return missing(`${path}.filename`)
+  if (data !== undefined && typeof filename !== 'string') return missingParameter(`${path}.filename`)
   return strayIn(file, ['file_id', 'file_data', 'filename'], path)
 }

@@ -7,7 +7,7 @@ import {
   invalidValue,
   isFields,
   type BodyMessage,
-  missing,
+  missingParameter,
   type ChatModel,
   problem,
   type ChatRefusal,
@@ -31,7 +31,7 @@ const validName = /^[a-zA-Z0-9_-]{1,64}$/
 
 /** Returns the first problem of a request's messages, taken individually and then in sequence. */
 export const messagesProblem = (messages: unknown, model: ChatModel): ChatRefusal | undefined => {
-  if (messages === undefined) return missing('messages')
+  if (messages === undefined) return missingParameter('messages')
   if (!Array.isArray(messages)) return invalidType('messages', 'an array')
   if (messages.length === 0) return tooShort('messages')
   if (messages.length > mostMessages) return tooLong('messages', mostMessages, messages.length)
@@ -66,7 +66,7 @@ const shapeProblem = (message: unknown, path: string, { reasoning }: ChatModel):
 }
 
 const idProblem = (id: unknown, path: string): ChatRefusal | undefined => {
-  if (typeof id !== 'string') return missing(path)
+  if (typeof id !== 'string') return missingParameter(path)
   if (id === '') return tooShort(path, 'string')
   return id.length > longestId ? tooLong(path, longestId, id.length, 'string') : undefined
 }
@@ -85,13 +85,13 @@ const callProblem = (call: unknown, path: string): ChatRefusal | undefined => {
     () => strayIn(call, ['id', 'type', 'function'], path),
     () => idProblem(id, `${path}.id`),
     () => (type === 'function' ? undefined : invalidValue(`${path}.type`, 'supported is function')),
-    () => (isFields(made) ? madeProblem(made, `${path}.function`) : missing(`${path}.function`)),
+    () => (isFields(made) ? madeProblem(made, `${path}.function`) : missingParameter(`${path}.function`)),
   )
 }
 
 const madeProblem = (made: JsonFields, path: string): ChatRefusal | undefined => {
   const { name, arguments: given } = made
-  if (typeof name !== 'string') return missing(`${path}.name`)
+  if (typeof name !== 'string') return missingParameter(`${path}.name`)
   if (!validName.test(name)) return invalidValue(`${path}.name`, 'letters, digits, _ and -, at most 64')
   if (typeof given !== 'string') return invalidType(`${path}.arguments`, 'a string')
   return strayIn(made, ['name', 'arguments'], path)

@@ -5,7 +5,7 @@ import {
   invalidType,
   invalidValue,
   isFields,
-  missing,
+  missingParameter,
   type ChatModel,
   problem,
   type ChatRefusal,
@@ -83,9 +83,9 @@ const toolProblem = (tool: unknown, path: string, names: Set<unknown>): ChatRefu
   if (!isFields(tool)) return invalidType(path, 'an object')
   const { type, function: made } = tool
   if (type !== 'function') return invalidValue(`${path}.type`, 'supported is function')
-  if (!isFields(made)) return missing(`${path}.function`)
+  if (!isFields(made)) return missingParameter(`${path}.function`)
   const { name, description, parameters: schema, strict } = made
-  if (typeof name !== 'string') return missing(`${path}.function.name`)
+  if (typeof name !== 'string') return missingParameter(`${path}.function.name`)
   if (!/^[a-zA-Z0-9_-]{1,64}$/.test(name))
     return invalidValue(`${path}.function.name`, 'letters, digits, _ and -, at most 64')
   if (names.has(name)) return invalidValue(`${path}.function.name`, 'each name once')

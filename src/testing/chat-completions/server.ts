@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { hasLoneSurrogate, parsed } from '../messages-api/incoming.ts'
-import { type ChatAnswer, answering, errorBody } from './answers.ts'
+import { hasLoneSurrogate, parseOrUndefined } from '../messages-api/incoming.ts'
+import { type ChatAnswer, createAnswers, errorBody } from './answers.ts'
 import type { ChatRequest, ChatFailure, JsonFields } from './body.ts'
-import { chunksOf, done, encoded } from './chunks.ts'
+import { chunksOf, done, encodeChunk } from './chunks.ts'
 import { chatFailures } from './failures.ts'
 import type { ChatCompletionsOptions } from './options.ts'
 import type { ChatFault, Completion } from './replies.ts'
@@ -54,7 +54,7 @@ const host = '127.0.0.1'
  * await api.close()
  */
 export const chatCompletions = async (options: ChatCompletionsOptions = {}): Promise<ChatCompletions> => {
-  const answerTo = answering(options)
+  const answerTo = createAnswers(options)
   const requests: ChatExchange[] = []
   let received = 0
 
@@ -112,7 +112,7 @@ const incomingOf = async (message: IncomingMessage, apiKey: string | undefined):
   const chunks: Buffer[] = []
   for await (const chunk of message) chunks.push(chunk as Buffer)
   const text = Buffer.concat(chunks).toString()
-  const body = parsed(text)
+  const body = parseOrUndefined(text)
   const key = headers.authorization?.replace(/^Bearer /, '')
   const isKey = key !== undefined && (apiKey === undefined || key === apiKey)
   const unreadable = { status: 400, type: 'invalid_request_error', message: 'The body is not valid JSON.' }
@@ -169,7 +169,7 @@ const stream = async (
   if (fault?.after === undefined && fault?.kind === 'drop') return drop(response)
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
   response.flushHeaders()
-  const sent = chunks.slice(0, before(fault)).map(encoded)
+  const sent = chunks.slice(0, before(fault)).map(encodeChunk)
   for (const text of delay === 0 ? [sent.join('')] : sent) {
     if (delay > 0) await sleep(delay)
     if (response.destroyed) return
@@ -177,6 +177,6 @@ const stream = async (
   }
   if (fault?.kind === 'stall') return
   if (fault?.kind === 'drop') return drop(response)
-  if (fault?.kind === 'error') await write(response, encoded(errorBody(chatFailures.overloaded)))
+  if (fault?.kind === 'error') await write(response, encodeChunk(errorBody(chatFailures.overloaded)))
   response.end(fault ? '' : done)
 }

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict'
 import { type RecordedEvent } from '../../store/port.ts'
-import { type ContractRule, event, events, followed, followedIds, fromHere, ids, right } from './support.ts'
+import {
+  type ContractRule,
+  event,
+  events,
+  followUntil,
+  idsOfFollowed,
+  fromHere,
+  ids,
+  right,
+} from './support.ts'
 
 /** Following: every event once, in order. */
 export const following: readonly ContractRule[] = [
@@ -11,13 +20,13 @@ export const following: readonly ContractRule[] = [
       const append = (n: number): Promise<unknown> =>
         right(store.append({ stream: 'a', events: written.slice(n, n + 1), expected: n - 1 }))
       for (let n = 0; n < 10; n++) await append(n)
-      const all = followed(store, {}, (seen) => followedIds(seen).length === 30)
+      const all = followUntil(store, {}, (seen) => idsOfFollowed(seen).length === 30)
       for (let n = 10; n < 30; n++) await append(n)
       const seen = await all
-      assert.deepEqual(followedIds(seen), ids(written))
+      assert.deepEqual(idsOfFollowed(seen), ids(written))
       const after = seen.filter(({ type }) => type === 'event')[4]?.checkpoint ?? ''
-      const rest = await followed(store, { after }, (some) => followedIds(some).length === 25)
-      assert.deepEqual(followedIds(rest), ids(written.slice(5)))
+      const rest = await followUntil(store, { after }, (some) => idsOfFollowed(some).length === 25)
+      assert.deepEqual(idsOfFollowed(rest), ids(written.slice(5)))
     },
   },
   {
@@ -30,17 +39,17 @@ export const following: readonly ContractRule[] = [
       await right(store.append({ stream: 'b-1', events: wanted.slice(1), expected: -1 }))
       await right(store.append({ stream: 'x-2', events: events(100), expected: -1 }))
       const prefixes = ['a-', 'b-']
-      const seen = await followed(
+      const seen = await followUntil(
         store,
         { prefixes },
-        (some) => followedIds(some).length === 2 && some.at(-1)?.type === 'checkpoint',
+        (some) => idsOfFollowed(some).length === 2 && some.at(-1)?.type === 'checkpoint',
       )
-      assert.deepEqual(followedIds(seen), ids(wanted))
+      assert.deepEqual(idsOfFollowed(seen), ids(wanted))
       const after = seen.at(-1)?.checkpoint ?? ''
       const late = event('late')
-      const more = followed(store, { prefixes, after }, (some) => followedIds(some).length === 1)
+      const more = followUntil(store, { prefixes, after }, (some) => idsOfFollowed(some).length === 1)
       await right(store.append({ stream: 'b-1', events: [late], expected: 0 }))
-      assert.deepEqual(followedIds(await more), [late.id])
+      assert.deepEqual(idsOfFollowed(await more), [late.id])
     },
   },
   {
@@ -104,11 +113,11 @@ export const following: readonly ContractRule[] = [
       const written = events(50)
       const start = await fromHere(store)
       const followers = Array.from({ length: 16 }, () =>
-        followed(store, start, (seen) => followedIds(seen).length === 50),
+        followUntil(store, start, (seen) => idsOfFollowed(seen).length === 50),
       )
       for (const [n, one] of written.entries())
         await right(store.append({ stream: 'a', events: [one], expected: n - 1 }))
-      for (const seen of await Promise.all(followers)) assert.deepEqual(followedIds(seen), ids(written))
+      for (const seen of await Promise.all(followers)) assert.deepEqual(idsOfFollowed(seen), ids(written))
     },
   },
 ]

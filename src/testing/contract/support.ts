@@ -35,7 +35,7 @@ export const right = async <A>(task: TaskEither<unknown, A>): Promise<A> => {
   assert.ok(E.isRight(result), JSON.stringify(result))
   return result.right
 }
-export const left = async <Err>(task: TaskEither<Err, unknown>): Promise<Err> => {
+export const leftOf = async <Err>(task: TaskEither<Err, unknown>): Promise<Err> => {
   const result = await task()
   assert.ok(E.isLeft(result), 'it succeeded')
   return result.left
@@ -61,7 +61,7 @@ export const texts = ({ id, type, data, metadata }: StoredEvent): StoredEvent =>
 })
 
 /** Follows the store until `enough`, then stops. */
-export const followed = async (
+export const followUntil = async (
   store: EventStore,
   options: { readonly prefixes?: readonly string[]; readonly after?: string },
   enough: (seen: readonly FollowItem[]) => boolean,
@@ -79,7 +79,7 @@ export const fromHere = async (store: EventStore): Promise<{ readonly after?: st
   const { checkpoint } = await right(store.changed('', undefined))
   return checkpoint === undefined ? {} : { after: checkpoint }
 }
-export const followedIds = (seen: readonly FollowItem[]): readonly string[] =>
+export const idsOfFollowed = (seen: readonly FollowItem[]): readonly string[] =>
   seen.flatMap((item) => (item.type === 'event' ? [item.event.id] : []))
 
 /** Returns a blob of some chunks, the last one not full; the same number gives the same blob. */

@@ -1,5 +1,15 @@
 import assert from 'node:assert/strict'
-import { type ContractRule, backwards, event, events, forwards, ids, left, right, texts } from './support.ts'
+import {
+  type ContractRule,
+  backwards,
+  event,
+  events,
+  forwards,
+  ids,
+  leftOf,
+  right,
+  texts,
+} from './support.ts'
 
 /** Rules for the events that an append writes, and for its answer. */
 export const writing: readonly ContractRule[] = [
@@ -44,7 +54,7 @@ export const writing: readonly ContractRule[] = [
       const [first, second] = [event('1'), event('2')]
       await right(store.append({ stream: 'a', events: [first], expected: -1 }))
       for (const expected of [-1, 1, 7]) {
-        const error = await left(store.append({ stream: 'a', events: [event()], expected }))
+        const error = await leftOf(store.append({ stream: 'a', events: [event()], expected }))
         assert.deepEqual(
           { ...error, message: '' },
           { _tag: 'Conflict', message: '', stream: 'a', expected, actual: 0 },
@@ -52,7 +62,7 @@ export const writing: readonly ContractRule[] = [
       }
       await right(store.append({ stream: 'a', events: [second], expected: 0 }))
       assert.deepEqual(ids(await forwards(store, 'a')), [first.id, second.id])
-      const error = await left(store.append({ stream: 'b', events: [event()], expected: 0 }))
+      const error = await leftOf(store.append({ stream: 'b', events: [event()], expected: 0 }))
       assert.equal(error._tag === 'Conflict' && error.actual, -1)
     },
   },
@@ -60,7 +70,7 @@ export const writing: readonly ContractRule[] = [
     title: 'several events are written all together or not at all',
     run: async (store) => {
       await right(store.append({ stream: 'a', events: events(3), expected: -1 }))
-      await left(store.append({ stream: 'a', events: events(3), expected: 1 }))
+      await leftOf(store.append({ stream: 'a', events: events(3), expected: 1 }))
       assert.equal((await forwards(store, 'a')).length, 3)
     },
   },
@@ -80,7 +90,7 @@ export const writing: readonly ContractRule[] = [
       assert.deepEqual((await forwards(store, 'a')).map(texts).slice(0, 2), written)
       assert.equal((await forwards(store, 'a')).length, 3)
       const [first = event()] = written
-      await left(store.append({ stream: 'a', events: [first, event()], expected: -1 }))
+      await leftOf(store.append({ stream: 'a', events: [first, event()], expected: -1 }))
     },
   },
   {

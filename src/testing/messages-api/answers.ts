@@ -15,7 +15,7 @@ export type ApiAnswer =
   | { readonly message: ApiMessage; readonly reply: ApiReply; readonly isStream: boolean }
 
 /** Returns a function that answers the bodies of requests and remembers its prompt cache and the replies that it paused. */
-export const answering = (
+export const createAnswers = (
   options: MessagesApiOptions,
 ): ((body: unknown, isCount: boolean) => Promise<ApiAnswer>) => {
   const { seed = 0, now = Date.now, foreignSignatures = false, foreignPauses = false } = options

@@ -93,5 +93,5 @@ export const eventsOf = (message: ApiMessage): readonly StreamEvent[] => {
 }
 
 /** Encodes an event as it is written to the stream. */
-export const encoded = (event: StreamEvent): string =>
+export const encodeEvent = (event: StreamEvent): string =>
   `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`

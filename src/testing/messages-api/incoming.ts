@@ -21,7 +21,7 @@ export interface IncomingRequest {
  *
  * @param apiKey the only key accepted; undefined to accept any
  */
-export const incomingOf = async (
+export const readRequest = async (
   message: IncomingMessage,
   apiKey: string | undefined,
 ): Promise<IncomingRequest> => {
@@ -30,7 +30,7 @@ export const incomingOf = async (
   for await (const chunk of message) chunks.push(chunk as Buffer)
   const bytes = Buffer.concat(chunks)
   const text = bytes.toString()
-  const body = parsed(text)
+  const body = parseOrUndefined(text)
   const failure =
     pathFailure(message, path) ??
     headerFailure(message, apiKey) ??
@@ -39,7 +39,7 @@ export const incomingOf = async (
 }
 
 /** Parses a JSON text; undefined if it is not JSON. */
-export const parsed = (text: string): unknown => {
+export const parseOrUndefined = (text: string): unknown => {
   try {
     return JSON.parse(text)
   } catch {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { encoded, eventsOf, type StreamEvent } from './events.ts'
+import { encodeEvent, eventsOf, type StreamEvent } from './events.ts'
 import { failures } from './failures.ts'
 import type { ApiFailure, Fault, ApiMessage } from './replies.ts'
 
@@ -58,15 +58,15 @@ export const streamMessage = async (
 
   response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' })
   response.flushHeaders()
-  if (delay === 0) await write(response, first.map(encoded).join(''))
+  if (delay === 0) await write(response, first.map(encodeEvent).join(''))
   else
     for (const event of first) {
       await sleep(delay)
       if (response.destroyed) return
-      await write(response, encoded(event))
+      await write(response, encodeEvent(event))
     }
   if (fault?.kind === 'stall') return
   if (fault?.kind === 'drop') return drop(response)
-  if (fault?.kind === 'error') await write(response, encoded(errorBody(failures.overloaded, requestId)))
+  if (fault?.kind === 'error') await write(response, encodeEvent(errorBody(failures.overloaded, requestId)))
   response.end()
 }

@@ -1,9 +1,9 @@
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { answering } from './answers.ts'
+import { createAnswers } from './answers.ts'
 import { failures } from './failures.ts'
-import { incomingOf } from './incoming.ts'
+import { readRequest } from './incoming.ts'
 import type { MessagesApiOptions } from './options.ts'
 import type { ApiMessage } from './replies.ts'
 import type { ApiRequest } from './request.ts'
@@ -52,14 +52,14 @@ const host = '127.0.0.1'
  * await api.close()
  */
 export const messagesApi = async (options: MessagesApiOptions = {}): Promise<MessagesApi> => {
-  const answerTo = answering(options)
+  const answerTo = createAnswers(options)
   const requests: ApiExchange[] = []
   let received = 0
 
   const handle = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
     const requestId = `req_${String(++received).padStart(24, '0')}`
     response.setHeader('request-id', requestId)
-    const { path, isCount, body, failure: early } = await incomingOf(message, options.apiKey)
+    const { path, isCount, body, failure: early } = await readRequest(message, options.apiKey)
     const { headers } = message
     const record = (status: number, answer: ApiExchange['answer'], isWhole = true): void => {
       const isComplete = (): boolean => isWhole && response.writableFinished

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ReplyEvent } from '../../agent/models/model.ts'
-import { call, failed, isRetryable, long, type ModelAnswer, type ModelCase, textOf } from './support.ts'
+import { call, errorOf, isRetryable, long, type ModelAnswer, type ModelCase, textOf } from './support.ts'
 
 const refusals: readonly ModelCase[] = [
   {
     title: 'an overloaded endpoint is worth a retry',
     run: async (scene) => {
       scene.answers({ refuses: 'overloaded' })
-      const error = await failed(call(scene))
+      const error = await errorOf(call(scene))
       assert.equal(error._tag, 'ModelFailed')
       assert.ok(isRetryable(error))
     },
@@ -17,7 +17,7 @@ const refusals: readonly ModelCase[] = [
     title: 'a rate limit is worth a retry, after the milliseconds that the endpoint asks for',
     run: async (scene) => {
       scene.answers({ refuses: 'rate-limited' })
-      const error = await failed(call(scene))
+      const error = await errorOf(call(scene))
       assert.ok(error._tag === 'ModelFailed' && error.retryable === true)
       assert.deepEqual([error.status, error.retryAfter], [429, 2_000])
     },
@@ -26,7 +26,7 @@ const refusals: readonly ModelCase[] = [
     title: 'a wrong key is not worth a retry',
     run: async (scene) => {
       scene.answers({ refuses: 'unauthorized' })
-      const error = await failed(call(scene))
+      const error = await errorOf(call(scene))
       assert.ok(error._tag === 'ModelFailed' && !isRetryable(error))
       assert.equal(error.status, 401)
     },
@@ -35,7 +35,7 @@ const refusals: readonly ModelCase[] = [
     title: 'a prompt that is too long is ContextExceeded',
     run: async (scene) => {
       scene.answers({ refuses: 'too-long' })
-      assert.equal((await failed(call(scene)))._tag, 'ContextExceeded')
+      assert.equal((await errorOf(call(scene)))._tag, 'ContextExceeded')
     },
   },
 ]
@@ -44,7 +44,7 @@ const broken = (title: string, answer: ModelAnswer): ModelCase => ({
   title,
   run: async (scene) => {
     scene.answers(answer)
-    const error = await failed(call(scene))
+    const error = await errorOf(call(scene))
     assert.equal(error._tag, 'ModelFailed')
     assert.ok(isRetryable(error))
     assert.ok(long.startsWith(textOf(error.partial?.content ?? [])), 'the beginning of the text')
@@ -65,7 +65,7 @@ export const failures: readonly ModelCase[] = [
     run: async (scene) => {
       for (const answer of [{ isSilent: true }, { text: long, breaks: 'stall' }] as const) {
         scene.answers(answer)
-        const error = await failed(call(scene, { stallTimeout: patience }))
+        const error = await errorOf(call(scene, { stallTimeout: patience }))
         assert.ok(error._tag === 'ModelStalled' && error.timeout === patience && error.retryable)
       }
     },
@@ -73,12 +73,12 @@ export const failures: readonly ModelCase[] = [
   {
     title: 'an abort ends the call, before it began, while it waits, and in the middle of the reply',
     run: async (scene) => {
-      const early = await failed(call(scene, { signal: AbortSignal.abort('enough') }))
+      const early = await errorOf(call(scene, { signal: AbortSignal.abort('enough') }))
       assert.ok(early._tag === 'ModelAborted' && early.cause === 'enough')
       scene.answers({ isSilent: true })
       const waiting = new AbortController()
       const before = scene.received()
-      const asked = failed(call(scene, { signal: waiting.signal }))
+      const asked = errorOf(call(scene, { signal: waiting.signal }))
       // A request that had not arrived would leave its answer to the next one.
       while (scene.received() === before) await sleep(5)
       waiting.abort('enough')
@@ -90,7 +90,7 @@ export const failures: readonly ModelCase[] = [
         events.push(event)
         if (event.type === 'content_block_delta') middle.abort('enough')
       }
-      const late = await failed(call(scene, { signal: middle.signal, onEvent }))
+      const late = await errorOf(call(scene, { signal: middle.signal, onEvent }))
       assert.equal(late._tag, 'ModelAborted')
       assert.equal(
         events.filter(({ type }) => type === 'content_block_delta').length,
@@ -108,7 +108,7 @@ export const failures: readonly ModelCase[] = [
       const onEvent = (): void => {
         throw new Error('no more paper')
       }
-      const error = await failed(call(scene, { onEvent }))
+      const error = await errorOf(call(scene, { onEvent }))
       assert.ok(error._tag === 'ModelFailed' && !isRetryable(error))
       assert.match(error.message, /no more paper/)
     },

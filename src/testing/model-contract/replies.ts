@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ReplyEvent } from '../../agent/models/model.ts'
-import { call, long, type ModelCase, replied, requestTo, textOf, toldBy } from './support.ts'
+import { call, long, type ModelCase, replyOf, requestTo, textOf, toldBy } from './support.ts'
 
 /** Contract cases about replies and the events of their streams. */
 export const replies: readonly ModelCase[] = [
@@ -8,7 +8,7 @@ export const replies: readonly ModelCase[] = [
     title: 'a reply is blocks, with the model that answered, why it stopped, and its tokens',
     run: async (scene) => {
       scene.answers({ text: long })
-      const { content, origin } = await replied(call(scene))
+      const { content, origin } = await replyOf(call(scene))
       assert.deepEqual(
         content.map(({ type }) => type),
         ['text'],
@@ -25,7 +25,7 @@ export const replies: readonly ModelCase[] = [
     run: async (scene) => {
       const calls = [{ path: 'a.ts' }, { path: 'b.ts' }].map((input) => ({ name: 'read_file', input }))
       scene.answers({ text: 'I read both.', calls })
-      const { content, origin } = await replied(call(scene))
+      const { content, origin } = await replyOf(call(scene))
       assert.equal(origin.stopReason, 'tool_use')
       const uses = content.filter(({ type }) => type === 'tool_use')
       assert.deepEqual(
@@ -39,7 +39,7 @@ export const replies: readonly ModelCase[] = [
     title: 'the results of its calls may be sent with the next request',
     run: async (scene) => {
       scene.answers({ calls: [{ name: 'read_file', input: { path: 'a.ts' } }] }, { text: 'Line 80.' })
-      const { content } = await replied(call(scene))
+      const { content } = await replyOf(call(scene))
       const use = content.find((block) => block.type === 'tool_use')
       assert.ok(use)
       const { messages } = requestTo(scene)
@@ -49,14 +49,14 @@ export const replies: readonly ModelCase[] = [
         { role: 'assistant', content },
         { role: 'user', content: [result] },
       ])
-      assert.equal(textOf((await replied(call(scene, {}, next))).content), 'Line 80.')
+      assert.equal(textOf((await replyOf(call(scene, {}, next))).content), 'Line 80.')
     },
   },
   {
     title: 'arguments that are no JSON object become the input as it is, so that the model can be told',
     run: async (scene) => {
       scene.answers({ calls: [{ name: 'read_file', input: '{"path": "a.t' }] })
-      const { content } = await replied(call(scene))
+      const { content } = await replyOf(call(scene))
       assert.deepEqual(
         content.map(({ type, input }) => ({ type, input })),
         [{ type: 'tool_use', input: '{"path": "a.t' }],
@@ -67,7 +67,7 @@ export const replies: readonly ModelCase[] = [
     title: 'a reply that stops at its limit says max_tokens',
     run: async (scene) => {
       scene.answers({ text: long, isCut: true })
-      const { content, origin } = await replied(call(scene))
+      const { content, origin } = await replyOf(call(scene))
       assert.equal(origin.stopReason, 'max_tokens')
       assert.ok(long.startsWith(textOf(content)))
     },
@@ -78,7 +78,7 @@ export const replies: readonly ModelCase[] = [
     run: async (scene) => {
       scene.answers({ text: long, calls: [{ name: 'read_file', input: { path: 'a.ts' } }] })
       const events: ReplyEvent[] = []
-      const { content } = await replied(call(scene, { onEvent: (event) => events.push(event) }))
+      const { content } = await replyOf(call(scene, { onEvent: (event) => events.push(event) }))
       const types = events.map(({ type }) => type).filter((type) => type !== 'ping')
       assert.equal(types[0], 'message_start')
       assert.deepEqual(types.slice(-2), ['message_delta', 'message_stop'])
@@ -102,7 +102,7 @@ export const replies: readonly ModelCase[] = [
       scene.answers({ text: long }, { refuses: 'overloaded' }, { text: 'It was asked again.' })
       const request = requestTo(scene)
       const before = structuredClone(request)
-      await replied(call(scene, {}, request))
+      await replyOf(call(scene, {}, request))
       await call(scene, {}, request)
       assert.deepEqual(request, before)
       assert.equal(scene.received(), 2)

@@ -65,12 +65,12 @@ export const requestTo = ({ name }: ModelScene, messages?: ModelRequest['message
 export const call = (scene: ModelScene, options: CallOptions = {}, request = requestTo(scene)) =>
   scene.model.call(request, options)
 
-export const replied = async (asked: ReturnType<Model['call']>): Promise<Reply> => {
+export const replyOf = async (asked: ReturnType<Model['call']>): Promise<Reply> => {
   const answer = await asked
   assert.ok(isRight(answer), JSON.stringify(answer))
   return answer.right
 }
-export const failed = async (asked: ReturnType<Model['call']>): Promise<ModelError> => {
+export const errorOf = async (asked: ReturnType<Model['call']>): Promise<ModelError> => {
   const answer = await asked
   assert.ok(isLeft(answer), 'it replied')
   assert.ok(answer.left.message !== '', 'an error says what to do')

@@ -30,7 +30,7 @@ const heard = new Set<unknown>(['SessionStart', 'UserPromptSubmit'])
  * Returns the message for an attachment, which Claude Code makes when it sends it. Newer versions record that message (`rendered`);
  * files of older ones contain only its source, not the client's own words around it.
  */
-export const attachedIn = (entry: Fields, attachment: Fields): Attached => {
+export const attachmentIn = (entry: Fields, attachment: Fields): Attached => {
   const holder = [attachment, entry].find((fields) => fields['rendered'] !== undefined)
   const role = entry['renderedRole'] ?? attachment['renderedRole']
   const content = holder ? contentOf(holder['rendered']) : seenOf(attachment)

@@ -46,7 +46,7 @@ const seatOf = (
 }
 
 /** Adds a prompt typed in the meantime, recorded at the place where it was sent. */
-export const queued = (thread: SessionChain, entry: FileEntry, message: NewMessage): void => {
+export const addQueued = (thread: SessionChain, entry: FileEntry, message: NewMessage): void => {
   const parent = after(thread, entry.fields['parentUuid'])
   thread.steps.add({ type: 'message', ...begin(thread, entry, parent, { isAnswer: true }), message })
 }

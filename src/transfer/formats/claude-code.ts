@@ -1,4 +1,4 @@
-import { attachedIn } from './claude-code-attachments.ts'
+import { attachmentIn } from './claude-code-attachments.ts'
 import { beside, type SessionAnnotations, hasSubagent, subagentOf } from './claude-code-beside.ts'
 import { messageOf, reasonFor } from './claude-code-entries.ts'
 import { kindOf, noQueue, type Queue, queueOf, textOf } from './claude-code-queue.ts'
@@ -216,12 +216,12 @@ const readQueued = (entry: FileEntry, sent: Fields, { current, queue, notes }: R
   const text = textOf(sent['prompt'])
   queue.said(text, 'attachment')
   notes.mapped(kindOf(text))
-  said.queued(current, entry, message)
+  said.addQueued(current, entry, message)
 }
 
 const readAttached = (entry: FileEntry, attachment: Fields, { current, notes }: Reading): void => {
   const kind = `attachment ${String(attachment['type'])}`
-  const attached = attachedIn(entry.fields, attachment)
+  const attached = attachmentIn(entry.fields, attachment)
   if ('leftOut' in attached) {
     if (attached.isUnknown) notes.note('the model was shown more than the file records: see what is left out')
     notes.leftOut(kind, attached.leftOut)

@@ -34,7 +34,7 @@ export interface FormatExporter {
 }
 
 /** Leaves a value as it is. */
-export const unredacted = <A>(value: A): A => value
+export const leaveAsIs = <A>(value: A): A => value
 
 /** Exports by what writes a whole log. */
 export const exporterOfLog = (
@@ -44,7 +44,7 @@ export const exporterOfLog = (
   extension,
   kind: 'text',
   isOfLog: true,
-  pieces: async function* (chat, { at, redact = unredacted }) {
+  pieces: async function* (chat, { at, redact = leaveAsIs }) {
     const log: ConversationEvent[] = []
     for await (const event of chat.events({ to: at })) log.push(redact(event))
     yield* write(log, chat.id)

@@ -38,7 +38,7 @@ export const planEvents = (
   log: Log,
 ): E.Either<ImportError, readonly PlannedEvent[]> => {
   const planned: PlannedEvent[] = []
-  const slices = planning(plan, format, log)
+  const slices = planEachEvent(plan, format, log)
   for (;;) {
     const { done, value } = slices.next()
     if (done === true) return E.map(() => planned)(value)
@@ -50,7 +50,7 @@ export const planEvents = (
 export type PlanGenerator = Generator<PlannedEvent | void, E.Either<ImportError, void>>
 
 /** `planEvents`, one event at a time, so that they need not all be in memory. */
-export function* planning(
+export function* planEachEvent(
   { id, steps, withdrawn = [] }: ConversationPlan,
   format: Format,
   log: Log,

@@ -4,7 +4,7 @@ import type { NewMessage } from '../../commands/command.ts'
 import { acceptsData } from '../../events/accept.ts'
 import { checkJson } from '../../events/check.ts'
 import { dataSchemas } from '../../events/events.ts'
-import { copyJson, type Fields, isFields, parsedJson, tooDeep } from '../../events/json.ts'
+import { copyJson, type Fields, isFields, parseBoundedJson, tooDeep } from '../../events/json.ts'
 import type { BadLineNote, ImportReport, Tally } from './plan.ts'
 
 /** Returns the value if it is a non-empty string. */
@@ -260,7 +260,7 @@ const parseAt = (text: string, at: number): E.Either<string, unknown> => {
 /** Returns the value of a JSON text, or the parser's message. */
 export const parseJson = (text: string): E.Either<string, unknown> =>
   E.tryCatch(
-    () => parsedJson(text),
+    () => parseBoundedJson(text),
     (error) => (error instanceof Error ? error.message : String(error)),
   )
 

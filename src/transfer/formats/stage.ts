@@ -7,7 +7,7 @@ import {
   draftOf,
   emptyOutline,
   evolve,
-  folding,
+  foldInSlices,
   type Slot,
   viewIn,
 } from '../../projections/outline.ts'
@@ -65,7 +65,7 @@ export const stage = (log: Log): Stage => {
   function* look(): Generator<void, void> {
     if (seen) return
     const found = looking()
-    const { outline } = yield* folding(events, lastOf(events), found.take)
+    const { outline } = yield* foldInSlices(events, lastOf(events), found.take)
     seen = { ...found, draft: draftOf(outline) }
   }
   const shownIndex = ({ draft, hiddenBy }: Look, position: number | undefined): number => {

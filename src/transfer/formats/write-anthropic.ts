@@ -1,7 +1,7 @@
 import type { Configuration } from '../../events/events.ts'
 import { configurationOf, type Effective } from '../../projections/effective.ts'
 import { render, type RenderResult, type RenderOptions } from '../../projections/render/renderer.ts'
-import { type FormatExporter, unredacted } from './exporter.ts'
+import { type FormatExporter, leaveAsIs } from './exporter.ts'
 import { jsonPieces } from './json-pieces.ts'
 
 // The fields of a request that a configuration may set. The API refuses the others, which recorders add.
@@ -50,7 +50,7 @@ export const anthropicExporter: FormatExporter = {
   extension: 'json',
   kind: 'json',
   isOfLog: false,
-  pieces: async function* (chat, { at, redact = unredacted, isCompact = false }) {
+  pieces: async function* (chat, { at, redact = leaveAsIs, isCompact = false }) {
     yield* jsonPieces(redact(anthropicRequest(await chat.context({ at }))), !isCompact)
     yield '\n'
   },

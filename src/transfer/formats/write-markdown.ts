@@ -2,7 +2,7 @@ import { type Block, isBlock, isWellShaped } from '../../events/blocks.ts'
 import type { ConversationEvent, Message } from '../../events/events.ts'
 import { itemIn } from '../../projections/effective.ts'
 import { type Entry, full } from '../../projections/full.ts'
-import { type ExportOptions, type FormatExporter, type ReadableConversation, unredacted } from './exporter.ts'
+import { type ExportOptions, type FormatExporter, type ReadableConversation, leaveAsIs } from './exporter.ts'
 import { visibleDocument } from './visible.ts'
 
 /**
@@ -14,7 +14,7 @@ export const markdownExporter: FormatExporter = { extension: 'md', kind: 'docume
 /** Reads the log twice: first for what became of each entry, then for what it says. */
 async function* pieces(
   chat: ReadableConversation,
-  { at, redact = unredacted }: ExportOptions,
+  { at, redact = leaveAsIs }: ExportOptions,
 ): AsyncGenerator<string, void> {
   const log: ConversationEvent[] = []
   for await (const event of chat.events({ to: at })) log.push(withoutContent(event))

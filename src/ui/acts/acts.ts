@@ -75,7 +75,7 @@ const coversOf = ({ first, last }: { readonly first: number; readonly last: numb
 const because = (reason: string) => (reason.trim() === '' ? {} : { reason: reason.trim() })
 
 /** Describes a completed act, for the toast. */
-export const doneWords = (draft: ActDraft): string => {
+export const describeDone = (draft: ActDraft): string => {
   switch (draft.act) {
     case 'rewind':
       if (draft.way) return `${draft.way === 'undo' ? 'Undone' : 'Redone'}: at ${placeOf(draft.to)}`

@@ -1,5 +1,5 @@
 /** Adds a pin, or removes it if it exists, in the order of the conversation. */
-export const toggled = (
+export const togglePin = (
   pins: readonly number[],
   position: number,
 ): { readonly pins: readonly number[]; readonly isPinned: boolean } => {

@@ -1,9 +1,9 @@
-import { announced } from '../announcer.tsx'
+import { announce } from '../announcer.tsx'
 import { closeSheet, openSheet, Sheet } from '../sheet.tsx'
 import { hrefs } from '../url.ts'
 import { useActions } from '../use-keys.ts'
 import { count, number } from '../words.ts'
-import { toggled } from './pinned.ts'
+import { togglePin } from './pinned.ts'
 
 // Places to come back to. They are this tab's: they go when it is closed, and nothing of the conversation is in them.
 
@@ -23,14 +23,14 @@ const pinsOf = (id: string): readonly number[] => {
 export const usePins = (id: string, at: number | undefined): void => {
   const pin = (): void => {
     if (at === undefined) return
-    const { pins, isPinned } = toggled(pinsOf(id), at)
+    const { pins, isPinned } = togglePin(pinsOf(id), at)
     try {
       sessionStorage.setItem(nameOf(id), JSON.stringify(pins))
     } catch {
-      announced('This browser keeps no pins.')
+      announce('This browser keeps no pins.')
       return
     }
-    announced(
+    announce(
       `${isPinned ? 'Pinned' : 'No longer pinned:'} ${number(at)}. ${count(pins.length, 'pin')} (press ' to list them)`,
     )
   }

@@ -13,7 +13,7 @@ export interface Figure {
 }
 
 /** Formats a number with its sign, using a minus sign as wide as the plus. */
-export const signed = (value: number): string =>
+export const formatSigned = (value: number): string =>
   value === 0 ? '' : `${value > 0 ? '+' : '−'}${number(Math.abs(value))}`
 
 export const figuresOf = ({ before, after }: ActPreview): readonly Figure[] => {
@@ -21,7 +21,7 @@ export const figuresOf = ({ before, after }: ActPreview): readonly Figure[] => {
     name,
     before: number(was),
     after: number(is),
-    change: signed(is - was),
+    change: formatSigned(is - was),
   })
   return [
     figure('items', before.items, after.items),

@@ -3,7 +3,7 @@ import { Failed, Skeleton, useFetched } from '../states.tsx'
 import { ActSheet } from './act-sheet.tsx'
 import { type ActDraft, titles } from './acts.ts'
 import type { ActTarget } from './dry-run.ts'
-import { type UndoStacks, undoingCommand, undoingOf } from './undoing.ts'
+import { type UndoStacks, undoCommand, undoStacksOf } from './undoing.ts'
 import { apiOf } from '../url.ts'
 
 /** Number of recent events examined, and thus of consecutive acts that can be undone. */
@@ -21,7 +21,7 @@ export const UndoSheet = ({ acting, way, done }: UndoSheetProps) => {
   const query = { direction: 'backward', limit: lookedAt, clip: 100 } as const
   const path = apiOf(acting.id, '/events', query)
   const { value, error, retry } = useFetched(acting.source, path)
-  const command = value && undoingCommand(undoingOf(value.items.toReversed()), way)
+  const command = value && undoCommand(undoStacksOf(value.items.toReversed()), way)
   if (command) {
     const { to, reason } = command
     return (

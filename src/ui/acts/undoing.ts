@@ -29,7 +29,7 @@ const acts: Readonly<Record<UndoableType, true>> = {
  * Returns the acts that can be undone and redone after these events, which are in order and end with the conversation's last. Any
  * message, configuration or fork is a barrier: a rewind to before it is a decision, not an undo.
  */
-export const undoingOf = (events: readonly ActEvent[]): UndoStacks => {
+export const undoStacksOf = (events: readonly ActEvent[]): UndoStacks => {
   const since = events.findLastIndex(({ type }) => !Object.hasOwn(acts, type)) + 1
   const undo: number[] = []
   const redo: number[] = []
@@ -47,7 +47,7 @@ export const undoingOf = (events: readonly ActEvent[]): UndoStacks => {
 }
 
 /** Makes the command that undoes the last act or redoes the last undone one; undefined if there is none. */
-export const undoingCommand = (undoing: UndoStacks, way: keyof UndoStacks) => {
+export const undoCommand = (undoing: UndoStacks, way: keyof UndoStacks) => {
   const act = undoing[way].at(-1)
   if (act === undefined) return undefined
   return { type: 'rewind', to: way === 'undo' ? act - 1 : act, reason: reasonOf(way, act) } as const

@@ -1,9 +1,9 @@
 import { openPart } from '../part.tsx'
 import { go } from '../router.ts'
-import { announced } from '../announcer.tsx'
+import { announce } from '../announcer.tsx'
 import { hrefs } from '../url.ts'
 import { useActions } from '../use-keys.ts'
-import { type ActDraft, doneWords } from './acts.ts'
+import { type ActDraft, describeDone } from './acts.ts'
 import type { ActTarget } from './dry-run.ts'
 import { offBecause } from './preview.ts'
 import { toast } from './toast.tsx'
@@ -39,7 +39,7 @@ export const useActs = (seen: ActSelection): Acts => {
   const { at, first = at, through = at, marker = at } = seen
   const able = (act: () => void) => (): void => {
     if (off === undefined) act()
-    else announced(off)
+    else announce(off)
   }
   const acts = {
     rewind: able(() => open(seen, { act: 'rewind', to: at, reason: '' })),
@@ -67,7 +67,7 @@ const tell = (acting: ActTarget, draft: ActDraft): void => {
     go(hrefs.conversation(draft.id))
     toast(
       <span>
-        {doneWords(draft)}, from <a href={hrefs.conversation(id, { at: draft.at })}>{id}</a>
+        {describeDone(draft)}, from <a href={hrefs.conversation(id, { at: draft.at })}>{id}</a>
       </span>,
     )
     return
@@ -76,7 +76,7 @@ const tell = (acting: ActTarget, draft: ActDraft): void => {
   const back = draft.act === 'rewind' && draft.way === 'undo' ? 'redo' : 'undo'
   toast(
     <span>
-      {doneWords(draft)} ·{' '}
+      {describeDone(draft)} ·{' '}
       <button type="button" class="link" onClick={() => undo(acting, back)}>
         {back === 'undo' ? 'Undo' : 'Redo'} <kbd>{back === 'undo' ? 'z' : 'Z'}</kbd>
       </button>

@@ -1,6 +1,6 @@
 import './audit.css'
 import type { ComponentChildren } from 'preact'
-import { announced } from '../announcer.tsx'
+import { announce } from '../announcer.tsx'
 import { ago, moment, number } from '../words.ts'
 import type { AnchorRow } from '../source/answers.ts'
 import type { AuditVerdict } from './verdict.ts'
@@ -30,8 +30,8 @@ export const VerdictWords = ({
 
 const copy = (text: string): void => {
   void navigator.clipboard.writeText(text).then(
-    () => announced('Copied'),
-    () => announced('The browser did not let this page copy'),
+    () => announce('Copied'),
+    () => announce('The browser did not let this page copy'),
   )
 }
 

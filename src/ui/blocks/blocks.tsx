@@ -4,7 +4,7 @@ import type { ApiSource } from '../source/source.ts'
 import { size } from '../words.ts'
 import { type ClippedString, leastCut } from './cut.ts'
 import { blobOf, Image } from './image.tsx'
-import { reading, type ReadOn } from './lot.ts'
+import { createPieceReader, type ReadOn } from './lot.ts'
 import type { Path } from './reader-at.ts'
 import { Exact } from './shown.tsx'
 import { Text } from './text.tsx'
@@ -68,7 +68,7 @@ const wholeOf = (source: ApiSource, { conversation: id, position }: BlockPlace, 
   const path = apiPathOf(route, { id, position, index }, { as: 'json' })
   return {
     all: async () => JSON.parse(await (await source.bytes(path)).blob.text()) as AnyBlock,
-    at: (value) => () => reading(source, path, value),
+    at: (value) => () => createPieceReader(source, path, value),
   }
 }
 

@@ -67,7 +67,7 @@ export const clampLength = 700
 const slack = 100
 
 /** Returns the beginning of a text longer than 700 characters; undefined for one that is shown in full. No character is split. */
-export const clamped = (text: string, most = clampLength): string | undefined => {
+export const clamp = (text: string, most = clampLength): string | undefined => {
   if (text.length <= most + slack) return undefined
   const isSplit = /[\uD800-\uDBFF]/.test(text[most - 1] ?? '')
   return text.slice(0, isSplit ? most - 1 : most)

@@ -16,7 +16,12 @@ export type ReadOn = () => Promise<Lot>
 export const pieceLength = 1_000_000
 
 /** Begins to read a value of a block in pieces: of a string its text, of anything else its JSON, indented if one piece has all of it. @param path of the block in the API, as JSON */
-export const reading = (source: ApiSource, path: ApiPath, value: Path, length = pieceLength): ReadOn => {
+export const createPieceReader = (
+  source: ApiSource,
+  path: ApiPath,
+  value: Path,
+  length = pieceLength,
+): ReadOn => {
   const reader = readerAt(value)
   const decoder = new TextDecoder()
   let text = ''

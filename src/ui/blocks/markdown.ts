@@ -27,4 +27,5 @@ const rules = {
 }
 
 /** Renders Markdown as safe HTML: no scripts, styles, forms, or requests. */
-export const rendered = (text: string): string => DOMPurify.sanitize(marked.parse(text) as string, rules)
+export const renderMarkdown = (text: string): string =>
+  DOMPurify.sanitize(marked.parse(text) as string, rules)

@@ -87,9 +87,9 @@ const Markdown = ({ text }: { readonly text: string }) => {
   const [html, setHtml] = useState<string | undefined>(() => render?.(text))
   useEffect(() => {
     let isGone = false
-    withPart(import('./markdown.ts'), ({ rendered }) => {
-      render = rendered
-      if (!isGone) setHtml(rendered(text))
+    withPart(import('./markdown.ts'), ({ renderMarkdown }) => {
+      render = renderMarkdown
+      if (!isGone) setHtml(renderMarkdown(text))
     })
     return () => {
       isGone = true

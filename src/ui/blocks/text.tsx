@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { problemOf } from '../source/source.ts'
 import { size } from '../words.ts'
-import { blank, clamped } from './exact.ts'
+import { blank, clamp } from './exact.ts'
 import { type Lot, piecesOf, type ReadOn } from './lot.ts'
 import { More, Opened } from './opened.tsx'
 import { Shown } from './shown.tsx'
@@ -30,7 +30,7 @@ export const Text = ({ text, length = text.length, read, as = 'exact', isOpen = 
 
   const nothing = length === 0 || !isCut ? blank(text) : undefined
   if (nothing !== undefined) return <p class="nothing">{nothing}</p>
-  const beginning = isCut ? (clamped(text) ?? text) : clamped(text)
+  const beginning = isCut ? (clamp(text) ?? text) : clamp(text)
   if (beginning === undefined) return <Shown text={text} as={as} />
   if (open && lot)
     return <Opened {...{ lot, as, problem, more }} length={length} close={() => setOpen(false)} />

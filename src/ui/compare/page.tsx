@@ -20,7 +20,7 @@ import {
   commonUntil,
   type CompareRow,
   compareRows,
-  moved,
+  moveBy,
   type SideOutcome,
   outcomeOf,
   turnEnds,
@@ -105,7 +105,7 @@ const Compared = ({ source, left, right }: ComparedProps) => {
   }, [at.left, at.right])
   const move = (which: Which, turns: number, from: typeof at): void => {
     const next = (one: Which): number =>
-      one === which || isLocked ? moved(sides[one].stops, from[one], turns) : from[one]
+      one === which || isLocked ? moveBy(sides[one].stops, from[one], turns) : from[one]
     target.current = { left: next('left'), right: next('right') }
     const { left: leftAt, right: to } = target.current
     goWhenAtRest(`/c/${encodeURIComponent(left.id)}/compare${queryOf({ with: right.id, at: leftAt, to })}`)

@@ -110,7 +110,7 @@ export const turnEnds = (items: readonly CompareItem[]): readonly number[] =>
   })
 
 /** Returns the stop this many turns from a position: when locked, both sides move by the same number of turns. */
-export const moved = (ends: readonly number[], from: number, turns: number): number => {
+export const moveBy = (ends: readonly number[], from: number, turns: number): number => {
   const at = ends.findLastIndex((end) => end <= from)
   return ends[Math.min(ends.length - 1, Math.max(0, at + turns))] ?? from
 }

@@ -1,4 +1,4 @@
-import { announced } from '../announcer.tsx'
+import { announce } from '../announcer.tsx'
 import { apiPathOf } from '../../server/client/api-path.ts'
 import { linkTo } from '../router.ts'
 import type { ApiSource } from '../source/source.ts'
@@ -7,9 +7,9 @@ import { textOf } from './kinds.ts'
 const copied = (text: Promise<string>, done: string): void => {
   const copy = async (): Promise<void> => {
     await navigator.clipboard.writeText(await text)
-    announced(done)
+    announce(done)
   }
-  copy().catch(() => announced('The browser did not let this page copy'))
+  copy().catch(() => announce('The browser did not let this page copy'))
 }
 
 export const copyLink = (href: string): void =>

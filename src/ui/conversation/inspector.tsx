@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useMemo } from 'preact/hooks'
 import type { ConversationEvent } from '../../core.ts'
-import { type Action, keymap, printed } from '../keys.ts'
+import { type Action, keymap, formatKey } from '../keys.ts'
 import { Failed, useFetched, useRested } from '../states.tsx'
 import { apiOf, hrefs } from '../url.ts'
 import { type Handlers, perform } from '../use-keys.ts'
@@ -112,7 +112,7 @@ const Button = ({ action, off }: ButtonProps) => (
     aria-disabled={off === undefined ? undefined : true}
     title={off}
   >
-    {buttons[action] ?? keymap[action].does} <kbd>{printed(keymap[action].keys[0] ?? '')}</kbd>
+    {buttons[action] ?? keymap[action].does} <kbd>{formatKey(keymap[action].keys[0] ?? '')}</kbd>
   </button>
 )
 

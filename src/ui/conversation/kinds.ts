@@ -34,7 +34,7 @@ export const describe = (item: ClippedItem | ShownEntry, names: ReadonlyMap<stri
   if (item.role === 'assistant') {
     const calls = blocks.filter(isCall).map((block) => String(block['name']))
     return calls.length > 0
-      ? { tone: 'call', words: 'assistant · tool call', tools: listed(calls) }
+      ? { tone: 'call', words: 'assistant · tool call', tools: formatCounts(calls) }
       : { tone: 'assistant', words: 'assistant', tools: '' }
   }
   const results = blocks.filter(isResult)
@@ -44,12 +44,12 @@ export const describe = (item: ClippedItem | ShownEntry, names: ReadonlyMap<stri
   return {
     tone: 'result',
     words: results.length === 1 ? 'tool result' : `${results.length} tool results`,
-    tools: listed(tools),
+    tools: formatCounts(tools),
   }
 }
 
 /** Formats names with their counts: Read ×3, Bash. */
-export const listed = (names: readonly string[]): string => {
+export const formatCounts = (names: readonly string[]): string => {
   const counts = new Map<string, number>()
   for (const name of names) counts.set(name, (counts.get(name) ?? 0) + 1)
   return [...counts].map(([name, times]) => (times > 1 ? `${name} ×${times}` : name)).join(', ')

@@ -1,5 +1,5 @@
 import { useRef } from 'preact/hooks'
-import { announced } from '../announcer.tsx'
+import { announce } from '../announcer.tsx'
 import { go, goWhenAtRest } from '../router.ts'
 import { problemOf, type ApiSource } from '../source/source.ts'
 import { hrefs, type ConversationViewState } from '../url.ts'
@@ -66,7 +66,7 @@ export const useMoves = (source: ApiSource, id: string, sight: Sight): Moves => 
       const value = await answer
       if (location.href === href && target.current === aim) lead(value)
     }
-    follow().catch((problem: unknown) => announced(problemOf(problem).detail))
+    follow().catch((problem: unknown) => announce(problemOf(problem).detail))
   }
   return {
     show,
@@ -86,7 +86,7 @@ export const useMoves = (source: ApiSource, id: string, sight: Sight): Moves => 
         return
       }
       goAfter(stepFar(source, id, { outline, overview, kind, by }), (far) => {
-        if (far === undefined) announced(`No ${by > 0 ? 'later' : 'earlier'} ${words[kind]}`)
+        if (far === undefined) announce(`No ${by > 0 ? 'later' : 'earlier'} ${words[kind]}`)
         else jump(far)
       })
     },
@@ -96,7 +96,7 @@ export const useMoves = (source: ApiSource, id: string, sight: Sight): Moves => 
       const reply = next(position - 1, 1) === position ? position : (next(position, 1) ?? next(position, -1))
       if (reply === undefined) return
       goAfter(callNameAt(source, id, reply), (name) => {
-        if (name === undefined) announced(`Nothing is known of a call that ${number(reply)} answers`)
+        if (name === undefined) announce(`Nothing is known of a call that ${number(reply)} answers`)
         else go(hrefs.call(id, name, as))
       })
     },

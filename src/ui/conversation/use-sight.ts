@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { announced } from '../announcer.tsx'
+import { announce } from '../announcer.tsx'
 import type { ApiSource } from '../source/source.ts'
 import { useRested } from '../states.tsx'
 import { type ConversationViewState, viewOf } from '../url.ts'
@@ -89,7 +89,7 @@ const useFresh = (isFollowing: boolean, known: number | undefined, last: number 
   if (isFollowing || stood.current === undefined) stood.current = known
   const fresh = isFollowing || last === undefined ? 0 : last - (stood.current ?? last)
   useEffect(() => {
-    if (fresh > 0) announced(`${fresh === 1 ? '1 new event' : `${fresh} new events`}, ${last}`)
+    if (fresh > 0) announce(`${fresh === 1 ? '1 new event' : `${fresh} new events`}, ${last}`)
   }, [fresh])
   return fresh
 }

@@ -50,7 +50,7 @@ export const saidIn = (request: ApiRequestBody): readonly SaidBlock[] =>
  *
  * @param stretches runs of equal or different keys, in order
  */
-export const saidRows = (
+export const rowsOfBlocks = (
   before: readonly SaidBlock[],
   after: readonly SaidBlock[],
   stretches: readonly DiffRun[],

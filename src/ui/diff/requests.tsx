@@ -10,7 +10,7 @@ import { ConfigurationChanges } from './configurations.tsx'
 import type { DiffEnd } from './ends.ts'
 import type { ExcerptEntry } from './excerpt.ts'
 import { type DiffRequest, requestAt } from './request-at.ts'
-import { breakpointsIn, type SaidBlock, saidIn, saidRows, settingChanges } from './request-changes.ts'
+import { breakpointsIn, type SaidBlock, saidIn, rowsOfBlocks, settingChanges } from './request-changes.ts'
 import type { DiffRow } from './rows.ts'
 import { DiffList } from './rows-view.tsx'
 import { Sums } from './sums.tsx'
@@ -123,7 +123,7 @@ const Messages = ({ before, after }: { readonly before: ApiRequestBody; readonly
     withPart(import('./words.ts'), ({ listsChanged }) => {
       const [was, is] = [saidIn(before), saidIn(after)]
       const stretches = listsChanged(keysOf(was), keysOf(is))
-      if (!isGone) setRows(saidRows(was, is, stretches))
+      if (!isGone) setRows(rowsOfBlocks(was, is, stretches))
     })
     return () => {
       isGone = true

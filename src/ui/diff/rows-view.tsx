@@ -4,7 +4,7 @@ import { Exact } from '../blocks/shown.tsx'
 import { hrefs } from '../url.ts'
 import { count } from '../words.ts'
 import { excerptOf, inkOf, kindOf, textOf, type ExcerptEntry } from './excerpt.ts'
-import { type DiffRowChange, type DiffRow, diffRows, foldedOf, reasonOf, stretchesOf } from './rows.ts'
+import { type DiffRowChange, type DiffRow, diffRows, foldRow, reasonOf, stretchesOf } from './rows.ts'
 import { WordsChanged } from './words-changed.tsx'
 
 interface EntryLineProps {
@@ -130,7 +130,7 @@ const Folded = ({ id, entries, isOpen, isKept }: FoldedProps) => {
   const { before, folded, after } =
     isKept && !open && entries.length > 1
       ? { before: [], folded: entries.length, after: [] }
-      : foldedOf(entries, open)
+      : foldRow(entries, open)
   const more = isKept ? `${count(folded, 'item')} kept` : count(folded, 'more', 'more')
   return (
     <>

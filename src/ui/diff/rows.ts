@@ -128,7 +128,7 @@ export const causesOf = (changes: readonly DiffRowChange[]): ReadonlySet<number>
 const most = 7
 
 /** Returns the visible entries of a row, and the number folded in between. */
-export const foldedOf = <E>(entries: readonly E[], isOpen: boolean) =>
+export const foldRow = <E>(entries: readonly E[], isOpen: boolean) =>
   isOpen || entries.length <= most
     ? { before: entries, folded: 0, after: [] }
     : { before: entries.slice(0, 2), folded: entries.length - 4, after: entries.slice(-2) }

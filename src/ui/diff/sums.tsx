@@ -1,4 +1,4 @@
-import { signed } from '../acts/preview.ts'
+import { formatSigned } from '../acts/preview.ts'
 import { number } from '../words.ts'
 
 interface SumsProps {
@@ -11,8 +11,8 @@ interface SumsProps {
 /** Shows the number of entries that left, came, changed their status, and stayed. */
 export const Sums = ({ left, came, turned = 0, kept }: SumsProps) => (
   <p class="sums figures">
-    {left > 0 && <span class="left">{signed(-left)} left</span>}
-    {came > 0 && <span class="came">{signed(came)} came</span>}
+    {left > 0 && <span class="left">{formatSigned(-left)} left</span>}
+    {came > 0 && <span class="came">{formatSigned(came)} came</span>}
     {turned > 0 && <span class="turned">{number(turned)} changed</span>}
     <span class="faint">{number(kept)} kept</span>
   </p>

@@ -3,13 +3,13 @@ import './investigate.css'
 import { useEffect, useState } from 'preact/hooks'
 import { useSession } from '../acts/session.ts'
 import { offBecause } from '../acts/preview.ts'
-import { announced } from '../announcer.tsx'
+import { announce } from '../announcer.tsx'
 import { wholeOutline } from '../conversation/fetching/part.ts'
 import type { QueryOf } from '../../server/client/api.ts'
 import { apiPathOf } from '../../server/client/api-path.ts'
 import { EntryLine } from '../diff/rows-view.tsx'
 import { Crumb, Header } from '../header.tsx'
-import { keymap, printed } from '../keys.ts'
+import { keymap, formatKey } from '../keys.ts'
 import type { PageProps } from '../page.ts'
 import { problemOf, type ApiSource } from '../source/source.ts'
 import { Bar, Failed, NotIndexed, Skeleton, useFetched } from '../states.tsx'
@@ -53,9 +53,7 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
         const verdicts = apiPathOf('/conversations/{id}/bisections/{bisection}/verdicts', of, { buckets })
         const next = await source.post(verdicts, { position: asked, verdict })
         setAnswered(next)
-        announced(
-          `${number(asked)} is ${verdict === 'skip' ? 'skipped' : verdict}. ${nextWords(next.result)}`,
-        )
+        announce(`${number(asked)} is ${verdict === 'skip' ? 'skipped' : verdict}. ${nextWords(next.result)}`)
       } catch (problem) {
         const { detail, status } = problemOf(problem)
         setRefusal(detail)
@@ -112,7 +110,7 @@ export const BisectionPage = ({ source, params: { id = '', bisection = '' } }: P
                       aria-disabled={off !== undefined || isSending}
                       onClick={() => say(verdict)}
                     >
-                      {word} <kbd>{printed(keymap[action].keys[0] ?? '')}</kbd>
+                      {word} <kbd>{formatKey(keymap[action].keys[0] ?? '')}</kbd>
                     </button>
                   ))}
                   {off !== undefined && <span class="faint">{off}</span>}

@@ -19,7 +19,7 @@ export interface Plot {
 const steps = [1, 2, 2.5, 5, 10]
 
 /** Returns the smallest round number that is not smaller. */
-export const rounded = (value: number): number => {
+export const roundUp = (value: number): number => {
   if (value <= 0) return 1
   const power = 10 ** Math.floor(Math.log10(value))
   return power * (steps.find((step) => step * power >= value) ?? 10)
@@ -32,7 +32,7 @@ export const plotOf = (
   { width, height }: { readonly width: number; readonly height: number },
 ): Plot => {
   const edge = 12
-  const most = rounded(points.reduce((all, { tokens }) => Math.max(all, tokens), 0))
+  const most = roundUp(points.reduce((all, { tokens }) => Math.max(all, tokens), 0))
   return {
     width,
     height,

@@ -16,20 +16,20 @@ import { Hits } from './hits.tsx'
 import { NoConversations } from './no-conversations.tsx'
 import { ConversationRow } from './row.tsx'
 import {
-  askedIn,
+  listQueryIn,
   type ListPageQuery,
   hrefOf,
   inSight,
   isNarrowed,
   isSearched,
-  nested,
+  nestForks,
   tallyOf,
 } from './rows.ts'
 import { useList } from './use-list.ts'
 
 /** Lists the store's conversations that match the search, with live updates. */
 export const ListPage = ({ source, search }: PageProps) => {
-  const asked = askedIn(search)
+  const asked = listQueryIn(search)
   const { listed, error, isBusy, connection, live, more, retry } = useList(source, asked)
   const store = useSession(source)?.store
   const field = useRef<HTMLInputElement>(null)
@@ -142,7 +142,7 @@ const Rows = ({ listed, live, more, isBusy, isNested }: RowsProps) => {
   const list = useRef<HTMLDivElement>(null)
   const [sight, setSight] = useState({ from: 0, to: 1_000 })
   const rows = useMemo(
-    () => (isNested ? nested(listed.items) : listed.items.map((overview) => ({ overview, depth: 0 }))),
+    () => (isNested ? nestForks(listed.items) : listed.items.map((overview) => ({ overview, depth: 0 }))),
     [listed.items, isNested],
   )
   const now = useNow(10_000)

@@ -11,7 +11,7 @@ export interface ListRow {
 }
 
 /** Keeps the given order, but lists each fork under its parent if the parent is in the list. */
-export const nested = (items: readonly ConversationListRow[]): readonly ListRow[] => {
+export const nestForks = (items: readonly ConversationListRow[]): readonly ListRow[] => {
   const ids = new Set(items.map(({ id }) => id))
   const isUnder = ({ id, parent }: ConversationListRow): boolean =>
     parent !== undefined && parent !== id && ids.has(parent)
@@ -59,7 +59,7 @@ export interface ListPageQuery {
   readonly order: string
 }
 
-export const askedIn = (search: string): ListPageQuery => {
+export const listQueryIn = (search: string): ListPageQuery => {
   const query = new URLSearchParams(search)
   const text = (name: string): string => query.get(name) ?? ''
   return {
@@ -134,7 +134,7 @@ export const withPage = (
 }
 
 /** Updates a list with its refreshed first page: a longer list keeps its rows, with the new figures. */
-export const refreshed = (
+export const refreshList = (
   before: ConversationListResponse | undefined,
   first: ConversationListResponse,
 ): ConversationListResponse =>
@@ -143,7 +143,7 @@ export const refreshed = (
     : first
 
 /** Updates a list after an event in one of its conversations. */
-export const happened = (
+export const updateList = (
   list: ConversationListResponse,
   id: string,
   position: number,

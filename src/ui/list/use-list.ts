@@ -4,7 +4,7 @@ import { sessionNumber } from '../acts/session.ts'
 import { isReturn } from '../router.ts'
 import type { ConversationListResponse } from '../source/answers.ts'
 import type { ConnectionState, ApiSource } from '../source/source.ts'
-import { type ListPageQuery, happened, pathOf, refreshed, withPage } from './rows.ts'
+import { type ListPageQuery, updateList, pathOf, refreshList, withPage } from './rows.ts'
 
 /** Number of conversations fetched at once. */
 const page = 100
@@ -84,7 +84,7 @@ export const useList = (source: ApiSource, asked: ListPageQuery): ListState => {
       try {
         const first = await pageFrom(undefined, own)
         if (own.signal.aborted) return
-        setListed((before) => refreshed(before, first))
+        setListed((before) => refreshList(before, first))
         setError(undefined)
       } catch (reason) {
         if (!own.signal.aborted) setError(reason)
@@ -134,7 +134,7 @@ const useLive = (source: ApiSource, setListed: SetListed, again: () => void) => 
       setListed((before) => {
         if (!before) return before
         isKnown = before.items.some(({ id }) => id === conversation)
-        return isKnown ? happened(before, conversation, event.position, time) : before
+        return isKnown ? updateList(before, conversation, event.position, time) : before
       })
       if (!isKnown) timer ??= setTimeout(() => ((timer = undefined), again()), pause)
     }

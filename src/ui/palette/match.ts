@@ -30,7 +30,10 @@ export const scoreOf = (name: string, typed: string): number | undefined => {
 }
 
 /** Returns the matching commands, best first; equally good matches keep their order. */
-export const matching = <C extends PaletteCommand>(commands: readonly C[], typed: string): readonly C[] =>
+export const matchCommands = <C extends PaletteCommand>(
+  commands: readonly C[],
+  typed: string,
+): readonly C[] =>
   commands
     .flatMap((command) => {
       const score = scoreOf(command.name, typed)

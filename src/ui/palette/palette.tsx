@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { keymap, printed } from '../keys.ts'
+import { keymap, formatKey } from '../keys.ts'
 import { go, here } from '../router.ts'
 import { closeSheet, Sheet } from '../sheet.tsx'
-import { hrefs, matched, queryOf } from '../url.ts'
+import { hrefs, matchPath, queryOf } from '../url.ts'
 import { perform, possible } from '../use-keys.ts'
 import { number } from '../words.ts'
-import { type PaletteCommand, matching, type PaletteTarget, placeIn } from './match.ts'
+import { type PaletteCommand, matchCommands, type PaletteTarget, placeIn } from './match.ts'
 
 /** An entry that can be chosen. */
 interface Choice extends PaletteCommand {
@@ -15,7 +15,7 @@ interface Choice extends PaletteCommand {
 /** Returns the id of the conversation on the page, if any. */
 const shownId = (): string | undefined => {
   const [, first, id = ''] = here().path.split('/')
-  return first === 'c' && id !== '' ? matched('/:id', `/${id}`)?.['id'] : undefined
+  return first === 'c' && id !== '' ? matchPath('/:id', `/${id}`)?.['id'] : undefined
 }
 
 const actions = (): readonly Choice[] =>
@@ -24,7 +24,7 @@ const actions = (): readonly Choice[] =>
     .map((action) => {
       const { does, keys, topic } = keymap[action]
       const [key = ''] = keys
-      return { name: does, key: printed(key), topic, choose: () => perform(action) }
+      return { name: does, key: formatKey(key), topic, choose: () => perform(action) }
     })
 
 /** Returns the target of the typed text, in the conversation on the page. */
@@ -65,7 +65,7 @@ export const Palette = () => {
   const [typed, setTyped] = useState('')
   const [chosen, setChosen] = useState(0)
   const list = useRef<HTMLUListElement>(null)
-  const found = [...placeOf(placeIn(typed), shownId()), ...matching(all, typed), ...searchFor(typed)]
+  const found = [...placeOf(placeIn(typed), shownId()), ...matchCommands(all, typed), ...searchFor(typed)]
   const shown = found.slice(0, typed === '' ? found.length : most)
   const choose = (choice: Choice | undefined): void => {
     if (!choice) return

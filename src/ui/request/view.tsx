@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { ApiPath } from '../../server/client/api-path.ts'
-import { announced } from '../announcer.tsx'
+import { announce } from '../announcer.tsx'
 import { Text } from '../blocks/text.tsx'
 import { newRepairs } from '../acts/preview.ts'
 import { problemOf, type ApiSource } from '../source/source.ts'
@@ -51,8 +51,8 @@ export const RequestView = (props: RequestViewProps) => {
   const counts = usageIn(usage)
   const copy = (): void => {
     navigator.clipboard.writeText(text ?? JSON.stringify(body, undefined, 2)).then(
-      () => announced(way === 'curl' ? 'The command is copied.' : 'The request is copied.'),
-      () => announced('This browser does not let a page copy.'),
+      () => announce(way === 'curl' ? 'The command is copied.' : 'The request is copied.'),
+      () => announce('This browser does not let a page copy.'),
     )
   }
   return (
@@ -117,7 +117,7 @@ const useText = ({ source, body, exact, isChat, betas, way }: RequestViewProps):
   useEffect(() => {
     if (!isSent || sent !== undefined) return
     const load = async (): Promise<void> => setSent(await (await source.bytes(exact)).blob.text())
-    load().catch((error: unknown) => announced(problemOf(error).detail))
+    load().catch((error: unknown) => announce(problemOf(error).detail))
   }, [isSent])
   if (way === 'json') return JSON.stringify(body, undefined, 2)
   if (!isSent || sent === undefined) return undefined

@@ -12,7 +12,7 @@ export const beforeText = (before: number | string): string =>
 const parts: Readonly<Record<string, string>> = { system: 'system prompt' }
 
 /** Describes what is unproven or not recorded. */
-export const derivedText = ({ unrecorded }: NonNullable<WhyResponse['derived']>): string =>
+export const describeDerived = ({ unrecorded }: NonNullable<WhyResponse['derived']>): string =>
   `Derived from the log, not proven by a receipt.${unrecorded.length > 0 ? ` Not recorded: ${unrecorded.map((part) => parts[part] ?? part).join(', ')}.` : ''}`
 
 /** Items that appeared or disappeared together, for the same reason. */

@@ -5,7 +5,7 @@ import { hrefs } from '../url.ts'
 import { count, number } from '../words.ts'
 import type { WhyResponse } from '../source/answers.ts'
 import type { ApiPath } from '../../server/client/api-path.ts'
-import { beforeText, causeOf, derivedText, type Group, groupsOf } from './why.ts'
+import { beforeText, causeOf, describeDerived, type Group, groupsOf } from './why.ts'
 
 interface WhyViewProps {
   readonly source: ApiSource
@@ -30,7 +30,7 @@ export const WhyView = ({ source, id, path }: WhyViewProps) => {
   )
   return (
     <div class="why-call">
-      {derived && <p class="faint">{derivedText(derived)}</p>}
+      {derived && <p class="faint">{describeDerived(derived)}</p>}
       <Part title="Needed, and hidden" lines={value.needed.map((one) => neededLine(one, to))}>
         {value.needed.length === 0 && 'The answer names nothing that only hidden messages have.'}
       </Part>

@@ -1,6 +1,6 @@
 import { answerTo, blockAt } from './embedded/answers.ts'
 import type { EmbeddedFile } from './embedded/form.ts'
-import { failed, type SourceProblem, type ApiSource } from './source.ts'
+import { toThrowable, type SourceProblem, type ApiSource } from './source.ts'
 
 /** Makes the source of a page without a server: API responses computed from the events in its own file. */
 export const embeddedSource = (file: EmbeddedFile): ApiSource => ({
@@ -8,14 +8,14 @@ export const embeddedSource = (file: EmbeddedFile): ApiSource => ({
   access: () => undefined,
   get: async <T>(path: string): Promise<T> => {
     const answer = answerTo(file, path)
-    if (answer === undefined) throw failed(notHere(path))
+    if (answer === undefined) throw toThrowable(notHere(path))
     return answer as T
   },
-  post: () => Promise.reject(failed(readOnly)),
-  file: () => Promise.reject(failed(readOnly)),
+  post: () => Promise.reject(toThrowable(readOnly)),
+  file: () => Promise.reject(toThrowable(readOnly)),
   bytes: async (path, { from = 0, to } = {}) => {
     const blob = blockAt(file, path)
-    if (!blob) throw failed(notHere(path))
+    if (!blob) throw toThrowable(notHere(path))
     const part = blob.slice(from, to === undefined ? undefined : to + 1, blob.type)
     return { blob: part, type: blob.type, total: blob.size }
   },

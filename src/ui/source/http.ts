@@ -3,7 +3,7 @@ import { messagesIn } from '../../server/client/sse.ts'
 import {
   type AccessRights,
   type FetchedBytes,
-  failed,
+  toThrowable,
   type StreamHandlers,
   type SourceProblem,
   problemOf,
@@ -40,7 +40,7 @@ export const httpSource = ({ base = '/api/v1', onUnauthorized }: HttpOptions = {
   const ask = async (path: string, init: RequestInit): Promise<Response> => {
     const response = await fetch(base + path, { credentials: 'same-origin', ...init }).catch(
       (error: unknown) => {
-        throw isAbort(error) ? error : failed(unreachable)
+        throw isAbort(error) ? error : toThrowable(unreachable)
       },
     )
     access = accessIn(response) ?? access
@@ -51,7 +51,7 @@ export const httpSource = ({ base = '/api/v1', onUnauthorized }: HttpOptions = {
     const problem = await problemIn(response)
     const why = refusalIn(problem)
     if (why !== undefined) onUnauthorized?.(why)
-    throw failed(problem)
+    throw toThrowable(problem)
   }
   const json = async <T>(response: Promise<Response>): Promise<T> => (await (await response).json()) as T
 
@@ -116,7 +116,7 @@ const follow = (ask: Ask, path: string, after: string | number | undefined, foll
       if (!body) return
       for await (const message of messagesIn(body, heard)) {
         if (ending.signal.aborted) return
-        if (message.event === 'problem') throw failed(message.data as SourceProblem)
+        if (message.event === 'problem') throw toThrowable(message.data as SourceProblem)
         lastId = message.id ?? lastId
         if (message.data !== undefined) told(message)
       }

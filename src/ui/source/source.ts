@@ -101,5 +101,5 @@ const isProblem = (error: unknown): error is SourceProblem =>
   typeof error === 'object' && error !== null && 'title' in error && 'detail' in error
 
 /** Converts a problem to an error that can be thrown. */
-export const failed = (problem: SourceProblem): Error & SourceProblem =>
+export const toThrowable = (problem: SourceProblem): Error & SourceProblem =>
   Object.assign(new Error(problem.detail), problem)

@@ -2,7 +2,7 @@ import '../tabs.css'
 import { type ApiPath, apiPathOf } from '../../server/client/api-path.ts'
 import { offBecause } from '../acts/preview.ts'
 import { useSession } from '../acts/session.ts'
-import { announced } from '../announcer.tsx'
+import { announce } from '../announcer.tsx'
 import { Header } from '../header.tsx'
 import type { PageProps } from '../page.ts'
 import { problemOf } from '../source/source.ts'
@@ -24,7 +24,7 @@ export const WorkersPage = ({ source }: PageProps) => {
   const off = offBecause(source.isLive, useSession(source))
   useTitle('Workers')
   const tell = (path: ApiPath<Act>): void => {
-    source.post(path, {}).then(again, (reason: unknown) => announced(problemOf(reason).detail))
+    source.post(path, {}).then(again, (reason: unknown) => announce(problemOf(reason).detail))
   }
   const board = boardOf(seen?.steps ?? [])
   return (

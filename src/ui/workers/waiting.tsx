@@ -1,7 +1,7 @@
 import './workers.css'
 import { useState } from 'preact/hooks'
 import { apiPathOf } from '../../server/client/api-path.ts'
-import { announced } from '../announcer.tsx'
+import { announce } from '../announcer.tsx'
 import { toast } from '../acts/toast.tsx'
 import { Exact } from '../blocks/shown.tsx'
 import { Text } from '../blocks/text.tsx'
@@ -126,14 +126,14 @@ const DecisionSheet = ({ source, id, call, decision, done }: DecisionSheetProps)
         {isApproval && <button onClick={() => void withdraw()}>Withdraw</button>}
       </span>,
     )
-    announced(isApproval ? 'Approved.' : 'Denied.')
+    announce(isApproval ? 'Approved.' : 'Denied.')
   }
   /** Withdraws an approval, which is possible until the tool has started. */
   const withdraw = async (): Promise<void> => {
     try {
       await source.post(apiPathOf('/conversations/{id}/waiting/{call}/withdraw', of), {})
       toast('Withdrawn: the call waits again.')
-      announced('Withdrawn.')
+      announce('Withdrawn.')
       done()
     } catch (error) {
       toast(problemOf(error).detail)

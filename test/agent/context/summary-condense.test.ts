@@ -10,7 +10,7 @@ import {
 } from '../../../src/agent/context/summary/summarizer.ts'
 import type { ConversationEvent } from '../../../src/events/events.ts'
 import { effective, messagesOf } from '../../../src/projections/effective.ts'
-import type { Conversation } from '../../../src/conversation/conversation.ts'
+import type { ConversationHandle } from '../../../src/conversation/conversation.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
 import { storeOn } from '../../../src/api/open.ts'
 import { left, right } from '../../support/either.ts'
@@ -26,12 +26,12 @@ const talk = [
   assistant('Done.'),
 ]
 
-const conversation = async (events = talk): Promise<Conversation> => {
+const conversation = async (events = talk): Promise<ConversationHandle> => {
   const store = memoryStore()
   await write(store, 'c', events)
   return storeOn(store, { kind: 'test' }).conversation('c')
 }
-const recorded = async (chat: Conversation): Promise<readonly ConversationEvent[]> => {
+const recorded = async (chat: ConversationHandle): Promise<readonly ConversationEvent[]> => {
   const events: ConversationEvent[] = []
   for await (const event of chat.events()) events.push(event)
   return events
@@ -43,7 +43,7 @@ const saying =
   (...summary: readonly string[]): Summarizer =>
   async () =>
     E.right({ blocks: summary.map(text), origin: { model: 'my-own' } })
-const condensing = async (chat: Conversation, own: Summarizer, more: object = {}) => {
+const condensing = async (chat: ConversationHandle, own: Summarizer, more: object = {}) => {
   const now = effective(await recorded(chat))
   return condenseWith({ effective: now, covers, summarizer: own, condense: chat.condense, ...more })
 }
@@ -204,7 +204,7 @@ describe('a failure leaves the conversation as it was', () => {
   })
 
   describe('where the slice has changed meanwhile, and only there, if it can be told', () => {
-    const during = async (meanwhile: (chat: Conversation) => Promise<unknown>) => {
+    const during = async (meanwhile: (chat: ConversationHandle) => Promise<unknown>) => {
       const chat = await conversation()
       const late: Summarizer = async (input) => {
         await meanwhile(chat)
@@ -217,7 +217,7 @@ describe('a failure leaves the conversation as it was', () => {
     }
     const said = { role: 'user', content: 'Wait.' } as const
 
-    it.each<readonly [string, (chat: Conversation) => Promise<unknown>]>([
+    it.each<readonly [string, (chat: ConversationHandle) => Promise<unknown>]>([
       ['a message', async (chat) => right(await chat.append(said)())],
       ['a configuration', async (chat) => right(await chat.configure({ model: 'm' })())],
       [
@@ -238,7 +238,7 @@ describe('a failure leaves the conversation as it was', () => {
       expect(shown[1]).toMatchObject({ kind: 'summary', covers: { first: 1, last: 2 } })
     })
 
-    it.each<readonly [string, (chat: Conversation) => Promise<unknown>]>([
+    it.each<readonly [string, (chat: ConversationHandle) => Promise<unknown>]>([
       ['a rewind into it', async (chat) => right(await chat.rewind({ to: 1 })())],
       ['a rewind to its end', async (chat) => right(await chat.rewind({ to: 2 })())],
       [
@@ -258,7 +258,7 @@ describe('a failure leaves the conversation as it was', () => {
   })
 
   it('where something was written meanwhile; a marker may be no reason', async () => {
-    const after = async (meanwhile: (chat: Conversation) => Promise<unknown>, more: object = {}) => {
+    const after = async (meanwhile: (chat: ConversationHandle) => Promise<unknown>, more: object = {}) => {
       const chat = await conversation()
       const late: Summarizer = async (input) => {
         await meanwhile(chat)
@@ -267,8 +267,10 @@ describe('a failure leaves the conversation as it was', () => {
       const answer = await condensing(chat, late, more)
       return { answer, types: (await recorded(chat)).slice(4).map(({ type }) => type) }
     }
-    const say = async (chat: Conversation) => right(await chat.append({ role: 'user', content: 'Wait.' })())
-    const hide = async (chat: Conversation) => right(await chat.truncate({ covers: { first: 3, last: 3 } })())
+    const say = async (chat: ConversationHandle) =>
+      right(await chat.append({ role: 'user', content: 'Wait.' })())
+    const hide = async (chat: ConversationHandle) =>
+      right(await chat.truncate({ covers: { first: 3, last: 3 } })())
     for (const more of [{}, { tolerate: 'markers' }]) {
       const { answer, types } = await after(say, more)
       expect(left(answer)._tag).toBe('StaleContext')

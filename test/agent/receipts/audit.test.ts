@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { modelCalls, type ReceiptVerification, verifyReceipts } from '../../../src/agent/receipts/audit.ts'
-import { sentCall } from '../../../src/agent/receipts/sent.ts'
+import { loadSentCall } from '../../../src/agent/receipts/sent.ts'
 import { run } from '../../../src/result/steps.ts'
 import { digestOf } from '../../../src/agent/receipts/canonical.ts'
 import { fingerprintsOf } from '../../../src/agent/receipts/fingerprints.ts'
@@ -11,7 +11,7 @@ import { requestOf, type RequestOptions } from '../../../src/agent/receipts/requ
 import { requestOfSummary } from '../../../src/agent/receipts/summary-request.ts'
 import type { Block } from '../../../src/events/blocks.ts'
 import type { ConversationEvent, Event, Origin } from '../../../src/events/events.ts'
-import type { Conversation } from '../../../src/conversation/conversation.ts'
+import type { ConversationHandle } from '../../../src/conversation/conversation.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
 import type { EventStore } from '../../../src/store/port.ts'
 import { storeOn } from '../../../src/api/open.ts'
@@ -21,8 +21,8 @@ import { text, toolResult, toolUse } from '../../support/log.ts'
 import { write } from '../../support/write.ts'
 
 const storeOf = (largeContent?: number) => storeOn(memoryStore(), { kind: 'test' }, largeContent)
-const now = async (chat: Conversation): Promise<Effective> => right(await chat.context()())
-const said = async (chat: Conversation, ...texts: readonly string[]): Promise<void> => {
+const now = async (chat: ConversationHandle): Promise<Effective> => right(await chat.context()())
+const said = async (chat: ConversationHandle, ...texts: readonly string[]): Promise<void> => {
   right(await chat.append(texts.map((content) => ({ role: 'user', content })))())
 }
 
@@ -36,13 +36,17 @@ const originOf = (effective: Effective, options = cached): Origin => ({
 })
 
 /** Calls a model that answers this. */
-const replied = async (chat: Conversation, content: string | ReturnType<typeof text>[], options = cached) => {
+const replied = async (
+  chat: ConversationHandle,
+  content: string | ReturnType<typeof text>[],
+  options = cached,
+) => {
   const effective = await now(chat)
   const origin = originOf(effective, options)
   right(await chat.append({ role: 'assistant', content, origin }, { after: effective.at })())
 }
 
-const eventsOf = async (chat: Conversation): Promise<ConversationEvent[]> => {
+const eventsOf = async (chat: ConversationHandle): Promise<ConversationEvent[]> => {
   const events: ConversationEvent[] = []
   for await (const event of chat.events()) events.push(event)
   return events
@@ -50,9 +54,9 @@ const eventsOf = async (chat: Conversation): Promise<ConversationEvent[]> => {
 
 /** The conversation, each event as it would be had this been written instead, with an intact chain. */
 const tampered = async (
-  chat: Conversation,
+  chat: ConversationHandle,
   change: (event: Event, position: number) => Event | undefined,
-): Promise<Conversation> => {
+): Promise<ConversationHandle> => {
   const events = await eventsOf(chat)
   const store = memoryStore()
   const changed = events.flatMap((event) => change(event, event.position) ?? [])
@@ -76,11 +80,11 @@ const receiptAt = (at: number, change: (receipt: Receipt) => Receipt) =>
     return context ? { ...data, origin: { ...data.origin, context: change(context) } } : data
   })
 
-const verified = async (chat: Conversation): Promise<ReceiptVerification> =>
+const verified = async (chat: ConversationHandle): Promise<ReceiptVerification> =>
   right(await verifyReceipts(chat)())
 
 /** 0 configured, 1 task, 2 reply (call), 3 result, 4 reply, 5 user, 6 reply. */
-const talk = async (options = cached): Promise<Conversation> => {
+const talk = async (options = cached): Promise<ConversationHandle> => {
   const chat = storeOf().conversation('talk')
   right(
     await chat.configure({
@@ -195,7 +199,7 @@ describe('the receipts of a conversation are verified', () => {
     expect((await verified(unknown)).findings).toMatchObject([
       { call: 4, position: 7, kind: 'renderer', message: expect.stringContaining('upgrade') },
     ])
-    expect(left(await sentCall(unknown)())).toMatchObject({
+    expect(left(await loadSentCall(unknown)())).toMatchObject({
       _tag: 'UnknownRenderer',
       renderer: 99,
       message: expect.stringContaining('this version has no summarizer 99, only 1'),
@@ -352,8 +356,8 @@ describe('a receipt', () => {
 
 describe('a bug while the log is read', () => {
   it.each([
-    ['verifying receipts', (chat: Conversation) => verifyReceipts(chat)()],
-    ['making a request again', (chat: Conversation) => sentCall(chat)()],
+    ['verifying receipts', (chat: ConversationHandle) => verifyReceipts(chat)()],
+    ['making a request again', (chat: ConversationHandle) => loadSentCall(chat)()],
   ])('rejects as itself when %s, and is not taken for a read error', async (_, read) => {
     const bug = new TypeError('not a function')
     const chat = storeOf().conversation('c')
@@ -396,7 +400,7 @@ describe('the calls of a conversation', () => {
     const chat = await talk()
     right(await chat.configure({ model: 'other-model', parameters: null })())
     const breakpoint = { cache_control: { type: 'ephemeral' } }
-    expect(right(await sentCall(chat, 2)())).toMatchObject({
+    expect(right(await loadSentCall(chat, 2)())).toMatchObject({
       number: 2,
       position: 4,
       isSame: true,
@@ -412,7 +416,7 @@ describe('the calls of a conversation', () => {
         ],
       },
     })
-    expect(right(await sentCall(chat)()).number).toBe(3)
+    expect(right(await loadSentCall(chat)()).number).toBe(3)
   })
 
   it('are not the same where the log is not', async () => {
@@ -420,7 +424,7 @@ describe('the calls of a conversation', () => {
       await talk(),
       changedAt(1, (data) => ({ ...data, content: [text('Break it.')] })),
     )
-    expect(right(await sentCall(chat, 1)()).isSame).toBe(false)
+    expect(right(await loadSentCall(chat, 1)()).isSame).toBe(false)
   })
 
   it.each<readonly [string, (receipt: Receipt) => Receipt, object]>([
@@ -444,12 +448,12 @@ describe('the calls of a conversation', () => {
     ],
   ])('say which receipt cannot be used, and why: one %s', async (_, change, error) => {
     const chat = await tampered(await talk(), receiptAt(4, change))
-    const failed = left(await sentCall(chat, 2)())
+    const failed = left(await loadSentCall(chat, 2)())
     expect(failed).toMatchObject(error)
     expect(failed.message).toMatch(
       /^the receipt of call 2 \(answered at position 4\) cannot be used: .*; verify --receipts lists every call like it$/,
     )
-    expect(E.isRight(await sentCall(chat, 3)())).toBe(true)
+    expect(E.isRight(await loadSentCall(chat, 3)())).toBe(true)
   })
 
   it('made of nothing are made again', async () => {
@@ -457,7 +461,7 @@ describe('the calls of a conversation', () => {
       await talk(),
       receiptAt(2, (receipt) => ({ ...receipt, position: -1 })),
     )
-    expect(right(await sentCall(chat, 1)())).toMatchObject({ isSame: false, request: { messages: [] } })
+    expect(right(await loadSentCall(chat, 1)())).toMatchObject({ isSame: false, request: { messages: [] } })
   })
 
   it('are one where a summary was recorded again, before what was said', async () => {
@@ -481,24 +485,24 @@ describe('the calls of a conversation', () => {
       [4, 8, 'summary'],
       [5, 12, 'reply'],
     ])
-    expect(right(await sentCall(chat, 5)())).toMatchObject({ position: 12, isSame: true })
+    expect(right(await loadSentCall(chat, 5)())).toMatchObject({ position: 12, isSame: true })
     expect(await verified(chat)).toMatchObject({ receipts: 5, findings: [] })
   })
 
   it('are as many as there are', async () => {
-    expect(left(await sentCall(await talk(), 4)())).toMatchObject({
+    expect(left(await loadSentCall(await talk(), 4)())).toMatchObject({
       _tag: 'CallOutOfRange',
       call: 4,
       calls: 3,
     })
     const chat = storeOf().conversation('none')
     await said(chat, 'Hello.')
-    expect(left(await sentCall(chat)())).toMatchObject({ _tag: 'CallOutOfRange', calls: 0 })
+    expect(left(await loadSentCall(chat)())).toMatchObject({ _tag: 'CallOutOfRange', calls: 0 })
   })
 
   it('of a conversation that does not exist are an error', async () => {
     const chat = storeOf().conversation('nothing')
-    expect(left(await sentCall(chat)())._tag).toBe('ConversationNotFound')
+    expect(left(await loadSentCall(chat)())._tag).toBe('ConversationNotFound')
     expect(left(await verifyReceipts(chat)())._tag).toBe('ConversationNotFound')
   })
 })

@@ -2,12 +2,12 @@ import * as E from 'fp-ts/lib/Either.js'
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { editedInput } from '../../../src/agent/tools/edited-input.ts'
+import { checkEditedInput } from '../../../src/agent/tools/edited-input.ts'
 import { isFields } from '../../../src/events/json.ts'
 import { runs } from '../../support/runs.ts'
 
 const check = (input_schema: unknown, input: { readonly [field: string]: unknown }) =>
-  editedInput([{ name: 'other' }, { name: 'pay', input_schema }], 'pay', input)
+  checkEditedInput([{ name: 'other' }, { name: 'pay', input_schema }], 'pay', input)
 const pathOf = (input_schema: unknown, input: { readonly [field: string]: unknown }): string | undefined => {
   const checked = check(input_schema, input)
   return E.isLeft(checked) ? checked.left.path : undefined

@@ -13,7 +13,7 @@ import type { Block } from '../../../src/events/blocks.ts'
 import type { ModelError } from '../../../src/agent/models/model.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { text, toolUse } from '../../support/log.ts'
-import { encoded, eventsOf } from '../../../src/testing/messages-api/events.ts'
+import { encodeEvent, eventsOf } from '../../../src/testing/messages-api/events.ts'
 import type { ApiFailure, Fault, ApiMessage } from '../../../src/testing/messages-api/replies.ts'
 import { scene, task, yes } from '../../support/turn-scene.ts'
 
@@ -234,8 +234,8 @@ describe('pings are signs of life', () => {
     await macrotasks(20)
     return reply
   }
-  const [first = '', ...rest] = eventsOf(message).map(encoded)
-  const pings = Array.from({ length: 5 }, () => encoded({ type: 'ping' }))
+  const [first = '', ...rest] = eventsOf(message).map(encodeEvent)
+  const pings = Array.from({ length: 5 }, () => encodeEvent({ type: 'ping' }))
 
   it('a stream of them alone does not stall', async () => {
     expect(await played([first, ...pings, ...rest], 50_000)).toMatchObject({ _tag: 'Right' })

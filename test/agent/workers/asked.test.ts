@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ConversationEvent, Event } from '../../../src/events/events.ts'
-import { type TurnDemand, askedAfter, nothingAsked } from '../../../src/agent/turn/calls/asked.ts'
+import { type TurnDemand, demandAfter, nothingAsked } from '../../../src/agent/turn/calls/asked.ts'
 import { assistant, eventAt, user } from '../../support/log.ts'
 
 /** Events, each with the command that brought it, and whether it asks workers. */
@@ -12,7 +12,7 @@ const askedIn = (
       const at = eventAt(event, position)
       return { ...at, metadata: { ...at.metadata, commandId, ...(answer && { answer }) } }
     })
-    .reduce(askedAfter, nothingAsked)
+    .reduce(demandAfter, nothingAsked)
 
 const ask = user('Is it there?')
 const final = assistant('Yes.')

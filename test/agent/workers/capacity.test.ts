@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import {
-  adapted,
+  adaptCapacity,
   type Capacity,
   fullCapacity,
   type TurnAttempt,
@@ -15,7 +15,7 @@ const most = 8
 const after = (turns: readonly Partial<TurnAttempt>[], from: Capacity = fullCapacity(most)): Capacity =>
   turns.reduce<Capacity>(
     (capacity, { how = 'succeeded', began, ended }, index) =>
-      adapted(capacity, most, { how, began: began ?? index, ended: ended ?? index }),
+      adaptCapacity(capacity, most, { how, began: began ?? index, ended: ended ?? index }),
     from,
   )
 const refused = { how: 'refused' } as const

@@ -9,7 +9,7 @@ import { memoryStore } from '../../../src/store/memory/store.ts'
 import { type EventStore, maxPage, type RecordedEvent } from '../../../src/store/port.ts'
 import { knownBy } from '../../../src/agent/workers/known.ts'
 import { listSteps, type OpenStepInfo } from '../../../src/agent/workers/listing.ts'
-import { requesting } from '../../../src/agent/workers/requests.ts'
+import { createWorkRequester } from '../../../src/agent/workers/requests.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { right } from '../../support/either.ts'
 import { text } from '../../support/log.ts'
@@ -194,7 +194,7 @@ describe.each(Object.entries(stores))('a copy to a %s store', (_, open) => {
     const before = (await eventsOf(to)).length
     expect(await copied(from, to)).toMatchObject([{ events: 1, added: 0 }])
     expect(await eventsOf(to)).toHaveLength(before)
-    right(await requesting(chatIn(from)).pause({ by: 'ann' })())
+    right(await createWorkRequester(chatIn(from)).pause({ by: 'ann' })())
     right(await chatIn(from).append(final)())
     expect(await copied(from, to)).toMatchObject([{ events: 2, added: 2 }])
     expect(await stepsOf(to)).toEqual([])
@@ -205,7 +205,7 @@ describe.each(Object.entries(stores))('a copy to a %s store', (_, open) => {
     for (const id of ['parked', 'paused']) right(await chatIn(from, id).append(question, { answer: true })())
     const data = { step: 'conversation@0', attempts: 5, errors: ['no'], at: 0 }
     await record(chatIn(from, 'parked'), { type: 'TurnParked', data })
-    right(await requesting(chatIn(from, 'paused')).pause({ by: 'ann' })())
+    right(await createWorkRequester(chatIn(from, 'paused')).pause({ by: 'ann' })())
     await copied(from, to)
     expect((await stepsOf(to)).map(({ conversation, state, held }) => [conversation, state, held])).toEqual(
       (await stepsOf(from)).map(({ conversation, state, held }) => [conversation, state, held]),
@@ -234,7 +234,7 @@ describe.each(Object.entries(stores))('a copy to a %s store', (_, open) => {
     const { from, to } = await pair()
     right(await chatIn(from).append(question)())
     await copied(from, to)
-    for (const store of [from, to]) right(await requesting(chatIn(store)).pause({ by: 'ann' })())
+    for (const store of [from, to]) right(await createWorkRequester(chatIn(store)).pause({ by: 'ann' })())
     const [c] = right(await run(copyBetween(from, to)))
     expect(c?.error).toMatchObject({ _tag: 'CopyDiverged', revision: 1 })
     expect(c?.error?.message).toContain('the event of the turns at revision 1')

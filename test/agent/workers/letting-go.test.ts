@@ -2,14 +2,14 @@ import fc from 'fast-check'
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, test } from 'vitest'
 import { storeOn } from '../../../src/api/open.ts'
-import type { Conversation } from '../../../src/conversation/conversation.ts'
+import type { ConversationHandle } from '../../../src/conversation/conversation.ts'
 import { turnCodec } from '../../../src/events/turn-events.ts'
 import { orThrow, run } from '../../../src/result/steps.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
 import type { EventStore } from '../../../src/store/port.ts'
 import { emptyAccount } from '../../../src/agent/turn/spending/account.ts'
 import type { TurnResult, TurnError } from '../../../src/agent/turn/turned.ts'
-import { leaving } from '../../../src/agent/workers/attempt.ts'
+import { leaveFactOf } from '../../../src/agent/workers/attempt.ts'
 import { outcomeOf } from '../../../src/agent/workers/outcome.ts'
 import { settled } from '../../support/workers/hand-clock.ts'
 import { hand, say, stepsOf, until } from '../../support/workers/hands.ts'
@@ -91,7 +91,7 @@ test('a worker whose turn has claimed the conversation again after its reply tak
   }
   const turned: TurnResult = { ...ending, ...account, ended: 'stop', calls: 1, tools: [] }
   const turns: string[] = []
-  const give = async (chat: Conversation) => {
+  const give = async (chat: ConversationHandle) => {
     turns.push(chat.id)
     if (turns.length > 1) return E.left(nothing)
     await chat.append({ role: 'assistant', content: 'Yes.' })()
@@ -124,7 +124,7 @@ test('however an attempt fails, that can be recorded', () => {
     fc.property(failure, fc.integer({ min: 1, max: 6 }), (error, attempt) => {
       const outcome = outcomeOf(E.left(error), { attempt, isStopping: false })
       if (outcome.reason === 'settled') throw new Error('nothing was answered')
-      const fact = leaving('w', { step: 'conversation@0', ...outcome }, { attempt, errors: [] })
+      const fact = leaveFactOf('w', { step: 'conversation@0', ...outcome }, { attempt, errors: [] })
       const metadata = { time: '2026-01-01T00:00:00.000Z', actor, commandId: 'c', prev: null }
       expect(turnCodec.encode(fact, 'id', metadata)).toMatchObject({ _tag: 'Right' })
     }),

@@ -8,10 +8,10 @@ import { storeOn } from '../../../src/api/open.ts'
 import { orThrow, run } from '../../../src/result/steps.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
 import type { EventStore } from '../../../src/store/port.ts'
-import { cancelling } from '../../../src/agent/turn/say/cancel.ts'
+import { createCancelMethod } from '../../../src/agent/turn/say/cancel.ts'
 import type { TurnError } from '../../../src/agent/turn/turned.ts'
 import { type Clock, ownClock } from '../../../src/agent/workers/clock.ts'
-import { requesting } from '../../../src/agent/workers/requests.ts'
+import { createWorkRequester } from '../../../src/agent/workers/requests.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { text } from '../../support/log.ts'
 import { hand, lasting, say, stepsOf, until } from '../../support/workers/hands.ts'
@@ -133,7 +133,7 @@ test('also if the worker hears of it before the turn has ended', async () => {
   hand(store, 'w', {
     give: async (chat, signal) => {
       if (++given > 1) return lasting(chat, signal)
-      await cancelling(chat)()()
+      await createCancelMethod(chat)()()
       await say(store, 'c', true)
       await sleep(50)
       return E.left(cancelled)
@@ -151,8 +151,8 @@ test('and also if it is a request without words', async () => {
   hand(store, 'w', {
     give: async (chat, signal) => {
       if (++given > 1) return lasting(chat, signal)
-      await cancelling(chat)()()
-      await requesting(chat).request()()
+      await createCancelMethod(chat)()()
+      await createWorkRequester(chat).request()()
       await sleep(50)
       return E.left(cancelled)
     },
@@ -168,7 +168,7 @@ describe('a turn that is cancelled whose worker dies', () => {
     await say(store, 'c', true)
     const gone = hand(store, 'gone', { give: lasting })
     await until(async () => (await stepsOf(store)).join() === 'c claimed')
-    await cancelling(storeOn(store, { kind: 'test' }).conversation('c'))()()
+    await createCancelMethod(storeOn(store, { kind: 'test' }).conversation('c'))()()
     await deed(store)
     return { store, gone }
   }

@@ -6,8 +6,8 @@ import { memoryStore } from '../../../src/store/memory/store.ts'
 import type { TurnError } from '../../../src/agent/turn/turned.ts'
 import type { Clock } from '../../../src/agent/workers/clock.ts'
 import { listSteps } from '../../../src/agent/workers/listing.ts'
-import { saying } from '../../../src/agent/turn/say/say.ts'
-import { requesting } from '../../../src/agent/workers/requests.ts'
+import { createSayMethod } from '../../../src/agent/turn/say/say.ts'
+import { createWorkRequester } from '../../../src/agent/workers/requests.ts'
 import { work } from '../../../src/agent/workers/worker.ts'
 import { right } from '../../support/either.ts'
 import { scene } from '../../support/workers/scene.ts'
@@ -51,7 +51,7 @@ describe('a step whose attempts fail', () => {
     expect(step).toMatchObject({ conversation: 'c', step: 'conversation@0' })
     expect(step.errors).toEqual([1, 2, 3, 4, 5].map((n) => `ModelFailed: no ${n}`))
     expect(given).toBe(5)
-    await requesting(chat).unpark({ by: 'ann' })()
+    await createWorkRequester(chat).unpark({ by: 'ann' })()
     while (given === 5) await new Promise((resolve) => setTimeout(resolve, 5))
     expect((await parked()).errors).toHaveLength(5)
     expect(given).toBe(10)
@@ -73,7 +73,7 @@ describe('a step whose attempts fail', () => {
       ] as const
       right(await ended(chat.turnLog.append(facts, -1)))
       expect(
-        right(await saying(chat)({ role: 'user', content: 'Are you there?' }, { answer })()),
+        right(await createSayMethod(chat)({ role: 'user', content: 'Are you there?' }, { answer })()),
       ).toMatchObject({ status: 'queued' })
       const steps = []
       for await (const { state, errors: left } of listSteps(store)) steps.push({ state, left })

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { standingOf } from '../../../src/agent/workers/holding.ts'
+import { tenantStatusOf } from '../../../src/agent/workers/holding.ts'
 import type { WorkPolicy } from '../../../src/agent/workers/policy.ts'
 import { runs } from '../../support/runs.ts'
 import { noon, type Story, story } from '../../support/workers/story.ts'
@@ -8,7 +8,7 @@ import { noon, type Story, story } from '../../support/workers/story.ts'
 /** Why nobody takes the step of a conversation. */
 const heldIn = ({ known, now }: Story, conversation: string): string | undefined => {
   const step = known.steps.get(conversation)
-  return step && standingOf(known, noon + now()).held(conversation, step)?.why
+  return step && tenantStatusOf(known, noon + now()).held(conversation, step)?.why
 }
 
 /** What a reply of a model that costs 4 dollars a million input tokens says. */

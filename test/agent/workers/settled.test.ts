@@ -8,8 +8,8 @@ import type { EventStore, RecordedEvent } from '../../../src/store/port.ts'
 import { type WorkSnapshot, type CarriedStep, rules } from '../../../src/agent/workers/carried.ts'
 import { type WorkBoard, knownBy } from '../../../src/agent/workers/known.ts'
 import { rosters } from '../../../src/agent/workers/roster.ts'
-import { joined, partsOf, type BoardSnapshot } from '../../../src/agent/workers/settled-parts.ts'
-import { settledEnd, writeSettled } from '../../../src/agent/workers/settled.ts'
+import { joinParts, partsOf, type BoardSnapshot } from '../../../src/agent/workers/settled-parts.ts'
+import { snapshotsEnd, writeSettled } from '../../../src/agent/workers/settled.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { left } from '../../support/either.ts'
 import { stores } from '../../support/stores.ts'
@@ -136,7 +136,7 @@ const settled = (known: WorkBoard): WorkSnapshot => {
   const parts = partsOf({ checkpoint: 'here', known: known.carried() }, [''])
   const last = parts.at(-1)
   if (!last) throw new Error('no part')
-  return joined(JSON.parse(JSON.stringify(parts)) as typeof parts, last).known
+  return joinParts(JSON.parse(JSON.stringify(parts)) as typeof parts, last).known
 }
 
 describe('what is settled', () => {
@@ -173,7 +173,7 @@ const countingReads = (store: EventStore) => {
   return { store: { ...store, readAll }, events: () => events }
 }
 const settledIn = async (store: EventStore, prefixes = ['']): Promise<number> =>
-  (await orThrow(run(settledEnd(store, prefixes)))) + 1
+  (await orThrow(run(snapshotsEnd(store, prefixes)))) + 1
 describe.each(Object.entries(stores))('workers on %s', (_, open) => {
   test('settle what they know once they have read enough, and whoever looks then reads only what comes after it', async () => {
     const store = await open()

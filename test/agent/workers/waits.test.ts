@@ -1,8 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { backoff, maxAttempts, mourning } from '../../../src/agent/workers/attempts.ts'
-import { carriedStep, restoredStep } from '../../../src/agent/workers/carried.ts'
-import { bereaved, type OpenStep } from '../../../src/agent/workers/open-step.ts'
+import { backoff, maxAttempts, takeoverDelay } from '../../../src/agent/workers/attempts.ts'
+import { carriedStepOf, restoreCarriedStep } from '../../../src/agent/workers/carried.ts'
+import { withoutHolder, type OpenStep } from '../../../src/agent/workers/open-step.ts'
 
 const step: OpenStep = {
   name: 'conversation@0',
@@ -27,7 +27,7 @@ describe('how long a step has to wait', () => {
         fc.integer({ min: 1, max: maxAttempts + 1 }),
         fc.double({ min: 0, noNaN: true }),
         (conversation, attempt, retryAfter) => {
-          expect(mourning(conversation, attempt)).toSatisfy(Number.isSafeInteger)
+          expect(takeoverDelay(conversation, attempt)).toSatisfy(Number.isSafeInteger)
           expect(backoff(attempt, retryAfter)).toSatisfy(Number.isSafeInteger)
         },
       ),
@@ -36,7 +36,7 @@ describe('how long a step has to wait', () => {
 
   test('is carried to a new observer as it is, whatever the clock of the one that settles it says', () => {
     // The hash of this one gives a fraction.
-    const wait = mourning('c', step.attempt)
+    const wait = takeoverDelay('c', step.attempt)
     expect(wait).toBe(1_319)
     fc.assert(
       fc.property(
@@ -47,9 +47,9 @@ describe('how long a step has to wait', () => {
             conversation: _,
             turnsAt: __,
             ...carried
-          } = carriedStep('c', bereaved('c', step, ends) ?? step, undefined)
+          } = carriedStepOf('c', withoutHolder('c', step, ends) ?? step, undefined)
           expect(carried.waitMs).toBe(wait)
-          expect(restoredStep(carried, later).notBefore).toBe(later + wait)
+          expect(restoreCarriedStep(carried, later).notBefore).toBe(later + wait)
         },
       ),
     )

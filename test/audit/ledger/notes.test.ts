@@ -9,11 +9,11 @@ import { entryText, parseEntry } from '../../../src/audit/ledger/entries.ts'
 import { leafHash } from '../../../src/audit/ledger/hashes.ts'
 import { keyText, parseKey, publicBytes, type Signer, verifierKey } from '../../../src/audit/ledger/keys.ts'
 import {
-  cosigned,
+  cosignatureText,
   noteText,
   parseNote,
   parseSignatures,
-  signed,
+  signNote,
   signersOf,
 } from '../../../src/audit/ledger/notes.ts'
 import { right } from '../../support/either.ts'
@@ -48,15 +48,15 @@ describe('a signed note', () => {
     const der = Buffer.concat([Buffer.from('302e020100300506032b657004220420', 'hex'), seed])
     const signer = signerOf(createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }))
     const text = right(parseNote(go.note)).text
-    expect(noteText(await signed(text, 'PeterNeumann', signer))).toBe(go.note)
+    expect(noteText(await signNote(text, 'PeterNeumann', signer))).toBe(go.note)
   })
 
   it('ignores signatures of unknown keys, and is invalid if that of a known one is wrong', async () => {
     const [ours, theirs] = [signerOf(newKey()), signerOf(newKey())]
-    const note = await signed('a text\n', 'ours', ours)
+    const note = await signNote('a text\n', 'ours', ours)
     const two = {
       ...note,
-      signatures: [...note.signatures, ...(await signed('a text\n', 'theirs', theirs)).signatures],
+      signatures: [...note.signatures, ...(await signNote('a text\n', 'theirs', theirs)).signatures],
     }
     const [first, second] = [verifierKey('ours', ours.publicKey), verifierKey('theirs', theirs.publicKey)]
     expect(signersOf(two, [first])).toEqual(E.right([first]))
@@ -85,14 +85,14 @@ describe('a signed note', () => {
     const text = 'log\n3\nAAAA\n'
     const time = Buffer.alloc(8)
     time.writeBigUInt64BE(1_679_315_147n)
-    const signature = Buffer.concat([time, sign(null, cosigned(text, 1_679_315_147), key)])
+    const signature = Buffer.concat([time, sign(null, cosignatureText(text, 1_679_315_147), key)])
     const line = `— ${witness.name} ${Buffer.concat([Buffer.from(witness.id, 'hex'), signature]).toString('base64')}\n`
     const signatures = parseSignatures(line) ?? []
     expect(signersOf({ text, signatures }, [witness])).toEqual(E.right([witness]))
     expect(E.isLeft(signersOf({ text: `${text}x\n`, signatures }, [witness]))).toBe(true)
     expect(right(parseKey(keyText(witness)))).toEqual(witness)
     time.writeBigUInt64BE(8_640_000_000_001n)
-    const late = Buffer.concat([time, sign(null, cosigned(text, 8_640_000_000_001), key)])
+    const late = Buffer.concat([time, sign(null, cosignatureText(text, 8_640_000_000_001), key)])
     const beyond = [{ name: witness.name, id: witness.id, signature: late }]
     expect(E.isLeft(signersOf({ text, signatures: beyond }, [witness])), 'a time that no date has').toBe(true)
   })
@@ -124,7 +124,9 @@ describe('a checkpoint', () => {
     const key = newKey()
     const origin = 'example.com/conversations'
     const root = leafHash('x')
-    const note = noteText(await signed(checkpointText({ origin, size: 70_000, root }), origin, signerOf(key)))
+    const note = noteText(
+      await signNote(checkpointText({ origin, size: 70_000, root }), origin, signerOf(key)),
+    )
     const { id } = verifierKey(origin, publicBytes(key) as Buffer)
     const logs = [
       { baseURL: `https://${origin}`, logID: Buffer.from(id, 'hex'), publicKey: createPublicKey(key) },

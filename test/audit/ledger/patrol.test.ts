@@ -12,7 +12,7 @@ import {
 } from '../../../src/index.ts'
 import { storeOn, taskStore } from '../../../src/api/open.ts'
 import { promiseStore } from '../../../src/api/promises.ts'
-import { encoded } from '../../../src/audit/ledger/stored.ts'
+import { encodeFact } from '../../../src/audit/ledger/stored.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
 import { right } from '../../support/either.ts'
 import { atEnd } from '../../support/at-end.ts'
@@ -178,7 +178,7 @@ describe('a patrol', () => {
       checkpoint: '0@',
       began: new Date(Date.now() - 2 * hour).toISOString(),
     }
-    const recorded = right(encoded('patrol', { type: 'PatrolRound', data }, { kind: 'test' }))
+    const recorded = right(encodeFact('patrol', { type: 'PatrolRound', data }, { kind: 'test' }))
     right(await events.append({ stream: 'patrol', events: [recorded], expected: -1, repeat: 'none' })())
     const store = promiseStore(taskStore(storeOn(events, { kind: 'test' })))
     expect(await patrolled(store, 1, { every: hour })).toContain('round')

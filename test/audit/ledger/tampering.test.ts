@@ -9,7 +9,7 @@ import { hashOf } from '../../../src/events/codec.ts'
 import { checkpointText } from '../../../src/audit/ledger/checkpoints.ts'
 import { leafHash } from '../../../src/audit/ledger/hashes.ts'
 import { keyText, parseKey, verifierKey } from '../../../src/audit/ledger/keys.ts'
-import { noteText, signed } from '../../../src/audit/ledger/notes.ts'
+import { noteText, signNote } from '../../../src/audit/ledger/notes.ts'
 import { edgeRoot, emptyEdge, grown } from '../../../src/audit/ledger/tiles.ts'
 import { openStore, type Signer, type Store } from '../../../src/index.ts'
 import { atEnd } from '../../support/at-end.ts'
@@ -148,7 +148,7 @@ const addEntries = async (
   const text = checkpointText({ origin, size: edge.size, root: edgeRoot(edge) })
   const revision = rows.length
   const rotations = rotates ? [revision] : []
-  const checkpoint = noteText(await signed(text, origin, by))
+  const checkpoint = noteText(await signNote(text, origin, by))
   db.prepare(
     `INSERT INTO events (stream, revision, id, type, data, metadata) VALUES (${log}, ?, ?, 'HeadsSealed', ?, ?)`,
   ).run(

@@ -5,7 +5,7 @@ import { emptyRoot, leafHash, nodeHash } from '../../../src/audit/ledger/hashes.
 import { consistencyProof, inclusionProof } from '../../../src/audit/ledger/proofs.ts'
 import {
   type CompletedTile,
-  completedWith,
+  lastTileOf,
   edgeAfter,
   edgeRoot,
   emptyEdge,
@@ -58,7 +58,7 @@ const logOf = (steps: readonly number[]) => {
   }
   const hashOf = hashFrom((tile) => {
     const isOpen = tile.index === openTile(edge.size, tile.level)
-    return rowsOf((isOpen ? edge : completed[completedWith(tile)])?.rows[tile.level] ?? [])
+    return rowsOf((isOpen ? edge : completed[lastTileOf(tile)])?.rows[tile.level] ?? [])
   })
   return { leaves, edge, completed, hashOf }
 }

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { StoredEvent } from '../../../src/events/codec.ts'
 import { piecesOf } from '../../../src/events/pieces.ts'
 import { contentOf, readContent } from '../../../src/store/blobs/content.ts'
-import { cut, isCut, putBack, referencesOf } from '../../../src/store/blobs/cut.ts'
+import { cutLiterals, isCut, putBack, referencesOf } from '../../../src/store/blobs/cut.ts'
 import { literalsOver } from '../../../src/store/blobs/literals.ts'
 import { blobChunk } from '../../../src/store/port.ts'
 import { right } from '../../support/either.ts'
@@ -29,7 +29,7 @@ const thereAndBack = async (
   whole: StoredEvent,
   over: number,
 ): Promise<{ readonly stored: StoredEvent; readonly back: StoredEvent }> => {
-  const { event: stored, contents } = cut(whole, literalsOver(whole.data, over))
+  const { event: stored, contents } = cutLiterals(whole, literalsOver(whole.data, over))
   const texts = new Map<string, readonly string[]>()
   for (const { sha256: hash, isRaw, bytes, chunks } of contents) {
     const read = await readContent(streamed(chunks, 7), isRaw)
@@ -133,7 +133,7 @@ describe('the content of a string', () => {
 describe('a cut event', () => {
   test('has the hash where the string was, and says so first in its metadata', () => {
     const value = 'x'.repeat(2_000)
-    const { event: stored, contents } = cut(
+    const { event: stored, contents } = cutLiterals(
       event(JSON.stringify({ text: value, more: 1 })),
       literalsOver(JSON.stringify({ text: value, more: 1 }), 1_024),
     )
@@ -169,7 +169,7 @@ describe('a cut event', () => {
     ['another placeholder', (data: string) => data.replace('sha256:', 'sha512:')],
   ])('is not put together where it is not as it was: %s', (_, change) => {
     const whole = event(JSON.stringify({ text: 'x'.repeat(50) }))
-    const { event: stored } = cut(whole, literalsOver(whole.data, 40))
+    const { event: stored } = cutLiterals(whole, literalsOver(whole.data, 40))
     const references = referencesOf(stored) ?? []
     const changed = { ...stored, data: change(stored.data) }
     expect(putBack(changed, references, () => ['x'])).toEqual({ _tag: 'Left', left: references[0] })

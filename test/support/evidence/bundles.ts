@@ -7,7 +7,7 @@ import type { Log } from '../../../src/projections/path.ts'
 import { currentRenderer, type RequestOptions } from '../../../src/agent/receipts/request.ts'
 import { storeOn } from '../../../src/api/open.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
-import type { Conversation } from '../../../src/conversation/conversation.ts'
+import type { ConversationHandle } from '../../../src/conversation/conversation.ts'
 import { right } from '../either.ts'
 import { writeForked } from '../forked.ts'
 import { histories } from '../histories.ts'
@@ -21,7 +21,7 @@ import { type Head, ledgerOf } from './ledger.ts'
 // Random conversations, forked and with receipts, sealed in one ledger.
 
 export interface Sealed {
-  readonly chat: Conversation
+  readonly chat: ConversationHandle
   readonly log: Log
   /** What is sealed of it: its end, one of its events before that, one of each that it was forked from, and its turns. */
   readonly heads: readonly Head[]
@@ -71,7 +71,7 @@ const recordTurns = async (store: EventStore, id: string, log: Log): Promise<voi
   right(await run(turnLog(store, { kind: 'test' }, id).append(facts, -1)))
 }
 
-const headsOf = async (chat: Conversation): Promise<readonly Head[]> => {
+const headsOf = async (chat: ConversationHandle): Promise<readonly Head[]> => {
   const events: Head[] = []
   let position = 0
   for await (const event of chat.stored({ to: right(await chat.position()()) }))

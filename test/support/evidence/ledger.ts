@@ -4,7 +4,7 @@ import { checkpointText } from '../../../src/audit/ledger/checkpoints.ts'
 import { entryText } from '../../../src/audit/ledger/entries.ts'
 import { leafHash } from '../../../src/audit/ledger/hashes.ts'
 import { keyText, publicBytes, type Signer, verifierKey } from '../../../src/audit/ledger/keys.ts'
-import { noteText, signed } from '../../../src/audit/ledger/notes.ts'
+import { noteText, signNote } from '../../../src/audit/ledger/notes.ts'
 import { inclusionProof } from '../../../src/audit/ledger/proofs.ts'
 import { edgeRoot, emptyEdge, grown, hashFrom, rowsOf } from '../../../src/audit/ledger/tiles.ts'
 import { right } from '../either.ts'
@@ -44,7 +44,7 @@ export const ledgerOf = async (heads: readonly Head[], rotated?: number): Promis
   const leaves = entries.map((text) => leafHash(text))
   const checkpoint = async (size: number, signer: Signer): Promise<string> => {
     const { edge } = grown(emptyEdge, leaves.slice(0, size))
-    return noteText(await signed(checkpointText({ origin, size, root: edgeRoot(edge) }), origin, signer))
+    return noteText(await signNote(checkpointText({ origin, size, root: edgeRoot(edge) }), origin, signer))
   }
   const rows = rowsOf(leaves)
   const proofIn = (size: number, index: number): readonly string[] =>

@@ -3,7 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseCheckpoint } from '../../../src/audit/ledger/checkpoints.ts'
 import { publicBytes } from '../../../src/audit/ledger/keys.ts'
-import { noteText, parseNote, signed } from '../../../src/audit/ledger/notes.ts'
+import { noteText, parseNote, signNote } from '../../../src/audit/ledger/notes.ts'
 import { right } from '../either.ts'
 import { type Head, ledgerOf } from './ledger.ts'
 
@@ -220,7 +220,7 @@ export const tamperings: Readonly<Record<string, Tampering>> = {
       sign: (message: Uint8Array) => Promise.resolve(sign(null, message, key)),
     }
     const { origin } = right(parseCheckpoint(note.text))
-    bundle.checkpoint = noteText(await signed(note.text, origin, signer))
+    bundle.checkpoint = noteText(await signNote(note.text, origin, signer))
     return true
   },
   'one character of the checkpoint': (bundle, pick) => {

@@ -5,7 +5,7 @@ import { receiptOf } from '../../../src/agent/receipts/receipt.ts'
 import { asSent } from '../../../src/agent/receipts/outgoing.ts'
 import type { Fields } from '../../../src/events/json.ts'
 import { currentRenderer, requestOf, type RequestOptions } from '../../../src/agent/receipts/request.ts'
-import { answering } from '../../../src/testing/messages-api/answers.ts'
+import { createAnswers } from '../../../src/testing/messages-api/answers.ts'
 import type { ApiMessage } from '../../../src/testing/messages-api/replies.ts'
 import { atEnd } from '../at-end.ts'
 
@@ -33,7 +33,7 @@ export const player = async (reply: (n: number) => string = (n) => `Reply ${n}.`
   const chat = store.conversation('c')
   let time = Date.parse('2026-01-05T08:00:00.000Z')
   const at = () => ({ now: new Date(time) })
-  const answer = answering({
+  const answer = createAnswers({
     now: () => time,
     reply: (_, n) => ({ content: [{ type: 'text', text: reply(n) }] }),
   })

@@ -1,11 +1,11 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Model, Reply } from '../../../src/agent/models/model.ts'
-import { answering } from '../../../src/testing/messages-api/answers.ts'
+import { createAnswers } from '../../../src/testing/messages-api/answers.ts'
 import type { MessagesApiOptions } from '../../../src/testing/messages-api/server.ts'
 
 /** The strict stand-in for the Messages API as a model of this process: the same rules and counts, without a server between. */
 export const strictModel = (options: MessagesApiOptions): Model => {
-  const answer = answering(options)
+  const answer = createAnswers(options)
   return {
     call: async ({ parameters, ...request }) => {
       const answered = await answer({ ...parameters, ...request }, false)

@@ -1,5 +1,5 @@
-import { mourning } from '../../../src/agent/workers/attempts.ts'
-import { standingOf } from '../../../src/agent/workers/holding.ts'
+import { takeoverDelay } from '../../../src/agent/workers/attempts.ts'
+import { tenantStatusOf } from '../../../src/agent/workers/holding.ts'
 import type { WorkBoard } from '../../../src/agent/workers/known.ts'
 import { lineOf } from '../../../src/agent/workers/line.ts'
 import { isSuspect, type OpenStep, tenantOf } from '../../../src/agent/workers/open-step.ts'
@@ -19,7 +19,7 @@ const compared = (one: readonly number[], other: readonly number[]): number => {
 
 /** The obvious way to pick: looks at all open steps. Answers with all that come first, or when to look again. */
 export const plainPick = (known: WorkBoard, me: Me, now: number) => {
-  const standing = standingOf(known, me.time(), me.taking())
+  const standing = tenantStatusOf(known, me.time(), me.taking())
   const placeOf = lineOf(known, me, now)
   const waits: number[] = []
   const candidates = [...known.steps].flatMap(([conversation, step]): readonly Candidate[] => {
@@ -33,7 +33,7 @@ export const plainPick = (known: WorkBoard, me: Me, now: number) => {
     const silentAt = (known.workers.get(holder ?? '')?.heardAt ?? freeAt) + me.ttl
     const isOpen = holder === undefined || holder === me.worker
     const left = !me.isStandby && isSuspect(step) && known.hasStandby(now, me.ttl) ? me.ttl : 0
-    const free = left + Math.max(isOpen ? freeAt : silentAt + mourning(conversation, attempt), notBefore)
+    const free = left + Math.max(isOpen ? freeAt : silentAt + takeoverDelay(conversation, attempt), notBefore)
     const { ahead, weight } = placeOf(conversation, step)
     const isLate = now - free >= me.rankWait * known.workers.size
     const ready = ahead.filter(({ isReady }) => isReady).length

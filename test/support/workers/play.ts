@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { storeOn } from '../../../src/api/open.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
 import type { EventStore, RecordedEvent } from '../../../src/store/port.ts'
-import { deciding } from '../../../src/agent/turn/calls/decisions.ts'
+import { createApprovalMethods } from '../../../src/agent/turn/calls/decisions.ts'
 import { listSteps } from '../../../src/agent/workers/listing.ts'
 import { rosters } from '../../../src/agent/workers/roster.ts'
 import { gatedStore, type Without } from './gated-store.ts'
@@ -69,9 +69,9 @@ export const play = async (
       case 'condense':
         return chat.condense({ summary: 'Earlier.', keepFirst: 0, keepLast: 1 })()
       case 'approve': {
-        const waiting = await deciding(chat).waiting()()
+        const waiting = await createApprovalMethods(chat).waiting()()
         for (const { call } of E.isRight(waiting) ? waiting.right : [])
-          await deciding(chat).approve(call, { by: 'ann' })()
+          await createApprovalMethods(chat).approve(call, { by: 'ann' })()
         return
       }
       case 'crash':
@@ -129,9 +129,9 @@ export const play = async (
       const log = await events()
       if (log.length > seen && log.some(({ type }) => type === 'CallsWaiting'))
         for (const id of conversations) {
-          const waiting = await deciding(personal.conversation(id)).waiting()()
+          const waiting = await createApprovalMethods(personal.conversation(id)).waiting()()
           for (const { call } of E.isRight(waiting) ? waiting.right : [])
-            await deciding(personal.conversation(id)).approve(call, { by: 'ann' })()
+            await createApprovalMethods(personal.conversation(id)).approve(call, { by: 'ann' })()
         }
       seen = log.length
       isOver = isPersonDone && (await open()).length === 0

@@ -1,9 +1,9 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { storeOn } from '../../../src/api/open.ts'
-import type { Conversation } from '../../../src/conversation/conversation.ts'
+import type { ConversationHandle } from '../../../src/conversation/conversation.ts'
 import type { Model, ModelError, ModelRequest, Reply } from '../../../src/agent/models/model.ts'
 import type { EventStore } from '../../../src/store/port.ts'
-import { turning } from '../../../src/agent/turn/turns.ts'
+import { createTurnRunner } from '../../../src/agent/turn/turns.ts'
 import { giveTurn, turningOf } from '../../../src/agent/workers/give.ts'
 import { work } from '../../../src/agent/workers/worker.ts'
 import { gatedStore, type Without } from './gated-store.ts'
@@ -136,7 +136,7 @@ export const world = (store: EventStore, scheduled: Scheduler, without?: Without
         for (let turns = 1 + Math.floor(random() * 4); turns > 0; turns--) {
           await gate(who, true)
           const chat = conversation(conversations[Math.floor(random() * conversations.length)] ?? '')
-          await turning(chat).turn({ ...optionsOf(who, chat.id), ttl })()
+          await createTurnRunner(chat).turn({ ...optionsOf(who, chat.id), ttl })()
         }
       }
       void run()
@@ -147,8 +147,8 @@ export const world = (store: EventStore, scheduled: Scheduler, without?: Without
       const own = gatedStore(store, who, scheduled, without)
       const clock = clockOf(who)
       const { conversation } = storeOn(own, actor, undefined, clock)
-      const begin = (chat: Conversation, hasMail: boolean) => turningOf(chat).begin(hasMail)
-      const give = (chat: Conversation, signal: AbortSignal) =>
+      const begin = (chat: ConversationHandle, hasMail: boolean) => turningOf(chat).begin(hasMail)
+      const give = (chat: ConversationHandle, signal: AbortSignal) =>
         giveTurn(chat, signal, () => optionsOf(who, chat.id), undefined)
       const settleAfter = 2 + Math.floor(random() * 30)
       const settings = settingsWith({ slots: 2, ttl, settleAfter, begin, give })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { loadSample, sampleIds } from '../../../src/cli/sample.ts'
 import { openStore, type Store } from '../../../src/index.ts'
 import { toError } from '../../../src/result/typed.ts'
-import { mark, redacted } from '../../../src/server/redact.ts'
+import { mark, redactMatches } from '../../../src/server/redact.ts'
 import { answerTo } from '../../../src/ui/source/embedded/answers.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { gathered } from '../../support/exported.ts'
@@ -283,8 +283,8 @@ describe('what is redacted', () => {
     })).value
     fc.assert(
       fc.property(values, (value) => {
-        const { value: once, places } = redacted(value, /key/)
-        const { value: twice, places: more } = redacted(once, /key/)
+        const { value: once, places } = redactMatches(value, /key/)
+        const { value: twice, places: more } = redactMatches(once, /key/)
         expect(more).toBe(0)
         expect(JSON.stringify(twice)).toBe(JSON.stringify(once))
         expect(sizeOf(once)).toBe(sizeOf(value))

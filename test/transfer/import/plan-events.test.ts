@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { isMarker } from '../../../src/events/event-traits.ts'
 import type { Event } from '../../../src/events/events.ts'
 import type { ImportStep } from '../../../src/transfer/formats/plan.ts'
-import { planEvents, type PlannedEvent, planning } from '../../../src/transfer/formats/plan-events.ts'
+import { planEvents, type PlannedEvent, planEachEvent } from '../../../src/transfer/formats/plan-events.ts'
 import { needsView, viewOf } from '../../../src/projections/outline.ts'
 import { effective } from '../../../src/projections/effective.ts'
 import { left, right } from '../../support/either.ts'
@@ -120,7 +120,7 @@ describe('planning events', () => {
 
   it('gives way to other work after every step, and every 500 events that are there', () => {
     const steps = Array.from({ length: 2_000 }, (_, n) => says(`m${n}`))
-    const slicesOf = (log: Log): number => [...planning(plan(...steps), 'pi', log)].length
+    const slicesOf = (log: Log): number => [...planEachEvent(plan(...steps), 'pi', log)].length
     expect(slicesOf([])).toBe(2_000)
     expect(slicesOf(logOf('c', importPlan(plan(...steps), 'pi')))).toBe(2_004)
   })
@@ -128,7 +128,9 @@ describe('planning events', () => {
   it('a marker gives way at every message that it hides', () => {
     const steps = Array.from({ length: 2_000 }, (_, n) => says(`m${n}`))
     const marker = hides('t', 'm0', 'm1999')
-    expect([...planning(plan(...steps, marker), 'pi', [])].length).toBeGreaterThanOrEqual(2_000 + 2_000 + 1)
+    expect([...planEachEvent(plan(...steps, marker), 'pi', [])].length).toBeGreaterThanOrEqual(
+      2_000 + 2_000 + 1,
+    )
   })
 
   it('a rewind does not look at all that is there again', () => {

@@ -32,7 +32,7 @@ export const contextTooLarge = (
 }
 
 /** Converts `ContextTooLarge` into the API's wording, for a context that the API has refused. */
-export const refusedTooLarge = (
+export const withApiWording = (
   error: ContextTooLarge,
   { message }: { readonly message: string },
 ): ContextTooLarge => ({

@@ -3,7 +3,7 @@ import { type Block, textBlock, unknownBlock } from '../../../events/blocks.ts'
 /** Returns bytes as a picture, a document or a text, if they are one; else as a note that they are recorded but not shown. */
 export const bytesBlocks = (bytes: Buffer): string | readonly Block[] => {
   const data = bytes.toString('base64')
-  const shown = shownBlock(mediaTypeOf(bytes), data)
+  const shown = mediaBlock(mediaTypeOf(bytes), data)
   if (shown) return [shown]
   const mimeType = 'application/octet-stream'
   return (
@@ -14,15 +14,15 @@ export const bytesBlocks = (bytes: Buffer): string | readonly Block[] => {
   )
 }
 
-export const named = (what: string, facts: readonly unknown[]): string =>
+export const joinFacts = (what: string, facts: readonly unknown[]): string =>
   [what, ...facts.filter((fact) => typeof fact === 'string' && fact !== '')].join(', ')
 
 export const noteOn = (what: string, facts: readonly unknown[], data: string): Block =>
   textBlock(
-    `[${named(what, facts)}, ${Buffer.byteLength(data, 'base64')} bytes: recorded, but you cannot be shown it]`,
+    `[${joinFacts(what, facts)}, ${Buffer.byteLength(data, 'base64')} bytes: recorded, but you cannot be shown it]`,
   )
 
-export const shownBlock = (mediaType: string | undefined, data: string): Block | undefined =>
+export const mediaBlock = (mediaType: string | undefined, data: string): Block | undefined =>
   mediaType === undefined
     ? undefined
     : {
@@ -61,7 +61,7 @@ export const base64In = (given: string): string => given.replace(dataUrl, '')
 /** Returns the picture or document if a model can be shown it; else a note that it is recorded but not shown. */
 export const pictureBlocks = (given: string, mimeType: unknown): readonly Block[] => {
   const data = base64In(given)
-  const shown = shownBlock(mediaTypeOf(Buffer.from(data, 'base64')), data)
+  const shown = mediaBlock(mediaTypeOf(Buffer.from(data, 'base64')), data)
   return shown
     ? [shown]
     : [noteOn('image', [mimeType], data), unknownBlock({ type: 'image', data, mimeType })]

@@ -11,14 +11,14 @@ import {
   type NothingNew,
 } from './errors.ts'
 import { estimate } from '../tokens/estimate.ts'
-import { allowedAfter, learnedFrom, type ContextRefusal } from './refusal.ts'
+import { allowanceAfter, correctionFrom, type ContextRefusal } from './refusal.ts'
 import type { TokenCorrection } from '../tokens/usage.ts'
 import { coversOf, type Region, regionsOf } from './regions.ts'
 import { sliceOf } from '../../../projections/effective.ts'
 import { saidSince } from '../tokens/said.ts'
 import { type ContextSettings, type ContextLimits, limitsOf } from './settings.ts'
 import { countTokens, type TokenCount } from '../tokens/tokens.ts'
-import { shortening, type ResultCut } from './shortening.ts'
+import { planShortening, type ResultCut } from './shortening.ts'
 import { type TruncationStep, truncation } from './truncation.ts'
 
 interface Measured {
@@ -70,9 +70,9 @@ export const manageContext = (
   if (E.isLeft(checked)) return checked
   const limits = checked.right
   const { total: used } = count
-  const allowed = refused ? allowedAfter(refused, used, settings) : limits.allowed
+  const allowed = refused ? allowanceAfter(refused, used, settings) : limits.allowed
   const said = saidSince(effective, count, limits.window)
-  const learned = refused && learnedFrom(refused, count)
+  const learned = refused && correctionFrom(refused, count)
   const measured = { used, allowed, ...(said !== undefined && { said }), ...(learned && { learned }) }
   const isTooLarge = refused !== undefined || used > allowed
   const isDue = isTooLarge || (100 * used) / limits.window >= limits.percentage
@@ -83,7 +83,7 @@ export const manageContext = (
     return now.total > allowed ? truncation(edited, limits, { count: now, allowed }).count : now
   }
   const shorter = (after: TruncationStep): E.Either<ContextTooLarge, ContextPlan> => {
-    const { edits, count: left } = shortening(effective, after, allowed, countLeft)
+    const { edits, count: left } = planShortening(effective, after, allowed, countLeft)
     return edits.length > 0 && (left.total <= allowed || refused)
       ? E.right({ type: 'shorten', ...measured, edits })
       : E.left(tooLarge(left, allowed))

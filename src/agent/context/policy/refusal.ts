@@ -1,5 +1,5 @@
 import type { TokenCorrection } from '../tokens/usage.ts'
-import { allowedIn, type ContextSettings } from './settings.ts'
+import { allowanceIn, type ContextSettings } from './settings.ts'
 import type { TokenCount } from '../tokens/tokens.ts'
 
 /** Refusal of a request as too long by an API. */
@@ -67,16 +67,16 @@ const smaller = 0.75
  * Returns the most tokens, by our count, for a context of `total` tokens that the API refused: fewer than `total`, in the proportion
  * that its message gives.
  */
-export const allowedAfter = (
+export const allowanceAfter = (
   { tokens, maximum }: ContextRefusal,
   total: number,
   settings: ContextSettings,
 ): number => {
-  const share = tokens && maximum ? allowedIn(maximum, settings) / tokens : smaller
+  const share = tokens && maximum ? allowanceIn(maximum, settings) / tokens : smaller
   return Math.max(0, Math.min(total - 1, Math.floor(total * (share > 0 ? share : smaller))))
 }
 
-export const learnedFrom = (
+export const correctionFrom = (
   { tokens }: ContextRefusal,
   { total, estimated, correction, model }: TokenCount,
 ): TokenCorrection | undefined => {

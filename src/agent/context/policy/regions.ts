@@ -1,5 +1,5 @@
 import type { Covers } from '../../../events/events.ts'
-import { callsOf, partedBy } from '../../../commands/cuts.ts'
+import { callsOf, partedCalls } from '../../../commands/cuts.ts'
 import { factsOf } from '../../../commands/hide.ts'
 import { isTurn } from '../../../commands/state.ts'
 import {
@@ -38,7 +38,7 @@ export const regionsOf = (effective: Effective, { keepFirst, keepLast }: Kept): 
   const end = Math.min(items.length - 1, messages.at(-keepLast) ?? 0)
   const turn = items.findLastIndex(beginsTurn)
   const calls = callsOf(effective)
-  const isSafe = (index: number, first = index): boolean => partedBy(calls, index, first).length === 0
+  const isSafe = (index: number, first = index): boolean => partedCalls(calls, index, first).length === 0
   const region = (first: number, last: number): readonly Region[] => {
     let [from, to] = [first, last]
     while (from < to && !isSafe(from)) from++
@@ -65,7 +65,7 @@ export const coversOf = ({ items }: Effective, from: number, to: number): Covers
 })
 
 /** Returns the history as it is if the next event truncates the slice; without the outline's slots, which counting does not need. */
-export const truncated = (effective: Effective, covers: Covers): Effective => {
+export const truncateSlice = (effective: Effective, covers: Covers): Effective => {
   const hidden = sliceOf(effective, covers)
   const [first] = hidden
   if (!first) return effective

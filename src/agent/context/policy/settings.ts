@@ -75,7 +75,7 @@ const reservedBy = ({ maxOutput, reserved }: ContextSettings): number =>
   reserved ?? maxOutput ?? defaultReserved
 
 /** Returns the most tokens of a request in a window of this size. */
-export const allowedIn = (window: number, settings: ContextSettings): number =>
+export const allowanceIn = (window: number, settings: ContextSettings): number =>
   Math.floor(window * (1 - (settings.buffer ?? defaultBuffer))) - reservedBy(settings)
 
 /** Returns the smallest window that leaves room for a request. */
@@ -85,7 +85,7 @@ const leastWindow = (reserved: number, buffer: number = defaultBuffer): number =
 const noRoom = (settings: ContextSettings): string => {
   const { window, buffer } = settings
   const reserved = reservedBy(settings)
-  const most = allowedIn(window, { ...settings, reserved: 0 }) - 1
+  const most = allowanceIn(window, { ...settings, reserved: 0 }) - 1
   const less = most < 0 ? '' : `, or \`reserved\` ${most} or less`
   return `${window} tokens leave no room beside the buffer and ${reserved} of output: make it ${leastWindow(reserved, buffer)} or more${less}`
 }
@@ -99,7 +99,7 @@ export const limitsOf = (
   const { window } = settings
   const { automatic = true, percentage: inherited = 100, profiles = {} } = settings
   const { keepFirst = 1, keepLast = 3, fraction = 0.5, target = 0.5 } = settings
-  const allowed = allowedIn(window, settings)
+  const allowed = allowanceIn(window, settings)
   if (allowed < 1) return E.left(invalidInput('window', noRoom(settings)))
   const { [model ?? '']: own = -1 } = profiles
   const percentage = own === -1 ? inherited : own

@@ -27,7 +27,7 @@ interface Shortened {
  * @param countLeft counts the tokens of an edited history after the same truncations
  * @returns the edits, empty if there is nothing to cut, and the tokens that remain after them
  */
-export const shortening = (
+export const planShortening = (
   effective: Effective,
   left: Pick<TruncationStep, 'effective' | 'count'>,
   allowed: number,

@@ -1,6 +1,6 @@
 import type { Covers } from '../../../events/events.ts'
 import type { Effective } from '../../../projections/effective.ts'
-import { coversOf, type Region, regionsOf, truncated } from './regions.ts'
+import { coversOf, type Region, regionsOf, truncateSlice } from './regions.ts'
 import { sliceOf } from '../../../projections/effective.ts'
 import type { ContextLimits } from './settings.ts'
 import { countTokens, type TokenCount } from '../tokens/tokens.ts'
@@ -46,6 +46,6 @@ const cutsOf = ({ from, to, cutAt }: Region, length: number, fraction: number): 
 const hide = (step: TruncationStep, covers: Covers): TruncationStep => {
   // A truncation of truncations alone changes nothing, and would be refused.
   if (sliceOf(step.effective, covers).every(({ kind }) => kind === 'truncation')) return step
-  const effective = truncated(step.effective, covers)
+  const effective = truncateSlice(step.effective, covers)
   return { effective, count: countTokens(effective), covers: [...step.covers, covers] }
 }

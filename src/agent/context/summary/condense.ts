@@ -6,14 +6,14 @@ import { blockSchema } from '../../../events/blocks.ts'
 import { checkJson } from '../../../events/check.ts'
 import { type Covers, type Origin, originSchema } from '../../../events/events.ts'
 import type { Effective } from '../../../projections/effective.ts'
-import type { Conversation } from '../../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import { ok, run, type Steps } from '../../../result/steps.ts'
 import type { ReadError, WriteError } from '../../../store/errors.ts'
 import type { WriteResult } from '../../../conversation/writing/encode.ts'
 import type { ContextGrew, NothingNew } from '../policy/errors.ts'
 import { summaryFailed, type SummaryFailed } from './errors.ts'
-import { abortedBy, orAborted } from '../../models/aborted.ts'
-import { failedCall, failedIn } from '../../models/asking.ts'
+import { modelAborted, orAborted } from '../../models/aborted.ts'
+import { failedCallOf, failuresIn } from '../../models/asking.ts'
 import type { FailedCall } from '../../models/model.ts'
 import { checkCondensed } from '../policy/policy.ts'
 import type { SummaryResult, Summarizer, SummaryError, SummaryInput } from './summarizer.ts'
@@ -23,14 +23,14 @@ import { receiptsOfSummary } from '../../receipts/summary-request.ts'
 export interface CondenseStep extends SummaryInput {
   readonly summarizer: Summarizer
   /** Writes the condense: the `condense` method of the conversation that `effective` belongs to. */
-  readonly condense: Conversation['condense']
+  readonly condense: ConversationHandle['condense']
   /** `markers`: do not refuse because of later markers and restores. */
   readonly tolerate?: 'markers' | undefined
   /**
    * Reads what is shown now: the conversation's `context` method. If given, later events do not cause a refusal as long as the slice
    * and the item after it are shown unchanged.
    */
-  readonly context?: Conversation['context'] | undefined
+  readonly context?: ConversationHandle['context'] | undefined
 }
 export type CondenseError = (SummaryError | NothingNew | ContextGrew | WriteError | ReadError) & {
   /** The failed calls to a model, including those for a summary that was not recorded. */
@@ -54,7 +54,11 @@ async function* condensing(step: CondenseStep): Steps<CondenseError, WriteResult
   const { origin } = summarized
   if (E.isRight(written) || !origin) return yield* ok(written)
   const error = written.left
-  return yield { ...error, message: error.message, failed: [...failedIn(origin), ...callsIn(origin, error)] }
+  return yield {
+    ...error,
+    message: error.message,
+    failed: [...failuresIn(origin), ...callsIn(origin, error)],
+  }
 }
 
 /** Lists the calls made for a summary that was not recorded; the last one carries the usage of all of them. */
@@ -62,7 +66,7 @@ const callsIn = (origin: Origin, { _tag, message }: CondenseError): readonly Fai
   const { usage, ...told } = origin
   const parts = origin.context ? receiptsOfSummary(origin.context).slice(1) : []
   const of = { ...told, _tag, message }
-  return [...parts.map(() => failedCall(of)), failedCall({ ...of, usage })]
+  return [...parts.map(() => failedCallOf(of)), failedCallOf({ ...of, usage })]
 }
 
 /** Number of times that recording a summary is retried because of concurrent events. */
@@ -104,7 +108,7 @@ const asked = async (
   try {
     return summaryIn(await orAborted(summarizer(input), input.signal))
   } catch (cause) {
-    if (input.signal?.aborted) return E.left(abortedBy(input.signal))
+    if (input.signal?.aborted) return E.left(modelAborted(input.signal))
     const problem = cause instanceof Error ? `${cause.name}: ${cause.message}` : inspect(cause)
     return E.left(summaryFailed('threw', `the summarizer threw (${problem}): fix it, or truncate`, cause))
   }

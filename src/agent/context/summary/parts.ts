@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { callsOf, partedBy } from '../../../commands/cuts.ts'
+import { callsOf, partedCalls } from '../../../commands/cuts.ts'
 import type { Effective } from '../../../projections/effective.ts'
 import { summaryFailed, type SummaryFailed } from './errors.ts'
 import { estimate, estimatePrompt } from '../tokens/estimate.ts'
@@ -43,7 +43,7 @@ export const estimateOfSummary = (effective: Effective, options: SummaryOptions)
 const endsOf = (effective: Effective, options: SummaryOptions): readonly number[] => {
   const items = itemsLeft(effective, options)
   const calls = callsOf({ ...effective, items })
-  const safe = items.slice(0, -1).filter((_, index) => partedBy(calls, index + 1, 0).length === 0)
+  const safe = items.slice(0, -1).filter((_, index) => partedCalls(calls, index + 1, 0).length === 0)
   return [...safe.map(({ position }) => position), options.covers.last]
 }
 

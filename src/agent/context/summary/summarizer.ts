@@ -3,7 +3,7 @@ import { type Block, textBlock } from '../../../events/blocks.ts'
 import type { InvalidInput } from '../../../events/errors.ts'
 import type { Covers, Origin } from '../../../events/events.ts'
 import type { Effective } from '../../../projections/effective.ts'
-import { callModel, failedCall, failedIn, withFailed } from '../../models/asking.ts'
+import { callModel, failedCallOf, failuresIn, withFailed } from '../../models/asking.ts'
 import { digestOf } from '../../receipts/canonical.ts'
 import type { SummaryFailed } from './errors.ts'
 import type { FailedCall, Model, ModelError } from '../../models/model.ts'
@@ -109,7 +109,7 @@ async function* summarize(
     // The parts are paid for, though there will be no summary.
     if (E.isLeft(answered)) {
       const { _tag, message } = answered.left
-      input.failed.push(...paid.map((part) => failedCall({ ...part, _tag, message })))
+      input.failed.push(...paid.map((part) => failedCallOf({ ...part, _tag, message })))
       return yield answered.left
     }
     const answer = answered.right
@@ -176,7 +176,7 @@ async function* ask(
       ...(signal && { signal }),
       ...(form && { form }),
     })
-    failed.push(...failedIn(E.isRight(answer) ? answer.right.origin : answer.left))
+    failed.push(...failuresIn(E.isRight(answer) ? answer.right.origin : answer.left))
     if (E.isLeft(answer) && answer.left._tag === 'ContextExceeded' && tries < retries) {
       allowed = shrink * correction * estimateOfSummary(effective, asked)
       continue
@@ -191,7 +191,7 @@ async function* ask(
     const size = () => correction * estimateOfSummary(effective, asked)
     const origin = withEstimates(told, size, reply.content)
     const texts = textsOf(reply)
-    if (E.isLeft(texts)) failed.push(failedCall({ ...origin, ...texts.left }))
+    if (E.isLeft(texts)) failed.push(failedCallOf({ ...origin, ...texts.left }))
     return { asked, request, texts: yield* ok(texts), origin, allowed }
   }
 }

@@ -2,12 +2,12 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { invalidInput } from '../../../events/errors.ts'
 import { configurationOf } from '../../../projections/effective.ts'
 import { render } from '../../../projections/render/renderer.ts'
-import type { Conversation } from '../../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import type { PositionOption } from '../../../conversation/reading/reading.ts'
 import type { ReadError } from '../../../store/errors.ts'
-import { checkedOptions, kinds } from '../../../store/options.ts'
+import { checkOptions, kinds } from '../../../store/options.ts'
 import { type AnthropicClient, anthropicModel } from '../../models/anthropic/model.ts'
-import { guarded } from '../../models/guarded.ts'
+import { guardModel } from '../../models/guarded.ts'
 import type { Model, ModelError } from '../../models/model.ts'
 import { requestWith } from '../../models/request.ts'
 import { ok, type Steps, task } from '../../../result/steps.ts'
@@ -43,23 +43,23 @@ export const noClient =
   'is not a client: pass new Anthropic(), openAiModel(new OpenAI()), or a Model with a method call'
 
 export const modelOf = (client: AnthropicClient | Model): Model =>
-  'call' in client ? guarded(client) : anthropicModel(client)
+  'call' in client ? guardModel(client) : anthropicModel(client)
 
 /**
  * Counts the tokens of a conversation's next request: from the log and, if a client is given and the model is to reply next, by the
  * API.
  */
 export const tokensOf = (
-  chat: Conversation,
+  chat: ConversationHandle,
   options?: CountOptions,
 ): TaskEither<ReadError | ModelError, TokenReport> => task(() => counted(chat, options))
 
 async function* counted(
-  chat: Conversation,
+  chat: ConversationHandle,
   options: CountOptions | undefined,
 ): Steps<ReadError | ModelError, TokenReport> {
   const fields = { at: kinds.position, client: kinds.anything, model: kinds.text }
-  const { at, client, model } = yield* ok(checkedOptions(options, fields))
+  const { at, client, model } = yield* ok(checkOptions(options, fields))
   if (client !== undefined && !isClient(client)) return yield invalidInput('client', noClient)
   const context = yield* ok(chat.context(at === undefined ? {} : { at }))
   const count = countTokens(context)

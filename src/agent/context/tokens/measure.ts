@@ -1,5 +1,5 @@
 import { configurationOf, type Effective, type Item, messagesOf } from '../../../projections/effective.ts'
-import { mapped } from '../../../projections/memo.ts'
+import { createListMap } from '../../../projections/memo.ts'
 import {
   isCompaction,
   isThinking,
@@ -105,7 +105,7 @@ const nothing: Ways = {
   spoken: { estimated: 0, unchanged: false, thinks: false },
 }
 
-const rememberedWays = mapped<Item, Ways>()
+const rememberedWays = createListMap<Item, Ways>()
 
 const waysToShow = (item: Item): Ways => {
   const blocks = utterancesIn(item, true, true).flatMap(({ content }) => content)

@@ -1,7 +1,7 @@
 import { isFields } from '../../../events/json.ts'
 import type { EventData, Policy } from '../../../events/events.ts'
 import { type Effective, isReply, type Item } from '../../../projections/effective.ts'
-import { mapped } from '../../../projections/memo.ts'
+import { createListMap } from '../../../projections/memo.ts'
 
 /**
  * A reply whose actual usage is recorded: the items from index `from` up to, but not including, `to`.
@@ -49,7 +49,7 @@ const requestOf = (item: Item | undefined): string | undefined =>
 
 type Counted = Pick<UsageAnchor, 'model' | 'input' | 'output' | 'finished'>
 
-const rememberedCounts = mapped<Item, Counted | 'nothing' | 'unknown'>()
+const rememberedCounts = createListMap<Item, Counted | 'nothing' | 'unknown'>()
 
 /** Returns the counts of a reply; `unknown` if it has no usage. */
 const countedOf = (item: Item): Counted | 'nothing' | 'unknown' => {

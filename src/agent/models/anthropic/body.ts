@@ -7,7 +7,7 @@ export const bodyOf = ({ parameters, ...request }: ModelRequest): Record<string,
 })
 
 /** Returns the body of a call as the SDK sends it; beta features are in a header. */
-export const calledBody = (request: ModelRequest): Record<string, unknown> => ({
+export const callBody = (request: ModelRequest): Record<string, unknown> => ({
   ...bodyOf(request),
   stream: true,
 })

@@ -1,8 +1,8 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { Model, ReplyEvent } from '../model.ts'
-import { type StreamResponse, streamedCall } from '../streaming/call.ts'
+import { type StreamResponse, streamCall } from '../streaming/call.ts'
 import { failureOf } from '../streaming/failures.ts'
-import { bodyOf, calledBody } from './body.ts'
+import { bodyOf, callBody } from './body.ts'
 import { anthropicDialect } from './dialect.ts'
 
 /** The part that we use of a client of `@anthropic-ai/sdk`: `new Anthropic()`, or a client for a cloud provider. */
@@ -50,10 +50,10 @@ export const anthropicModel = (
   return {
     ...(betas.length > 0 && beta && { betas: [...betas] }),
     call: (request, options = {}) =>
-      streamedCall(
+      streamCall(
         {
           // Asynchronous, as a client that is not set up throws.
-          begin: async (signal) => begin(calledBody(request), signal),
+          begin: async (signal) => begin(callBody(request), signal),
           eventsOf: (event) => [event as ReplyEvent],
           dialect: anthropicDialect,
         },

@@ -3,7 +3,7 @@ import type { ModelRequest } from '../model.ts'
 import { chatBody } from './chat/chat.ts'
 
 /** Returns the body of a call in this form, as the SDK sends it. */
-export const calledChat = (request: ModelRequest, form: ChatForm): Record<string, unknown> => {
+export const chatCallBody = (request: ModelRequest, form: ChatForm): Record<string, unknown> => {
   const { stream_options: more, ...body } = chatBody(request, form) as Record<string, unknown>
   const options = { ...(more as object | undefined), ...(form.usage !== false && { include_usage: true }) }
   return { ...body, stream: true, ...(Object.keys(options).length > 0 && { stream_options: options }) }

@@ -3,7 +3,7 @@ import type { ReplyEvent } from '../model.ts'
 import { blockEvents } from './block-events.ts'
 import { speech } from './speech.ts'
 import { usageOf } from './usage.ts'
-import { type WrittenCalls, writtenCalls } from './written-calls.ts'
+import { type WrittenCalls, createWrittenCalls } from './written-calls.ts'
 
 /** Translates the chunks of a stream into the equivalent events of the Messages API. */
 export interface ChunkReader {
@@ -26,7 +26,7 @@ export const chunkReader = (
 ): ChunkReader => {
   const blocks = blockEvents()
   const { text, reasoning, interrupt, end } = speech(provider, blocks)
-  const calls = writtenCalls(blocks, { nameOf, taken, interrupt })
+  const calls = createWrittenCalls(blocks, { nameOf, taken, interrupt })
   const annotations: unknown[] = []
   let hasBegun = false
   let isRefusal = false

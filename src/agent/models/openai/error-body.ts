@@ -1,4 +1,4 @@
-import { type Fields, isFields, parsedJson } from '../../../events/json.ts'
+import { type Fields, isFields, parseBoundedJson } from '../../../events/json.ts'
 import type { OpenAiClient } from './client.ts'
 
 /**
@@ -22,7 +22,7 @@ export const errorIn = (body: unknown): Fields | undefined => {
  * Returns a client that can read every endpoint's errors: the SDK discards all of an error's body except `error`. Returns the client
  * itself where this is impossible, or where its calls have been wrapped.
  */
-export const readingErrors = (client: OpenAiClient): OpenAiClient => {
+export const withReadableErrors = (client: OpenAiClient): OpenAiClient => {
   const given: unknown = Reflect.get(client, 'fetch')
   const send = typeof given === 'function' ? (given as typeof fetch) : fetch
   const own = client.withOptions?.({
@@ -42,7 +42,7 @@ const withError = async (response: Response): Promise<Response> => {
 
 const restored = (text: string): string => {
   try {
-    const error = errorIn(parsedJson(text))
+    const error = errorIn(parseBoundedJson(text))
     return error ? JSON.stringify({ error }) : text
   } catch {
     return text

@@ -1,13 +1,13 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { ChatForm } from '../form.ts'
 import type { Model, ModelRequest } from '../model.ts'
-import { streamedCall } from '../streaming/call.ts'
-import { calledChat } from './body.ts'
+import { streamCall } from '../streaming/call.ts'
+import { chatCallBody } from './body.ts'
 import { type ChatMessage, currentChat, isUnbridged, namesIn } from './chat/chat.ts'
 import { chunkReader } from './chunks.ts'
 import type { OpenAiClient } from './client.ts'
 import { openAiDialect, wantsBridge } from './dialect.ts'
-import { readingErrors } from './error-body.ts'
+import { withReadableErrors } from './error-body.ts'
 import { chunksOf } from './plain.ts'
 
 /** Options of an endpoint, where it differs from OpenAI's own. */
@@ -54,12 +54,12 @@ export const openAiModel = (client: OpenAiClient, options: OpenAiOptions = {}): 
     call: async (request, how = {}) => {
       const { form = learned } = how
       const reader = chunkReader(provider, namesIn(request), callsIn(request))
-      const streamed = calledChat(request, form)
-      const answer = await streamedCall(
+      const streamed = chatCallBody(request, form)
+      const answer = await streamCall(
         {
           // Asynchronous, as a client that is not set up throws.
           begin: async (signal) => {
-            const { completions } = readingErrors(client).chat
+            const { completions } = withReadableErrors(client).chat
             const begun = await completions.create(streamed, { signal, maxRetries: 0 }).withResponse()
             return { ...begun, data: chunksOf(begun) }
           },
@@ -95,7 +95,7 @@ const callsIn = ({ messages }: ModelRequest): ReadonlySet<string> =>
     ),
   )
 
-const speaksAfterTool = ({ messages }: ReturnType<typeof calledChat>): boolean => {
+const speaksAfterTool = ({ messages }: ReturnType<typeof chatCallBody>): boolean => {
   const all = messages as readonly ChatMessage[]
   return all.some((message, index) => isUnbridged(all[index - 1], message))
 }

@@ -1,4 +1,4 @@
-import { type Fields, isFields, parsedJson } from '../../../events/json.ts'
+import { type Fields, isFields, parseBoundedJson } from '../../../events/json.ts'
 import type { StreamResponse } from '../streaming/call.ts'
 import { errorIn } from './error-body.ts'
 
@@ -56,7 +56,7 @@ const choiceOf = ({ message, finish_reason: reason, ...choice }: Fields): Fields
 
 const jsonIn = (text: string): unknown => {
   try {
-    return parsedJson(text)
+    return parseBoundedJson(text)
   } catch {
     return undefined
   }

@@ -34,7 +34,7 @@ interface Begins {
   readonly interrupt: () => readonly ReplyEvent[]
 }
 
-export const writtenCalls = (
+export const createWrittenCalls = (
   { start, delta, stop }: BlockEvents,
   { nameOf, taken, interrupt }: Begins,
 ): WrittenCalls => {

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { orAborted } from '../aborted.ts'
 import { errorText } from '../error-text.ts'
 import type { CallOptions, ModelError, Reply, ReplyEvent } from '../model.ts'
-import { type PartialReply, type Dialect, failureOf, spoiltBy, stalledAfter } from './failures.ts'
+import { type PartialReply, type Dialect, failureOf, spoiltBy, modelStalled } from './failures.ts'
 import { replyDraft } from './reply.ts'
 import { hear, watch } from './watch.ts'
 
@@ -27,7 +27,7 @@ export interface Endpoint {
 const defaultStallTimeout = 60_000
 
 /** Sends one request and reads its reply, event by event. The reply counts only if its stream ended properly. */
-export const streamedCall = async (
+export const streamCall = async (
   { begin, eventsOf, ending, dialect }: Endpoint,
   { signal, onEvent, stallTimeout = defaultStallTimeout }: CallOptions,
 ): Promise<E.Either<ModelError, Reply>> => {
@@ -71,7 +71,7 @@ export const streamedCall = async (
     const broken: PartialReply = { partial: draft.partial(), usage: draft.usage() }
     if (spoilt) return spoiltBy(spoilt.error, broken)
     return watched.isStalled()
-      ? stalledAfter(stallTimeout, broken)
+      ? modelStalled(stallTimeout, broken)
       : failureOf(error, signal, dialect, broken)
   }
   try {

@@ -1,4 +1,4 @@
-import { abortedBy } from '../aborted.ts'
+import { modelAborted } from '../aborted.ts'
 import { errorText } from '../error-text.ts'
 import type { ModelError, ModelFailed, ModelStalled, Reply } from '../model.ts'
 
@@ -54,7 +54,7 @@ const adviceOn = (status: number | undefined, { key }: Dialect): string => {
     : 'fix what it names'
 }
 
-export const stalledAfter = (timeout: number, broken: PartialReply): ModelStalled => ({
+export const modelStalled = (timeout: number, broken: PartialReply): ModelStalled => ({
   _tag: 'ModelStalled',
   message: `nothing of the reply arrived for ${timeout} ms: no reply was recorded; try again, or raise stallTimeout`,
   timeout,
@@ -78,7 +78,7 @@ export const failureOf = (
   dialect: Dialect,
   broken: PartialReply = {},
 ): ModelError => {
-  if (signal?.aborted) return { ...abortedBy(signal), ...given(broken) }
+  if (signal?.aborted) return { ...modelAborted(signal), ...given(broken) }
   const { status, type, code, requestID } = (error ?? {}) as SdkError
   // Some SDKs put the status first.
   const message =

@@ -1,5 +1,5 @@
 import { type Block, unknownBlock } from '../../../events/blocks.ts'
-import { parsedJson } from '../../../events/json.ts'
+import { parseBoundedJson } from '../../../events/json.ts'
 import type { Reply, ReplyEvent } from '../model.ts'
 
 type Fields = { readonly [field: string]: unknown }
@@ -141,7 +141,7 @@ const mostInput = 900
  */
 const inputOf = (json: string): unknown => {
   try {
-    return parsedJson(json, mostInput)
+    return parseBoundedJson(json, mostInput)
   } catch {
     return json
   }

@@ -1,7 +1,7 @@
-import type { Conversation } from '../../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import { type ConversationEvent, START } from '../../../events/events.ts'
 import { isFinal } from '../../../projections/final.ts'
-import { caught, type Steps } from '../../../result/steps.ts'
+import { catchTyped, type Steps } from '../../../result/steps.ts'
 import type { ReadError } from '../../../store/errors.ts'
 
 /** State of a conversation's turns according to its log: whether workers are requested to give one, and which have ended. */
@@ -22,7 +22,7 @@ export const afterOther = ({ final, isAsked, overBy }: TurnDemand): TurnDemand =
   isAsked: isAsked && overBy === undefined,
 })
 
-export const askedAfter = (before: TurnDemand, event: ConversationEvent): TurnDemand => {
+export const demandAfter = (before: TurnDemand, event: ConversationEvent): TurnDemand => {
   const { commandId, answer } = event.metadata
   // What was asked of the parent is not asked of its fork.
   if (event.type === 'Forked') return { final: event.position, isAsked: answer !== undefined }
@@ -38,8 +38,8 @@ export const askedAfter = (before: TurnDemand, event: ConversationEvent): TurnDe
 const firstPage = 32
 
 /** Returns the requests up to a position. Reads back to the last final reply. */
-export async function* askedUpTo(
-  chat: Pick<Conversation, 'events'>,
+export async function* demandUpTo(
+  chat: Pick<ConversationHandle, 'events'>,
   at: number,
 ): Steps<ReadError, TurnDemand> {
   let events: readonly ConversationEvent[] = []
@@ -49,14 +49,14 @@ export async function* askedUpTo(
     events = [...(yield* eventsIn(chat, { from, to })), ...events]
     if (events.some((event) => event.type === 'Forked' || isFinal(event))) break
   }
-  return events.reduce(askedAfter, nothingAsked)
+  return events.reduce(demandAfter, nothingAsked)
 }
 
 const eventsIn = (
-  chat: Pick<Conversation, 'events'>,
+  chat: Pick<ConversationHandle, 'events'>,
   range: { readonly from: number; readonly to: number },
 ): Steps<ReadError, readonly ConversationEvent[]> =>
-  caught(async () => {
+  catchTyped(async () => {
     const events: ConversationEvent[] = []
     for await (const event of chat.events(range)) events.push(event)
     return events

@@ -1,6 +1,6 @@
 import type { RecordedTurnFact } from '../../../events/turn-events.ts'
 import type { TurnLog, TurnsEnd } from '../../../conversation/beside/turn-log.ts'
-import { caught, type Steps } from '../../../result/steps.ts'
+import { catchTyped, type Steps } from '../../../result/steps.ts'
 import type { ReadError, StoreError } from '../../../store/errors.ts'
 import type { OpenCall } from './open-calls.ts'
 
@@ -99,7 +99,7 @@ export const startOf = ({ started, earlier }: Pick<CallState, 'started' | 'earli
  */
 export async function* callStates(log: TurnLog, reply: number, at = Infinity): Steps<StoreError, CallStates> {
   const facts: RecordedTurnFact[] = []
-  yield* caught<StoreError, void>(async () => {
+  yield* catchTyped<StoreError, void>(async () => {
     for await (const fact of log.newest()) {
       if (fact.data.at < reply) break
       if (fact.data.at <= at) facts.push(fact)
@@ -112,7 +112,7 @@ export async function* callStates(log: TurnLog, reply: number, at = Infinity): S
 
 /** Returns the state of the call with this id that waited last, however long ago; undefined if none has. */
 export const lastWaiting = (log: TurnLog, call: string): Steps<StoreError, CallState | undefined> =>
-  caught(async () => {
+  catchTyped(async () => {
     const facts: RecordedTurnFact[] = []
     for await (const fact of log.newest()) {
       facts.push(fact)

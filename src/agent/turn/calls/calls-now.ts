@@ -1,11 +1,11 @@
-import type { Conversation } from '../../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import type { Effective } from '../../../projections/effective.ts'
 import type { Steps } from '../../../result/steps.ts'
 import type { ReadError } from '../../../store/errors.ts'
 import type { RewindPoint } from './call-states.ts'
-import { type DeferredMessages, isSaid, overtakenSince, saidLast } from './held.ts'
+import { type DeferredMessages, isSaid, overtakenSince, lastUserMessages } from './held.ts'
 import { type OpenCall, openCalls } from './open-calls.ts'
-import { unansweredIn } from './said-results.ts'
+import { openCallsIn } from './said-results.ts'
 
 /** The calls without a result at the end of a history, and the events since they were made. */
 export interface CallsNow {
@@ -20,21 +20,21 @@ export interface CallsNow {
 
 /** @param since position after which rewinds matter */
 export async function* callsNow(
-  chat: Conversation,
+  chat: ConversationHandle,
   now: Effective,
   since = now.at,
 ): Steps<ReadError, CallsNow> {
   const rewinds = (yield* rewindsAfter(chat, since)).filter(({ position }) => position <= now.at)
   const position = overtakenSince(now)
   if (position === undefined) return { open: openCalls(now), said: Infinity, rewinds }
-  const held = saidLast(now, yield* chat.later(position), position)
+  const held = lastUserMessages(now, yield* chat.later(position), position)
   return held
-    ? { open: unansweredIn(held), held, said: saidSince(now, held.before), rewinds }
+    ? { open: openCallsIn(held), held, said: saidSince(now, held.before), rewinds }
     : { open: [], said: Infinity, rewinds }
 }
 
 export async function* rewindsAfter(
-  chat: Conversation,
+  chat: ConversationHandle,
   at: number,
 ): Steps<ReadError, readonly RewindPoint[]> {
   const events = yield* chat.later(at)

@@ -13,7 +13,7 @@ import { toError } from '../../../result/typed.ts'
 import {
   type InputEdit,
   editNote,
-  failed,
+  failedResult,
   type ParsedInput,
   notBegun,
   toolOf,
@@ -85,7 +85,7 @@ export const taskFor = async (
 ): Promise<CallTask> => {
   const { tools, isDefined, recordsStarts, isRepeated, isWithdrawn, said, now, expires, applied, signal } =
     circumstances
-  const answer = (text: string): CallTask => ({ type: 'answer', result: failed(call, text) })
+  const answer = (text: string): CallTask => ({ type: 'answer', result: failedResult(call, text) })
   const denied = (how: string): CallTask =>
     answer(`This call was denied${how}${startOf(state) || state.above?.started ? startedBefore : ''}`)
   const tool = toolOf(tools, call.name)
@@ -179,7 +179,7 @@ export type InputParser = (
 ) => Promise<E.Either<string, unknown> | undefined>
 
 /** Returns a parser that applies the schemas of tools to each input once. */
-export const applying = (): InputParser => {
+export const createInputParser = (): InputParser => {
   const known = new Map<unknown, ReturnType<InputParser>>()
   const apply: InputParser = async ({ check }, input, signal) => {
     if (!check) return undefined
@@ -280,7 +280,7 @@ export const factsOf = (planned: readonly PlannedCall[], keep: boolean, at: numb
 }
 
 /** Describes a call to the person who decides about it. */
-export const waitingCall = ({ id, name, input }: ToolUse, until?: string, made?: Fields): WaitingCall => ({
+export const waitingCallOf = ({ id, name, input }: ToolUse, until?: string, made?: Fields): WaitingCall => ({
   call: id,
   tool: name,
   input: made ?? input,

@@ -1,18 +1,18 @@
 import { z } from 'zod'
-import type { Conversation } from '../../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import { objectOf } from '../../../conversation/writing/envelope.ts'
 import type { PositionOption } from '../../../conversation/reading/reading.ts'
 import { checkJson } from '../../../events/check.ts'
 import type { EventTooLarge, InvalidInput } from '../../../events/errors.ts'
 import type { MethodResult, ResultStyle } from '../../../result/answer.ts'
 import { configurationOf, type Effective } from '../../../projections/effective.ts'
-import { editedInput } from '../../tools/edited-input.ts'
+import { checkEditedInput } from '../../tools/edited-input.ts'
 import { ok, type Steps, task } from '../../../result/steps.ts'
 import { despiteConflicts } from '../../../store/conflicts.ts'
 import type { ReadError } from '../../../store/errors.ts'
 import { type CallState, isOver, isWithdrawn, lastWaiting, startOf, statesOf } from './call-states.ts'
 import { type CallsNow, callsNow } from './calls-now.ts'
-import { waitingCall } from './calls.ts'
+import { waitingCallOf } from './calls.ts'
 import type { WaitingCall } from '../stream/turn-event.ts'
 import {
   alreadyDecided,
@@ -156,7 +156,7 @@ const problemWithWithdrawing = (
 }
 
 /** Returns the methods for deciding about the calls of a conversation. */
-export const deciding = (chat: Conversation): ApprovalMethods => {
+export const createApprovalMethods = (chat: ConversationHandle): ApprovalMethods => {
   const log = chat.turnLog
 
   const decide = (
@@ -183,7 +183,7 @@ export const deciding = (chat: Conversation): ApprovalMethods => {
       const { reply } = found.wait.data
       const use = calls.open.find((each) => each.use === reply && each.call.id === call)
       if (use && given.input)
-        yield* ok(editedInput(configurationOf(now).tools ?? [], use.call.name, given.input))
+        yield* ok(checkEditedInput(configurationOf(now).tools ?? [], use.call.name, given.input))
       const data = {
         reply,
         call,
@@ -233,7 +233,7 @@ export const deciding = (chat: Conversation): ApprovalMethods => {
       if (why === 'approval' && problemWith(call.id, state, calls, Date.now()) !== undefined) continue
       const started = (startOf(state) ?? above?.started)?.metadata.time
       all.push({
-        ...waitingCall(call, until, wait.data.inputs?.[call.id]),
+        ...waitingCallOf(call, until, wait.data.inputs?.[call.id]),
         why,
         reply: use,
         since: wait.metadata.time,

@@ -77,7 +77,7 @@ const endOf = (items: readonly Item[]): number =>
  * @param since the events after `position`, at least through `now.at`
  * @returns undefined if there are no such messages, or if another event has happened since, before which nothing can be moved
  */
-export const saidLast = (
+export const lastUserMessages = (
   now: Effective,
   since: readonly ConversationEvent[],
   position: number,

@@ -1,12 +1,12 @@
 import * as E from 'fp-ts/lib/Either.js'
-import type { Conversation } from '../../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import type { WriteResult } from '../../../conversation/writing/encode.ts'
 import type { QueuedMessage } from '../../../conversation/beside/inbox.ts'
 import { sizeOf } from '../../../conversation/reading/moments.ts'
-import { configured, type Effective, evolved } from '../../../projections/effective.ts'
+import { configure, type Effective, evolveEffective } from '../../../projections/effective.ts'
 import { ok, run, type Steps } from '../../../result/steps.ts'
 import type { ReadError, StoreError } from '../../../store/errors.ts'
-import { afterOther, type TurnDemand, askedAfter, askedUpTo } from './asked.ts'
+import { afterOther, type TurnDemand, demandAfter, demandUpTo } from './asked.ts'
 
 /** Returns the current effective history on each call. */
 export interface LiveHistory {
@@ -38,7 +38,7 @@ interface Begun {
 }
 
 /** Caches the last returned history and adds the events since: a turn of a long conversation reads only new events. */
-export const liveHistory = (chat: Conversation): LiveHistory => {
+export const liveHistory = (chat: ConversationHandle): LiveHistory => {
   let known: { readonly now: Effective; readonly asked?: TurnDemand | undefined } | undefined
   let begun: Begun | undefined
 
@@ -61,15 +61,15 @@ export const liveHistory = (chat: Conversation): LiveHistory => {
     // Another turn of the conversation may call it meanwhile.
     const before = known
     const later = before ? yield* chat.later(before.now.at) : []
-    const next = before && evolved(before.now, later)
+    const next = before && evolveEffective(before.now, later)
     const now = next ?? (yield* ok(chat.context()))
-    known = { now, asked: next && before?.asked && later.reduce(askedAfter, before.asked) }
+    known = { now, asked: next && before?.asked && later.reduce(demandAfter, before.asked) }
     return now
   }
   async function* asked(): Steps<ReadError, TurnDemand> {
     const { now, asked: before } = known ?? { now: yield* history() }
     if (before) return before
-    const found = yield* askedUpTo(chat, now.at)
+    const found = yield* demandUpTo(chat, now.at)
     if (known?.now === now) known = { now, asked: found }
     return found
   }
@@ -86,7 +86,7 @@ export const liveHistory = (chat: Conversation): LiveHistory => {
   const wrote = ({ position, events }: WriteResult): void => {
     const [event, more] = events
     if (event?.type !== 'Configured' || !event.data || more || known?.now.at !== position - 1) return
-    const now = configured(known.now, position, event.data)
+    const now = configure(known.now, position, event.data)
     known = { now, asked: known.asked && afterOther(known.asked) }
     begun = {
       since: chat.party.clock.now(),

@@ -7,7 +7,7 @@ import { type OpenCall, openCalls } from './open-calls.ts'
 // Results of calls may come beside something else, or after it, in messages of the user. They are the results all the same.
 
 /** Returns the open calls before the user's messages, except those whose results are in these messages. */
-export const unansweredIn = ({
+export const openCallsIn = ({
   before,
   said,
 }: Pick<DeferredMessages, 'before' | 'said'>): readonly OpenCall[] => {
@@ -32,10 +32,13 @@ export interface SplitMessages {
  * @param isAlone no result may be next to other content
  * @returns undefined if there is nothing to separate
  */
-export const sorted = ({ before, said }: DeferredMessages, isAlone: boolean): SplitMessages | undefined => {
+export const splitMessages = (
+  { before, said }: DeferredMessages,
+  isAlone: boolean,
+): SplitMessages | undefined => {
   const [first, ...others] = said
   if (!first) return undefined
-  const waiting = new Set(unansweredIn({ before, said: isAlone ? [] : [first] }).map(({ call }) => call.id))
+  const waiting = new Set(openCallsIn({ before, said: isAlone ? [] : [first] }).map(({ call }) => call.id))
   const late = isAlone ? said : others
   const isTaken = (block: Block): boolean => callOf(block).some((call) => waiting.has(call))
   if (!late.some((message) => shownIn(message).some(isTaken))) return undefined

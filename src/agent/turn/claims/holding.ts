@@ -1,6 +1,6 @@
 import { staleContext } from '../../../commands/rejections.ts'
 import { randomUUID } from 'node:crypto'
-import type { Conversation } from '../../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import { START } from '../../../events/events.ts'
 import type { TurnFact } from '../../../events/turn-events.ts'
 import type { TurnsEnd } from '../../../conversation/beside/turn-log.ts'
@@ -14,7 +14,7 @@ import { isToDo, openCalls } from '../calls/open-calls.ts'
 import type { ClaimHandle, TurnWatch } from '../say/watch.ts'
 import { turnHeld, type TurnHeld } from './errors.ts'
 import { letGo } from './letting-go.ts'
-import { type Claim, type ClaimStatus, standingOf } from './standing.ts'
+import { type Claim, type ClaimStatus, claimStatusOf } from './standing.ts'
 import { untilFree } from './until-free.ts'
 
 /** State of the claims to a conversation as a turn sees them, and the turn's own claim (ADR 29). */
@@ -71,8 +71,8 @@ interface Own {
   readonly at: number
 }
 
-export const holding = (
-  chat: Conversation,
+export const createTurnClaim = (
+  chat: ConversationHandle,
   history: LiveHistory,
   remembered: ClaimCache,
   { whileHeld, ttl, onHeld }: HoldOptions,
@@ -110,7 +110,7 @@ export const holding = (
         ? { revision, at: START }
         : before?.revision === revision
           ? before
-          : yield* standingOf(log, final)
+          : yield* claimStatusOf(log, final)
     remembered.standing = standing
     return standing
   }

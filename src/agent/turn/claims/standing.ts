@@ -1,7 +1,7 @@
 import { START } from '../../../events/events.ts'
 import type { RecordedTurnFact } from '../../../events/turn-events.ts'
 import type { TurnLog } from '../../../conversation/beside/turn-log.ts'
-import { caught, type Steps } from '../../../result/steps.ts'
+import { catchTyped, type Steps } from '../../../result/steps.ts'
 import type { StoreError } from '../../../store/errors.ts'
 
 export type Claim = RecordedTurnFact<'TurnClaimed'>
@@ -25,8 +25,8 @@ export interface ClaimStatus {
 const page = 8
 
 /** @param since position of the last final reply: facts recorded before it no longer matter. Without it, reads until it knows the step */
-export async function* standingOf(log: TurnLog, since?: number): Steps<StoreError, ClaimStatus> {
-  return yield* caught<StoreError, ClaimStatus>(async () => {
+export async function* claimStatusOf(log: TurnLog, since?: number): Steps<StoreError, ClaimStatus> {
+  return yield* catchTyped<StoreError, ClaimStatus>(async () => {
     let revision = -1
     let at = START
     let newest: AboutClaims | undefined

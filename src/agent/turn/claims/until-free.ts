@@ -1,6 +1,6 @@
 import { workerStreamOf } from '../../../events/ids.ts'
-import type { Conversation } from '../../../conversation/conversation.ts'
-import { abortedBy } from '../../models/aborted.ts'
+import type { ConversationHandle } from '../../../conversation/conversation.ts'
+import { modelAborted } from '../../models/aborted.ts'
 import type { ModelAborted } from '../../models/model.ts'
 import type { Steps } from '../../../result/steps.ts'
 import type { ReadError, WriteError } from '../../../store/errors.ts'
@@ -21,7 +21,7 @@ interface Waiting {
  * @returns true if the claim is still valid
  */
 export async function* untilFree(
-  chat: Conversation,
+  chat: ConversationHandle,
   { data: { worker } }: Claim,
   { ttl, signal, stands }: Waiting,
 ): Steps<ReadError | WriteError | ModelAborted, boolean> {
@@ -55,7 +55,7 @@ export async function* untilFree(
       if (!(yield* stands())) return false
       if (clock.now() - heardAt >= ttl || (yield* isGone(worker))) return true
       await next()
-      if (signal.aborted) return yield abortedBy(signal)
+      if (signal.aborted) return yield modelAborted(signal)
     }
   } finally {
     over.abort()

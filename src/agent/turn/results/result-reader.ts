@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { beginningOf } from '../../context/policy/cut-text.ts'
 import { readerName, resultBytes, shownIn, textIn } from '../../context/policy/result-limit.ts'
-import type { Conversation } from '../../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import { type Block, isBlock, type KnownBlock, textBlock } from '../../../events/blocks.ts'
 import { contentOf } from '../../../events/events.ts'
 import { toError } from '../../../result/typed.ts'
@@ -33,7 +33,7 @@ const definition = {
  * Creates a tool that reads the parts of a conversation's results that `maxResult` omitted, even if the results are hidden now. Its own
  * results stay within the limit.
  */
-export const resultReader = (chat: Pick<Conversation, 'events' | 'position'>): ResultReader => ({
+export const resultReader = (chat: Pick<ConversationHandle, 'events' | 'position'>): ResultReader => ({
   definition,
   run: {
     idempotent: true,
@@ -88,7 +88,7 @@ const firstPage = 256
 
 /** Returns the newest result of a call. */
 const resultOf = async (
-  chat: Pick<Conversation, 'events' | 'position'>,
+  chat: Pick<ConversationHandle, 'events' | 'position'>,
   id: string,
 ): Promise<KnownBlock<'tool_result'> | undefined> => {
   const last = await chat.position()()

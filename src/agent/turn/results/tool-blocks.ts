@@ -1,7 +1,14 @@
 import { type Block, type AnyBlock, textBlock, unknownBlock } from '../../../events/blocks.ts'
 import { ownBlocks, type ToolNames } from './tool-own-blocks.ts'
 import { type Fields, isFields } from '../../../events/json.ts'
-import { mediaTypeOf, named, noteOn, pictureBlocks, shownBlock, utf8Of } from '../../context/policy/media.ts'
+import {
+  mediaTypeOf,
+  joinFacts,
+  noteOn,
+  pictureBlocks,
+  mediaBlock,
+  utf8Of,
+} from '../../context/policy/media.ts'
 
 /**
  * Converts a block returned by a tool into blocks for a tool result: a block of the API as the API accepts it, one of an MCP client in
@@ -24,16 +31,16 @@ const foreignPicture = (block: Block, data: string): readonly Block[] =>
 
 const resourceBlocks = (block: Block, resource: Fields): readonly Block[] => {
   const { uri, mimeType, text, blob } = resource
-  if (typeof text === 'string') return [textBlock(`[${named('resource', [uri, mimeType])}]\n${text}`)]
+  if (typeof text === 'string') return [textBlock(`[${joinFacts('resource', [uri, mimeType])}]\n${text}`)]
   if (typeof blob !== 'string') return [textBlock(JSON.stringify(block))]
   const bytes = Buffer.from(blob, 'base64')
-  const shown = shownBlock(mediaTypeOf(bytes), blob)
-  if (shown) return [textBlock(`[${named('resource', [uri, mimeType])}]`), shown]
+  const shown = mediaBlock(mediaTypeOf(bytes), blob)
+  if (shown) return [textBlock(`[${joinFacts('resource', [uri, mimeType])}]`), shown]
   const said = utf8Of(bytes)
   return said === undefined
     ? [noteOn('resource', [uri, mimeType], blob), block]
-    : [textBlock(`[${named('resource', [uri, mimeType])}]\n${said}`)]
+    : [textBlock(`[${joinFacts('resource', [uri, mimeType])}]\n${said}`)]
 }
 
 const linkText = ({ title, name, uri, mimeType, description }: Block): string =>
-  `[${named('resource_link', [title ?? name, uri, mimeType, description])}]`
+  `[${joinFacts('resource_link', [title ?? name, uri, mimeType, description])}]`

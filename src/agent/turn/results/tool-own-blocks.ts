@@ -1,6 +1,13 @@
 import { type AnyBlock, type Block, isWellShaped, textBlock, unknownBlock } from '../../../events/blocks.ts'
 import { type Fields, isFields } from '../../../events/json.ts'
-import { base64In, mediaTypeOf, named, noteOn, pictureBlocks, utf8Of } from '../../context/policy/media.ts'
+import {
+  base64In,
+  mediaTypeOf,
+  joinFacts,
+  noteOn,
+  pictureBlocks,
+  utf8Of,
+} from '../../context/policy/media.ts'
 
 /** Names of the tools that a block may refer to; undefined if not all names are known. */
 export type ToolNames = ReadonlySet<string> | undefined
@@ -74,7 +81,7 @@ const documentBlocks = ({ title, ...untitled }: Block): readonly Block[] | undef
   const { source } = block
   if (!isFields(source)) return undefined
   const { type, data, content } = source
-  const empty = [textBlock(`[${named('document', [title])}, empty]`)]
+  const empty = [textBlock(`[${joinFacts('document', [title])}, empty]`)]
   if (type === 'base64' && typeof data === 'string') return fileBlocks(block, source, data)
   if (type === 'text' && typeof data === 'string') return isText(data) ? [plain(block, data)] : empty
   if (type === 'content' && typeof content === 'string') return isText(content) ? [block] : empty
@@ -121,7 +128,7 @@ const searchResult = (block: Block): readonly Block[] | undefined => {
   const called = isText(title) ? title : source
   return shown.length > 0
     ? [{ ...block, title: called, content: shown }]
-    : [textBlock(`[${named('search_result', [title, source])}, empty]`)]
+    : [textBlock(`[${joinFacts('search_result', [title, source])}, empty]`)]
 }
 
 const reference = (block: Block, tools: ToolNames): readonly Block[] | undefined => {

@@ -8,7 +8,7 @@ import type { Emit } from '../stream/turn-event.ts'
 import { errorText } from '../../models/error-text.ts'
 import { errorName } from '../../telemetry/error-name.ts'
 import type { ToolNames } from './tool-own-blocks.ts'
-import { type Ran, tracedTool } from './traced-tool.ts'
+import { type Ran, traceTool } from './traced-tool.ts'
 
 export type ToolUse = KnownBlock<'tool_use'>
 
@@ -48,7 +48,7 @@ export const isCutOff = ({ content }: Block): boolean =>
 
 /** Returns the result of a call that was not started. */
 export const notRun = (call: ToolUse): Block =>
-  failed(call, 'This call was not run: the reply was interrupted.')
+  failedResult(call, 'This call was not run: the reply was interrupted.')
 
 const result = ({ id }: ToolUse, answer: ToolAnswer): Block => ({
   type: 'tool_result',
@@ -56,7 +56,8 @@ const result = ({ id }: ToolUse, answer: ToolAnswer): Block => ({
   ...answer,
 })
 /** Returns the result of a call that failed. */
-export const failed = (call: ToolUse, content: string): Block => result(call, { is_error: true, content })
+export const failedResult = (call: ToolUse, content: string): Block =>
+  result(call, { is_error: true, content })
 
 /** An input supplied by a person in place of the model's. */
 export interface InputEdit {
@@ -93,7 +94,7 @@ interface Running {
 
 /** Runs a tool and returns its result. */
 export const resultOf = (call: ToolUse, running: Running, limits: ToolRunOptions): Promise<Block> =>
-  tracedTool(call, (running.edited ?? call).input, () => ran(call, running, limits))
+  traceTool(call, (running.edited ?? call).input, () => ran(call, running, limits))
 
 const ran = async (
   call: ToolUse,
@@ -102,7 +103,8 @@ const ran = async (
 ): Promise<Ran> => {
   const { id, name } = call
   const { input } = edited ?? call
-  const failing = (text: string): Block => failed(call, edited ? `${editNote(edited)}\n\n${text}` : text)
+  const failing = (text: string): Block =>
+    failedResult(call, edited ? `${editNote(edited)}\n\n${text}` : text)
   const limit = tool.timeout ?? timeout
   const time = new AbortController()
   const timer = setTimeout(() => time.abort(`It took longer than ${limit} ms and was given up.`), limit)

@@ -11,7 +11,7 @@ export interface Ran {
 const text = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value ?? null))
 
 /** Runs a tool in a span that follows the GenAI conventions. */
-export const tracedTool = (
+export const traceTool = (
   { id, name }: KnownBlock<'tool_use'>,
   input: unknown,
   run: () => Promise<Ran>,

@@ -11,7 +11,7 @@ interface Watching {
 }
 
 /** Returns the result of a call, and notifies listeners of it, as the model will see it, and of its duration. */
-export const watched = async (
+export const watchCall = async (
   { id, name }: KnownBlock<'tool_use'>,
   { emit, maxResult: bytes, rest }: Watching,
   run: () => Promise<Block>,
@@ -33,7 +33,7 @@ export const watched = async (
 }
 
 /** Returns a listener that also collects the durations of tool calls. */
-export const timing =
+export const collectDurations =
   (emit: Emit, tools: ToolRun[]): Emit =>
   (event) => {
     if (event.type === 'tool-ended' || event.type === 'tool-failed') {

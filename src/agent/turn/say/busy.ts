@@ -1,26 +1,29 @@
 import { isTurn } from '../../../commands/state.ts'
-import type { Conversation } from '../../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import type { QueuedMessage } from '../../../conversation/beside/inbox.ts'
 import { type Effective, isReply, type Item } from '../../../projections/effective.ts'
 import type { Entry } from '../../../projections/full.ts'
 import { render } from '../../../projections/render/renderer.ts'
 import { ok, type Steps } from '../../../result/steps.ts'
 import type { ReadError } from '../../../store/errors.ts'
-import { deciding } from '../calls/decisions.ts'
+import { createApprovalMethods } from '../calls/decisions.ts'
 import { isCall, type OpenCall, openCalls } from '../calls/open-calls.ts'
-import { unansweredIn } from '../calls/said-results.ts'
+import { openCallsIn } from '../calls/said-results.ts'
 
 /**
  * Reports whether a reply or results are outstanding: the conversation awaits the model, or has open calls. Read from the log alone.
  * False while all open calls wait for approval.
  */
-export async function* isBusy(chat: Conversation, now: Effective): Steps<ReadError, boolean> {
+export async function* isBusy(chat: ConversationHandle, now: Effective): Steps<ReadError, boolean> {
   const open = openCalls(now)
   return open.length > 0 ? !(yield* waitForApproval(chat, open)) : render(now).awaits === 'model'
 }
 
-async function* waitForApproval(chat: Conversation, open: readonly OpenCall[]): Steps<ReadError, boolean> {
-  const waiting = yield* ok(deciding(chat).waiting())
+async function* waitForApproval(
+  chat: ConversationHandle,
+  open: readonly OpenCall[],
+): Steps<ReadError, boolean> {
+  const waiting = yield* ok(createApprovalMethods(chat).waiting())
   return open.every(({ use, call: { id } }) =>
     waiting.some(({ why, reply, call }) => why === 'approval' && reply === use && call === id),
   )
@@ -34,7 +37,7 @@ const isPaused = (item: Item | undefined): boolean =>
  * paused reply has to be continued.
  */
 export const isPlaceToSpeak = (now: Effective, mail: readonly QueuedMessage[]): boolean =>
-  unansweredIn({ before: now, said: mail.flatMap(({ data }) => data.messages) }).length === 0 &&
+  openCallsIn({ before: now, said: mail.flatMap(({ data }) => data.messages) }).length === 0 &&
   !isPaused(now.items.at(-1))
 
 /** Reports whether calls wait for their results, and all of these are in the inbox. */
@@ -45,7 +48,7 @@ export const areAnswered = (now: Effective, mail: readonly QueuedMessage[]): boo
 const firstPage = 100
 
 /** Returns the position of the user message that began the turn at the conversation's end; undefined if there is none. */
-export async function* turnStart(chat: Conversation, at: number): Steps<ReadError, number | undefined> {
+export async function* turnStart(chat: ConversationHandle, at: number): Steps<ReadError, number | undefined> {
   for (let last = firstPage; ; last *= 4) {
     const entries = yield* ok(chat.full({ at, last }))
     const end = entries.findLastIndex(isEnd)

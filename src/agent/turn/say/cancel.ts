@@ -1,6 +1,6 @@
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { z } from 'zod'
-import type { Conversation } from '../../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import { checkJson } from '../../../events/check.ts'
 import { ok, type Steps, task } from '../../../result/steps.ts'
 import type { NoteError, ReadError } from '../../../store/errors.ts'
@@ -16,8 +16,8 @@ export type CancelError = NoteError | ReadError
 const optionsSchema = z.strictObject({ by: z.string().min(1).optional(), reason: z.string().optional() })
 
 /** Cancels a conversation's current turn, in any process, if there is one. Later turns are unaffected. */
-export const cancelling =
-  (chat: Conversation) =>
+export const createCancelMethod =
+  (chat: ConversationHandle) =>
   (options: CancelOptions = {}): TaskEither<CancelError, void> =>
     task(async function* (): Steps<CancelError, void> {
       const given = yield* ok(checkJson(optionsSchema, options))

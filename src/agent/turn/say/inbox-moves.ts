@@ -1,5 +1,5 @@
 import { START } from '../../../events/events.ts'
-import type { Conversation } from '../../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import type { QueuedMessage } from '../../../conversation/beside/inbox.ts'
 import { ok, type Steps } from '../../../result/steps.ts'
 import type { WriteError } from '../../../store/errors.ts'
@@ -13,7 +13,7 @@ import type { WriteError } from '../../../store/errors.ts'
  * @returns true if there were any
  */
 export async function* moveIn(
-  chat: Conversation,
+  chat: ConversationHandle,
   mail?: readonly QueuedMessage[],
 ): Steps<WriteError, boolean> {
   const pending = mail ?? (yield* chat.inbox.pending())

@@ -1,20 +1,20 @@
-import type { Conversation } from '../../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import type { TurnFact } from '../../../events/turn-events.ts'
 import type { CommandEnvelope } from '../../../conversation/writing/encode.ts'
-import { caught, ok, type Steps } from '../../../result/steps.ts'
+import { catchTyped, ok, type Steps } from '../../../result/steps.ts'
 import { despiteConflicts } from '../../../store/conflicts.ts'
 import type { NoteError, ReadError, StoreError } from '../../../store/errors.ts'
 
 /** Reports whether a command has already recorded a fact. */
-const isRecorded = ({ turnLog }: Conversation, commandId: string): Steps<StoreError, boolean> =>
-  caught(async () => {
+const isRecorded = ({ turnLog }: ConversationHandle, commandId: string): Steps<StoreError, boolean> =>
+  catchTyped(async () => {
     for await (const { metadata } of turnLog.newest()) if (metadata.commandId === commandId) return true
     return false
   })
 
 /** Records a fact about an existing conversation that holds regardless of its turns. Repeated under its `commandId`, it records nothing. */
 export async function* recordFact(
-  chat: Conversation,
+  chat: ConversationHandle,
   factAt: (position: number) => TurnFact,
   envelope: Pick<CommandEnvelope, 'commandId' | 'actor'> = {},
 ): Steps<NoteError | ReadError, void> {

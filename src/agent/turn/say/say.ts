@@ -5,7 +5,7 @@ import { z } from 'zod'
 import { isStale } from '../../../commands/rejections.ts'
 import { isTurn } from '../../../commands/state.ts'
 import { blocksOf } from '../../../commands/append.ts'
-import type { Conversation } from '../../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import { withoutOversized } from '../../../conversation/writing/writing.ts'
 import { objectOf, splitEnvelope } from '../../../conversation/writing/envelope.ts'
 import type { MessageInput } from '../../../conversation/writing/inputs.ts'
@@ -18,7 +18,7 @@ import type { CommandEnvelope, WriteResult } from '../../../conversation/writing
 import type { QueuedMessage } from '../../../conversation/beside/inbox.ts'
 import { ok, run, type Steps, task } from '../../../result/steps.ts'
 import type { ReadError, StoreError, WriteError } from '../../../store/errors.ts'
-import { checkedOptions, kinds } from '../../../store/options.ts'
+import { checkOptions, kinds } from '../../../store/options.ts'
 import { areAnswered, isBusy, turnStart } from './busy.ts'
 import { busy, type Busy } from './errors.ts'
 import { moveIn } from './inbox-moves.ts'
@@ -61,7 +61,7 @@ type Says<A> = Steps<SayError, A>
 const maxStale = 100
 
 /** Records a user message at any time: at once, or after the reply in progress. */
-export const saying = (chat: Conversation) => {
+export const createSayMethod = (chat: ConversationHandle) => {
   const recorded = ({ position }: WriteResult): SayResult => ({
     status: 'recorded',
     conversation: chat.id,
@@ -140,11 +140,11 @@ export const saying = (chat: Conversation) => {
 }
 
 /** Returns the contents of a conversation's inbox, in the order in which they were queued. */
-export const queuedIn =
-  (chat: Conversation) =>
+export const createQueuedMethod =
+  (chat: ConversationHandle) =>
   (options?: PositionOption): TaskEither<StoreError | InvalidInput, readonly QueuedMessages[]> =>
     task(async function* (): Steps<StoreError | InvalidInput, readonly QueuedMessages[]> {
-      const { at } = yield* ok(checkedOptions(options, { at: kinds.position }))
+      const { at } = yield* ok(checkOptions(options, { at: kinds.position }))
       const pending = yield* chat.inbox.pending(at)
       return pending.map(({ id, data, metadata }) => ({ id, time: metadata.time, messages: data.messages }))
     })

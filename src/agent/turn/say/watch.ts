@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { type StaleContext, staleContext } from '../../../commands/rejections.ts'
-import type { Conversation } from '../../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import type { RecordedTurnFact, TurnEventData } from '../../../events/turn-events.ts'
 import { ok, run, type Steps } from '../../../result/steps.ts'
 import type { ReadError, StoreError } from '../../../store/errors.ts'
@@ -77,7 +77,7 @@ const mayConcern = ({ type, metadata }: RecordedEvent): boolean =>
  * @param caller the caller's signal
  */
 export const watchOf = (
-  chat: Conversation,
+  chat: ConversationHandle,
   since: number,
   caller: AbortSignal | undefined,
   { announce, isTakenIn, isLost }: ClaimHandle,

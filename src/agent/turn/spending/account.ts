@@ -1,5 +1,5 @@
 import type { ConversationEvent, Origin } from '../../../events/events.ts'
-import { failedIn } from '../../models/asking.ts'
+import { failuresIn } from '../../models/asking.ts'
 import type { FailedCall } from '../../models/model.ts'
 import { isSameReply } from '../../context/tokens/usage.ts'
 import { receiptsOfSummary } from '../../receipts/summary-request.ts'
@@ -73,7 +73,7 @@ export const withEntry = (account: TurnTotals, entry: AccountEntry, book: Book):
 const callsFor = ({ context }: Origin): number => (context ? receiptsOfSummary(context).length : 1)
 
 const withCalls = (account: TurnTotals, origin: Origin, calls: number, book: Book): TurnTotals => {
-  const before = failedIn(origin).reduce((sum, call) => withFailed(sum, call, book), account)
+  const before = failuresIn(origin).reduce((sum, call) => withFailed(sum, call, book), account)
   return { ...before, usage: withUsage(before.usage, { ...origin, calls }, book) }
 }
 
@@ -105,13 +105,13 @@ const withUsage = (
     ...sumOf(one, counts),
     calls: one.calls + calls,
     ...(one.usd !== undefined && usd !== undefined && { usd: one.usd + usd }),
-    ...estimatedIn(one.estimated, tokensOfUsage(guessed)),
+    ...addEstimates(one.estimated, tokensOfUsage(guessed)),
   })
   return { ...more(sum), models: { ...sum.models, [model]: more(sum.models[model] ?? nothing) } }
 }
 
 /** Adds up estimated tokens; returns no field if the sum is 0. */
-export const estimatedIn = (one = 0, more = 0): Pick<ModelUsage, 'estimated'> =>
+export const addEstimates = (one = 0, more = 0): Pick<ModelUsage, 'estimated'> =>
   one + more > 0 ? { estimated: one + more } : {}
 
 /** Returns the entries that the events of a path, oldest first, add to the account of its turn. */

@@ -1,9 +1,9 @@
 import { beginsTurn, isTurn } from '../../../commands/state.ts'
-import type { Conversation } from '../../../conversation/conversation.ts'
+import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import { type ConversationEvent, START } from '../../../events/events.ts'
 import type { Effective } from '../../../projections/effective.ts'
 import { resolve } from '../../../projections/path.ts'
-import { caught, type Steps } from '../../../result/steps.ts'
+import { catchTyped, type Steps } from '../../../result/steps.ts'
 import type { ReadError } from '../../../store/errors.ts'
 
 /** Number of events read first, from the end; doubled for each further page. */
@@ -14,7 +14,7 @@ const firstPage = 32
  * the last event, else about as much as it returns.
  */
 export async function* sinceUserMessage(
-  chat: Pick<Conversation, 'events'>,
+  chat: Pick<ConversationHandle, 'events'>,
   { at, head, items }: Effective,
 ): Steps<ReadError, readonly ConversationEvent[]> {
   const last = items.at(-1)
@@ -39,10 +39,10 @@ export async function* sinceUserMessage(
 }
 
 const read = (
-  chat: Pick<Conversation, 'events'>,
+  chat: Pick<ConversationHandle, 'events'>,
   log: ConversationEvent[],
   range: { readonly from: number; readonly to: number },
 ): Steps<ReadError, void> =>
-  caught(async () => {
+  catchTyped(async () => {
     for await (const event of chat.events(range)) log[event.position] = event
   })

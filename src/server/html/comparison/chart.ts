@@ -1,4 +1,4 @@
-import { escaped } from '../escaped.ts'
+import { escapeHtml } from '../escaped.ts'
 
 /** A curve with one value per call. */
 export interface ChartSeries {
@@ -38,7 +38,7 @@ export const chart = ({ title, calls, lines, textOf }: Chart): string => {
       return mark === ''
         ? []
         : [
-            `<i class="${ink}" style="left:${x(index)}%;top:${y(value)}%" title="${escaped(about)}">${mark}</i>`,
+            `<i class="${ink}" style="left:${x(index)}%;top:${y(value)}%" title="${escapeHtml(about)}">${mark}</i>`,
           ]
     }),
   )
@@ -47,7 +47,7 @@ export const chart = ({ title, calls, lines, textOf }: Chart): string => {
 <figcaption>${title}</figcaption>
 <div class="chart">
 <div class="scale" aria-hidden="true"><span>${textOf(top)}</span><span>${textOf(top / 2)}</span><span>0</span></div>
-<div class="plot"><svg viewBox="0 0 100 100" preserveAspectRatio="none" role="img" aria-label="${title}: ${lines.map((line) => escaped(summaryOf(line, textOf))).join('; ')}"><path class="grid" d="M0 0H100M0 50H100M0 100H100"/>${paths.join('')}</svg>${marks.slice(0, mostMarks).join('')}</div>
+<div class="plot"><svg viewBox="0 0 100 100" preserveAspectRatio="none" role="img" aria-label="${title}: ${lines.map((line) => escapeHtml(summaryOf(line, textOf))).join('; ')}"><path class="grid" d="M0 0H100M0 50H100M0 100H100"/>${paths.join('')}</svg>${marks.slice(0, mostMarks).join('')}</div>
 <div class="calls" aria-hidden="true"><span>${calls[0]}</span><span>${calls.length > 1 ? calls.at(-1) : ''}</span></div>
 </div>${left > 0 ? `<p class="note">${left} marks are left out.</p>` : ''}
 </figure>`

@@ -1,6 +1,6 @@
 import type { ReplayReport, ReplayedCall } from '../../../investigate/index.ts'
 import { chart, type ChartSeries } from './chart.ts'
-import { escaped } from '../escaped.ts'
+import { escapeHtml } from '../escaped.ts'
 import { hashOf, headOf } from '../head.ts'
 import { inks, style } from './style.ts'
 
@@ -21,7 +21,7 @@ export const comparisonPage = (policies: readonly ReplayReport[]): string => {
   return `${headOf({ title: `What if: ${id}`, policy, style })}
 <body>
 <main>
-<h1>What if: ${escaped(id)}</h1>
+<h1>What if: ${escapeHtml(id)}</h1>
 <p class="note">What other context policies would have sent in ${calls.length === 1 ? 'its call' : `its ${number(calls.length)} calls`}. No model was asked: the answers are the recorded ones. Counts are the API’s where a request is the recorded one, else estimates.</p>
 ${totals(policies)}
 ${legend(policies)}
@@ -43,7 +43,7 @@ const isPriced = (policies: readonly ReplayReport[]): boolean =>
   policies.every(({ total }) => total.usd !== undefined)
 
 const inkOf = (index: number): string => inks[index % inks.length] ?? ''
-const name = ({ policy }: ReplayReport): string => escaped(policy)
+const name = ({ policy }: ReplayReport): string => escapeHtml(policy)
 
 const totals = (policies: readonly ReplayReport[]): string => {
   const heads = [
@@ -114,7 +114,8 @@ const neededSection = (policies: readonly ReplayReport[]): string => {
       .filter(({ needed }) => needed.length > 0)
       .map(({ position, call, needed }) => {
         const terms = needed.map(
-          ({ term, inSummary }) => `<code>${escaped(term)}</code>${inSummary ? ' (a summary names it)' : ''}`,
+          ({ term, inSummary }) =>
+            `<code>${escapeHtml(term)}</code>${inSummary ? ' (a summary names it)' : ''}`,
         )
         return `<tr><th scope="row"><span class="ink ${inkOf(index)}"></span>${name(each)}</th><td>${call ?? ''}</td><td>${position}</td><td class="text">${terms.join(', ')}</td></tr>`
       }),

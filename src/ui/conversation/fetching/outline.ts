@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { ApiSource } from '../../source/source.ts'
 import type { OutlineResponse, OverviewResponse } from '../../source/answers.ts'
-import { covers, firstLook, joined, rangeOf, wholeOutline } from './part.ts'
+import { covers, firstLook, joinOutlines, rangeOf, wholeOutline } from './part.ts'
 import { apiOf } from '../../url.ts'
 
 export interface OutlineState {
@@ -34,7 +34,7 @@ export const useOutline = (source: ApiSource, id: string, at: number | undefined
       const grows = outline && end !== undefined && end < wholeOutline && outline.from === 0
       const wanted = { from: grows ? outline.to + 1 : from, to }
       const got = await source.get(apiOf(id, '/outline', wanted), { signal })
-      const next = grows ? joined(outline, got) : got
+      const next = grows ? joinOutlines(outline, got) : got
       setOutline(next)
       setLast((before) => Math.max(before ?? -1, got.last))
       setError(undefined)

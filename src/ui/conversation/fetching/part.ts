@@ -24,7 +24,7 @@ export const covers = ({ from, to }: OutlineResponse, at: number, last: number):
   return (from === 0 || at - from >= margin) && (to >= last || to - at >= margin)
 }
 
-export const joined = (one: OutlineResponse, other: OutlineResponse): OutlineResponse => ({
+export const joinOutlines = (one: OutlineResponse, other: OutlineResponse): OutlineResponse => ({
   ...other,
   from: one.from,
   kinds: one.kinds + other.kinds,

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import { announced } from '../../announcer.tsx'
+import { announce } from '../../announcer.tsx'
 import { problemOf, type ApiSource } from '../../source/source.ts'
 import { type OpenSection, type SectionEntries, pieceWith } from '../rows.ts'
 import { clip, page } from './sizes.ts'
@@ -35,7 +35,7 @@ export const usePieces = (
   }
   const failed = (one: OpenSection) => (problem: unknown) => {
     asked.current.delete(keyOf(one))
-    announced(problemOf(problem).detail)
+    announce(problemOf(problem).detail)
   }
   const key = opened.map(keyOf).join()
   useEffect(() => {

@@ -1,7 +1,7 @@
 import { drawFuture, drawPast, throughFrom } from './bars.ts'
 import { Canvas, Times } from './canvas.tsx'
 import { drawCurve } from './curve.ts'
-import { drawBrackets, drawHits, drawRewinds, passedOf } from './marks.ts'
+import { drawBrackets, drawHits, drawRewinds, pastMarksKey } from './marks.ts'
 import { layout, type Picture } from './picture.ts'
 
 interface DrawnProps extends Picture {
@@ -38,7 +38,7 @@ export const Drawn = ({ at, hits, ...picture }: DrawnProps) => {
       />
       <Canvas
         {...size}
-        of={[...of, passedOf(outline, at), hits]}
+        of={[...of, pastMarksKey(outline, at), hits]}
         draw={(context) => {
           drawRewinds(context, picture, at)
           drawBrackets(context, picture, at)

@@ -4,7 +4,7 @@ import type { OutlineResponse } from '../../source/answers.ts'
 import { base, type Context, layout, type Picture } from './picture.ts'
 
 /** Returns a key of the marks in the past: positions with the same key have the same drawing of marks. */
-export const passedOf = ({ markers, rewinds }: OutlineResponse, at: number): string =>
+export const pastMarksKey = ({ markers, rewinds }: OutlineResponse, at: number): string =>
   [markers, rewinds].map((marks) => marks.filter(({ position }) => position <= at).length).join(' ')
 
 /** Draws a line below the path from each rewind back to its target. */

@@ -1,11 +1,11 @@
 import { blocksOf, clippedEvent, clippedItem, diff, effective, full, path, render } from '../../../core.ts'
-import { matched, type Parameters } from '../../url.ts'
-import { callList, sentCall } from './calls.ts'
+import { matchPath, type Parameters } from '../../url.ts'
+import { callList, findSentCall } from './calls.ts'
 import type { EmbeddedFile } from './form.ts'
 import { hiddenOf } from './hiding.ts'
-import { listedIn } from './list.ts'
+import { filterList } from './list.ts'
 import { outlineOf, overviewOf } from './outline.ts'
-import { found } from './search.ts'
+import { searchEmbedded } from './search.ts'
 
 // The reads of the API, computed from embedded events by the functions that the server computes them with.
 
@@ -46,7 +46,7 @@ const answers: Readonly<Record<string, Answer>> = {
     }
   },
   '/conversations/:id/calls': ({ file }) => callList(file),
-  '/conversations/:id/calls/:call': ({ file, params: { call = '' } }) => sentCall(file, call),
+  '/conversations/:id/calls/:call': ({ file, params: { call = '' } }) => findSentCall(file, call),
   '/conversations/:id/events': ({ file: { events }, number }) => {
     const from = number('from', 0)
     const next = from + number('limit', 200)
@@ -106,20 +106,20 @@ const answers: Readonly<Record<string, Answer>> = {
 }
 
 const searched = ({ file, number, query }: Question) =>
-  found(file, query.get('q') ?? '', number('limit', 50), number('cursor', Infinity))
+  searchEmbedded(file, query.get('q') ?? '', number('limit', 50), number('cursor', Infinity))
 
 /** Returns the API's response for a path with a query; undefined if the file cannot provide it. */
 export const answerTo = (file: EmbeddedFile, asked: string): unknown => {
   const { pathname, searchParams: query } = new URL(asked, 'file:///')
   const given = file.answers[pathname]
   if (given !== undefined)
-    return pathname === '/conversations' ? listedIn(file, given as object, query) : given
+    return pathname === '/conversations' ? filterList(file, given as object, query) : given
   const number = (name: string, otherwise: number): number => {
     const text = query.get(name)
     return text === null ? otherwise : Number(text)
   }
   for (const [pattern, answer] of Object.entries(answers)) {
-    const params = matched(pattern, pathname)
+    const params = matchPath(pattern, pathname)
     if (params && (params['id'] ?? file.conversation) === file.conversation)
       return answer({ file, params, number, query })
   }
@@ -129,7 +129,7 @@ export const answerTo = (file: EmbeddedFile, asked: string): unknown => {
 /** Returns a content block of an event as bytes with their type, like the server's `blocks`. */
 export const blockAt = ({ events }: EmbeddedFile, asked: string): Blob | undefined => {
   const { pathname, searchParams } = new URL(asked, 'file:///')
-  const params = matched('/conversations/:id/events/:position/blocks/:index', pathname)
+  const params = matchPath('/conversations/:id/events/:position/blocks/:index', pathname)
   const event = params && events[Number(params['position'])]
   const block = event && blocksOf(event)[Number(params['index'])]
   if (!block) return undefined

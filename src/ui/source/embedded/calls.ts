@@ -26,7 +26,7 @@ export const callList = (file: EmbeddedFile) => ({
 const beside: ReadonlySet<string | undefined> = new Set([undefined, 'repairs', 'container'])
 
 /** Returns a call with its request; undefined if the file has no call of that name. */
-export const sentCall = (file: EmbeddedFile, name: string) => {
+export const findSentCall = (file: EmbeddedFile, name: string) => {
   const facts = file.calls?.[name]
   const call = facts && callsIn(file).find((one) => nameOf(one) === name)
   const sent = call && requestOfCall(call, (position) => effective(file.events, position))

@@ -39,7 +39,7 @@ const conditions: Readonly<Record<string, (file: EmbeddedFile, wanted: string) =
  *
  * @param listed the response with the conversation
  */
-export const listedIn = (file: EmbeddedFile, listed: object, query: URLSearchParams): object => {
+export const filterList = (file: EmbeddedFile, listed: object, query: URLSearchParams): object => {
   const isIn = Object.entries(conditions).every(([name, isMet]) => {
     const wanted = query.get(name)
     return wanted === null || wanted === '' || isMet(file, wanted)

@@ -18,7 +18,7 @@ interface Found extends MessageHits {
 }
 
 /** Searches a conversation, newest first, in the form of the server's `search`. */
-export const found = (file: EmbeddedFile, text: string, most: number, before = Infinity): Found => {
+export const searchEmbedded = (file: EmbeddedFile, text: string, most: number, before = Infinity): Found => {
   const { conversation, events: log } = file
   const titles = before === Infinity ? titlesWith(file, text) : []
   const last = log.length - 1

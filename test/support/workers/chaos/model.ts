@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { answering } from '../../../../src/testing/messages-api/answers.ts'
-import { incomingOf } from '../../../../src/testing/messages-api/incoming.ts'
+import { createAnswers } from '../../../../src/testing/messages-api/answers.ts'
+import { readRequest } from '../../../../src/testing/messages-api/incoming.ts'
 import type { ApiFailure, ApiReply } from '../../../../src/testing/messages-api/replies.ts'
 import type { ApiRequest } from '../../../../src/testing/messages-api/request.ts'
 import { errorBody, sendJson, sendMessage, streamMessage } from '../../../../src/testing/messages-api/send.ts'
@@ -38,7 +38,7 @@ export const fakeModel = async (
 ): Promise<FakeModel> => {
   const calls: Call[] = []
   const callers = new AsyncLocalStorage<Call>()
-  const answerTo = answering({ reply: (body) => reply(body, callers.getStore() as Call) })
+  const answerTo = createAnswers({ reply: (body) => reply(body, callers.getStore() as Call) })
 
   const handle = async (message: IncomingMessage, response: ServerResponse): Promise<void> => {
     const request = `req_${calls.length}`
@@ -56,7 +56,7 @@ export const fakeModel = async (
     response.once('close', () => {
       call.ended = Math.min(call.ended, performance.now())
     })
-    const { body, isCount, failure: early } = await incomingOf(message, undefined)
+    const { body, isCount, failure: early } = await readRequest(message, undefined)
     const answer = early ? { failure: early } : await callers.run(call, () => answerTo(body, isCount))
     if (response.destroyed) return
     if ('message' in answer) {

@@ -1,5 +1,5 @@
 import { type Block, isBlock } from '../../../../events/blocks.ts'
-import { mapped } from '../../../../projections/memo.ts'
+import { createListMap } from '../../../../projections/memo.ts'
 import type { RenderedMessage } from '../../../../projections/render/renderer.ts'
 import { assistantMessages } from './assistant.ts'
 import { isMedia, partsOf, textOf, textPart } from './parts.ts'
@@ -20,7 +20,7 @@ interface Translated {
   readonly notes: readonly Noted[]
 }
 
-const translations = mapped<readonly Block[], Translated>()
+const translations = createListMap<readonly Block[], Translated>()
 
 export const messagesOf = (rendered: readonly RenderedMessage[], form: ChatForm): Translated => {
   const contents = rendered.map(({ content }) => content)
