@@ -6,7 +6,7 @@ import { toPromise } from './api/promises.ts'
 import { newKeyFile as newKeyFileSteps, signerFrom as signerOf, signerIn } from './audit/ledger/key-file.ts'
 import type { Signer } from './audit/ledger/keys.ts'
 import { task } from './result/steps.ts'
-import { toError } from './result/typed.ts'
+import { toError } from './result/typed-error.ts'
 
 /**
  * Returns a signer with a private Ed25519 key in PEM (PKCS #8), as `palimpsest audit init` and `openssl genpkey -algorithm ed25519`

@@ -52,7 +52,7 @@ export type { ClippedField } from './projections/clip.ts'
 export type { BucketColumns, EventKind, MarkerOutline, OutlineColumns } from './projections/columns.ts'
 export type { Diff, DiffChange } from './projections/diff.ts'
 export type { Effective, Item, MessageItem, SummaryItem, TruncationItem } from './projections/effective.ts'
-export type { Excerpt } from './projections/found.ts'
+export type { Excerpt } from './projections/excerpts.ts'
 export type { Entry, EntryState, EntryStatus, FullOptions } from './projections/full.ts'
 export type {
   EntryVisibility,

@@ -19,7 +19,7 @@ export type { ReceiptVerification } from './agent/receipts/audit.ts'
 export type { ModelCall, UnprovenCall } from './agent/receipts/calls.ts'
 export type { ReceiptFinding } from './agent/receipts/finding.ts'
 export type { RenderedRequest, RequestOptions } from './agent/receipts/request.ts'
-export type { SentCall } from './agent/receipts/sent.ts'
+export type { SentCall } from './agent/receipts/sent-call.ts'
 export type { McpClient, McpTool } from './agent/tools/mcp-client.ts'
 export type { ToolNameTaken } from './agent/tools/mcp-names.ts'
 export type { McpError, McpFailed, McpOptions } from './agent/tools/mcp.ts'
@@ -68,14 +68,14 @@ export type {
   WaitingCall,
   WaitingEvent,
 } from './agent/turn/stream/turn-event.ts'
-export type { DoneEvent, TurnEvent } from './agent/turn/streamed.ts'
+export type { DoneEvent, TurnEvent } from './agent/turn/stream-turn.ts'
 export type { NextStep, StepSettings, StopWhen, TurnStep } from './agent/turn/turn-step.ts'
-export type { TurnError, TurnResult } from './agent/turn/turned.ts'
-export type { WorkerExit } from './agent/workers/draining.ts'
+export type { TurnError, TurnResult } from './agent/turn/turn-result.ts'
+export type { WorkerExit } from './agent/workers/drain.ts'
 export type { ServedEvent } from './agent/workers/give.ts'
-export type { HoldReason } from './agent/workers/holding.ts'
-export type { OpenStepInfo, StepState, StepsOptions } from './agent/workers/listing.ts'
-export type { WorkerError, WorkerNotFound } from './agent/workers/pausing.ts'
+export type { HoldReason } from './agent/workers/tenant-status.ts'
+export type { OpenStepInfo, StepState, StepsOptions } from './agent/workers/list-steps.ts'
+export type { WorkerError, WorkerNotFound } from './agent/workers/pause.ts'
 export type { BudgetPeriod, TenantBudget, TenantPolicy, WorkPolicy } from './agent/workers/policy.ts'
 export type {
   AnswerRequest,
@@ -97,7 +97,7 @@ export type { DocumentOptions, WrittenDocument } from './audit/evidence/document
 export type { Evidence } from './audit/evidence/export.ts'
 export type { EvidenceOptions } from './audit/evidence/options.ts'
 export type { EvidenceError } from './audit/evidence/source.ts'
-export type { AnchorResult } from './audit/ledger/anchoring.ts'
+export type { AnchorResult } from './audit/ledger/check-anchors.ts'
 export type { Anchor, AnchorRequest } from './audit/ledger/anchors.ts'
 export type {
   Audit,
@@ -108,7 +108,7 @@ export type {
   SealerOptions,
   StatusOptions,
 } from './audit/ledger/audit.ts'
-export type { AuditSummary } from './audit/ledger/auditing.ts'
+export type { AuditSummary } from './audit/ledger/audit-steps.ts'
 export type { BeginOptions, LedgerKey } from './audit/ledger/begin.ts'
 export type { BeginError, LedgerError, ProofError, SealError } from './audit/ledger/errors.ts'
 export type { ExportRecord, RecordedExport } from './audit/ledger/exports.ts'
@@ -117,13 +117,13 @@ export type { PatrolEvent, PatrolOptions, PatrolRound } from './audit/ledger/pat
 export type { LedgerProof, ProofKey } from './audit/ledger/prove.ts'
 export type { SealFailure, SealedNow } from './audit/ledger/seal.ts'
 export type { SealerEvent } from './audit/ledger/sealer.ts'
-export type { SealStatus, SealedHead } from './audit/ledger/standing.ts'
+export type { SealStatus, SealedHead } from './audit/ledger/seal-status.ts'
 export type { AnchorStatus, LedgerStatus } from './audit/ledger/status.ts'
 export type { AuditProblem } from './audit/ledger/verify.ts'
 export type { AbandonedRange, ForkedOff } from './catalogue/branches.ts'
 export type { CallsPage } from './catalogue/calls.ts'
 export type { ConversationOverview } from './catalogue/list/glance.ts'
-export type { ListOptions } from './catalogue/list/listed.ts'
+export type { ListOptions } from './catalogue/list/list-pages.ts'
 export type {
   BranchesPage,
   BucketsPage,
@@ -141,8 +141,8 @@ export type {
 } from './catalogue/port.ts'
 export type { LinkToConversation, LinkToRef, NewLink, NewNote } from './conversation/beside/new-notes.ts'
 export type { NotesOptions } from './conversation/beside/note-reader.ts'
-export type { LinksOptions } from './conversation/beside/noting.ts'
-export type { EventsOptions } from './conversation/reading/following.ts'
+export type { LinksOptions } from './conversation/beside/note-keeper.ts'
+export type { EventsOptions } from './conversation/reading/event-follower.ts'
 export type {
   DiffOptions,
   EndPosition,
@@ -151,8 +151,8 @@ export type {
   FullWithoutNotes,
   PositionOption,
   VerifyOptions,
-} from './conversation/reading/reading.ts'
-export type { PlacedEvent } from './conversation/reading/stored.ts'
+} from './conversation/reading/conversation-reader.ts'
+export type { PlacedEvent } from './conversation/reading/stored-events.ts'
 export type { LogDiscrepancy, VerificationReport } from './conversation/verify.ts'
 export type { WriteResult, WrittenEvent } from './conversation/writing/encode.ts'
 export type {
@@ -231,5 +231,5 @@ export type { SessionFile } from './transfer/formats/parse-session.ts'
 export type { Format, ImportReport, ImportStep } from './transfer/formats/plan.ts'
 export type { FormatTaken, SessionConversation, SessionFormat } from './transfer/formats/registry.ts'
 export type { ImportOptions } from './transfer/import.ts'
-export type { ImportResult } from './transfer/imported.ts'
+export type { ImportResult } from './transfer/import-result.ts'
 export type { SessionStream } from './transfer/read-session.ts'

@@ -1,7 +1,7 @@
 // Imports the session file named into the store in the second file; or, without one, reads the file and parses its lines. Prints the
 // seconds of processor time that this took, and the peak of the resident memory in MiB.
 import { createReadStream } from 'node:fs'
-import { withBoundedHeap } from '../../src/cli/collect.ts'
+import { withBoundedHeap } from '../../src/cli/bounded-heap.ts'
 import { splitLines } from '../../src/transfer/formats/split-lines.ts'
 import { takeNotes } from '../../src/transfer/formats/source.ts'
 import { openStore } from '../../src/index.ts'

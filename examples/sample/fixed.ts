@@ -1,7 +1,7 @@
 import { hashOf } from '../../src/events/codec.ts'
 import { eventId, notesStreamOf, streamOf } from '../../src/events/ids.ts'
 import { palimpsestLine } from '../../src/transfer/formats/write-palimpsest.ts'
-import type { PlacedEvent } from '../../src/conversation/reading/stored.ts'
+import type { PlacedEvent } from '../../src/conversation/reading/stored-events.ts'
 import type { Store } from '../../src/index.ts'
 
 /** When it begins, and how long after an event the next one comes, in milliseconds. */

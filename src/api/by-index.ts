@@ -1,6 +1,6 @@
 import type { KnownPage, OwnCatalogue } from '../catalogue/catalogue.ts'
 import type { OverviewsPage } from '../catalogue/list.ts'
-import type { ListedConversation, ListOptions } from '../catalogue/list/listed.ts'
+import type { ListedConversation, ListOptions } from '../catalogue/list/list-pages.ts'
 import type { ConversationOverview } from '../catalogue/list/glance.ts'
 import { checkListOptions } from '../catalogue/list/overview.ts'
 import { orThrow } from '../result/steps.ts'

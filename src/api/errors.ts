@@ -9,9 +9,9 @@ import type { ReadError, WriteError } from '../store/errors.ts'
 import type { SchemeTaken } from '../store/schemes.ts'
 import type { McpError } from '../agent/tools/mcp.ts'
 import type { SayError } from '../agent/turn/say/say.ts'
-import type { WorkerError } from '../agent/workers/pausing.ts'
+import type { WorkerError } from '../agent/workers/pause.ts'
 import type { DecisionError, WithdrawalError } from '../agent/turn/calls/decisions.ts'
-import type { TurnError } from '../agent/turn/turned.ts'
+import type { TurnError } from '../agent/turn/turn-result.ts'
 import type { OpenError } from './schemes.ts'
 
 /** Every typed error; docs/errors.md says what to do about each. */

@@ -1,4 +1,4 @@
-import type { TypedError } from '../result/typed.ts'
+import type { TypedError } from '../result/typed-error.ts'
 import type { AllPage, StreamChanges, FindResult, KeptEnd, RecordedEvent } from '../store/port.ts'
 
 // What is wrong with what somebody's own store answered, in words; undefined if nothing is. The types promise it, and JavaScript does

@@ -1,6 +1,6 @@
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite'
 import { type InvalidInput, invalidInput } from '../events/errors.ts'
-import { fold } from '../projections/found.ts'
+import { fold } from '../projections/excerpts.ts'
 import { ok, type Steps } from '../result/steps.ts'
 import { breath } from '../store/breath.ts'
 import type { StoreError } from '../store/errors.ts'

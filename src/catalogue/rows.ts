@@ -10,7 +10,7 @@ import {
   decodeColumns,
   type ToolsAt,
 } from './columns.ts'
-import { decodeShown, encodeShown, type ShownSegments } from './shown.ts'
+import { decodeShown, encodeShown, type ShownSegments } from './shown-segments.ts'
 import { addMessages, noSum, type TokenSum, type HiddenTally } from './tally.ts'
 import type { ClassifiedEvent, ThreadBuffer, ThreadRow } from './thread.ts'
 import { traitOf } from './traits.ts'

@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
 import { noteCodec } from '../events/notes.ts'
-import { excerptIn, fold } from '../projections/found.ts'
+import { excerptIn, fold } from '../projections/excerpts.ts'
 import type { TitleHit } from '../projections/lookups.ts'
 import type { RecordedEvent } from '../store/port.ts'
 import type { LineagePart } from './lineage.ts'

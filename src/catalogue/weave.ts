@@ -1,7 +1,7 @@
 import type { Covers, Segment } from '../events/events.ts'
 import type { EventKind } from '../projections/columns.ts'
 import type { Facts } from './facts.ts'
-import { sliceShown, isMarker, show, type ShownSegments } from './shown.ts'
+import { sliceShown, isMarker, show, type ShownSegments } from './shown-segments.ts'
 import type { TokenSum, HiddenTally } from './tally.ts'
 
 // What is shown at any position, told by the marks: the few events that change more than the end of it. Most say what they change; some

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite'
-import { fold } from '../projections/found.ts'
+import { fold } from '../projections/excerpts.ts'
 import { indexable } from './texts.ts'
 
 /** Words of a range of a conversation that are not written yet. */

@@ -10,7 +10,7 @@ import { parseBoundedJson } from '../events/json.ts'
 import { fileUnreadable } from '../transfer/formats/errors.ts'
 import type { Prices, WriteOptions } from '../index.ts'
 import { type CallName, callNameIn } from '../events/call-name.ts'
-import { toError } from '../result/typed.ts'
+import { toError } from '../result/typed-error.ts'
 import { usage } from './errors.ts'
 import type { Host } from './host.ts'
 

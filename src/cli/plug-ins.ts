@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { isAbsolute, relative, resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { toError } from '../result/typed.ts'
+import { toError } from '../result/typed-error.ts'
 import { type CliError, failureOf } from './errors.ts'
 
 /** Loads modules by path, in order, so that the command can use what they register (`registerStore`). Throws `PlugInFailed`. */

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { Actor } from '../events/events.ts'
 import { openStore, type Store } from '../index.ts'
-import { toError } from '../result/typed.ts'
+import { toError } from '../result/typed-error.ts'
 import { ambiguousId, failureOf, usage } from './errors.ts'
 import { type Host, indexFolder, patiently } from './host.ts'
 import { type Output, outputOn } from './output.ts'

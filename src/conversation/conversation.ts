@@ -18,12 +18,12 @@ import type { TurnLog } from './beside/turn-log.ts'
 import type { MethodResult, ResultStyle } from '../result/answer.ts'
 import type { EventStore } from '../store/port.ts'
 import { objectOf } from './writing/envelope.ts'
-import { type EventFollower, createEventFollower } from './reading/following.ts'
-import { type NoteStore, type NoteKeeper, createNoteKeeper } from './beside/noting.ts'
-import type { PositionOption, ConversationReader } from './reading/reading.ts'
-import { type CommandPreviewer, createPreviewer } from './writing/previewing.ts'
-import { type OwnReading, createReader } from './reading/reads.ts'
-import { type InternalWriter, split, type ConversationWriter, createWriter } from './writing/writing.ts'
+import { type EventFollower, createEventFollower } from './reading/event-follower.ts'
+import { type NoteStore, type NoteKeeper, createNoteKeeper } from './beside/note-keeper.ts'
+import type { PositionOption, ConversationReader } from './reading/conversation-reader.ts'
+import { type CommandPreviewer, createPreviewer } from './writing/previewer.ts'
+import { type OwnReading, createReader } from './reading/create-reader.ts'
+import { type InternalWriter, split, type ConversationWriter, createWriter } from './writing/writer.ts'
 
 /**
  * One conversation of a store. It need not exist yet: the first append creates it.

@@ -8,7 +8,7 @@ import {
   candidatesOf,
   continueBisection,
   standOf,
-} from './bisecting.ts'
+} from './bisect.ts'
 import { logOf } from './log.ts'
 import { suspectsBetween } from './suspects.ts'
 import { type BisectionQuestion, begunIn, givenIn, reliabilityIn, verdictsIn } from './verdicts.ts'

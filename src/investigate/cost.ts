@@ -1,133 +1,101 @@
-import type { Prices } from '../agent/turn/spending/prices.ts'
-import { familyOf } from './family.ts'
-import { fuller, type PaidCall, type PaidCalls } from './paid.ts'
-import {
-  nothingOnTools,
-  sharesOf,
-  type UsageTotals,
-  spentOn,
-  sumOnTools,
-  sumSpent,
-  type ToolUsage,
-} from './spent.ts'
+import { z } from 'zod'
+import type { Store } from '../api/promises.ts'
+import { check } from '../events/check.ts'
+import type { Link } from '../projections/notes.ts'
+import { orThrow } from '../result/steps.ts'
+import { isTyped } from '../result/typed-error.ts'
+import { prices as listPrices, type Prices, pricesSchema } from '../agent/turn/spending/prices.ts'
+import { type Cost, costOfAll } from './cost-report.ts'
+import { childrenIn, familyOf } from './family.ts'
+import { paidCallsIn } from './paid-calls.ts'
 
-/** Cost of one conversation. */
-export interface ConversationCost {
-  readonly id: string
-  /** Totals of its own calls, on every branch. */
-  readonly own: UsageTotals
-  /** Totals including its subagents and theirs, each counted once. */
-  readonly total: UsageTotals
-  readonly subagents: readonly string[]
-  /** Number of calls inherited by a fork: they are counted for the conversation that made them. */
-  readonly inherited: number
-  /** Number of calls repeated from an earlier conversation by a continued or branched session: they are counted for the earlier one. */
-  readonly repeated: number
+/** Options for `cost`. */
+export interface CostOptions {
+  /** Id of a conversation to count with its subagents. Default: every conversation. */
+  readonly conversation?: string | undefined
+  /** Prices of models missing from the built-in table, or overriding it, as for a turn. */
+  readonly prices?: Prices | undefined
 }
+
+const optionsSchema = z.strictObject({
+  conversation: z.string().optional(),
+  prices: pricesSchema.optional(),
+})
 
 /**
- * Cost of conversations. Models, days and tools each add up to `total`; an entry without a `model` or a `tool` is for calls that name
- * no model or call no tool.
+ * Computes the cost of conversations by conversation, model, day and tool: every model call, on every branch, once. Missing data is
+ * reported rather than counted as zero: `unpriced`, `uncounted`, `problems`.
+ *
+ * Rejects with `ConversationNotFound` or another `ReadError`, or `InvalidInput`.
+ *
+ * @example
+ * import { cost } from 'palimpsest/investigate'
+ *
+ * const { total, models } = await cost(store, { conversation: 'task-42' })
+ * console.log(total.usd, models.map(({ model, usd }) => [model, usd]), total.unpriced, total.uncounted)
  */
-export interface Cost {
-  readonly conversations: readonly ConversationCost[]
-  readonly total: UsageTotals
-  readonly models: readonly (UsageTotals & { readonly model?: string })[]
-  /** Totals by the day of the reply, in UTC: `2026-11-23`. */
-  readonly days: readonly (UsageTotals & { readonly day: string })[]
-  /** Usage by tool. A reply that calls several tools is shared among its calls. */
-  readonly tools: readonly (ToolUsage & { readonly tool?: string })[]
-  /**
-   * Conversations that cannot be read and are not counted, or whose subagents are unknown while the rest is counted; each with the
-   * reason.
-   */
-  readonly problems: readonly { readonly id: string; readonly problem: string }[]
-}
-
-interface Account {
-  readonly id: string
-  readonly paid: PaidCalls
-}
-
-interface Entry {
-  readonly call: PaidCall
-  readonly spent: UsageTotals
-}
-
-/** Adds up the costs of conversations, in their order. */
-export const costOfAll = (
-  accounts: readonly Account[],
-  children: ReadonlyMap<string, readonly string[]>,
-  prices: Prices,
-): Omit<Cost, 'problems'> => {
-  const entries = entriesOf(accounts, prices)
-  const own = new Map([...entries].map(([id, of]) => [id, sumSpent(of.map(({ spent }) => spent))]))
-  const conversations = accounts.map(({ id, paid }): ConversationCost => {
-    const [, ...subagents] = familyOf(id, children).filter((each) => own.has(each))
-    return {
-      id,
-      own: sumSpent([own.get(id)].flatMap((each) => each ?? [])),
-      total: sumSpent([id, ...subagents].flatMap((each) => own.get(each) ?? [])),
-      subagents,
-      inherited: paid.inherited,
-      repeated: paid.calls.length - (entries.get(id)?.length ?? 0),
+export const cost = async (
+  store: Pick<Store, 'conversation' | 'conversations'>,
+  options: CostOptions = {},
+): Promise<Cost> => {
+  await orThrow(check(optionsSchema, options))
+  const { conversation } = options
+  const prices = { ...listPrices, ...options.prices }
+  const { ids, children, problems } = await (conversation === undefined
+    ? everyone(store)
+    : family(store, conversation))
+  const accounts = []
+  for (const id of ids) {
+    try {
+      accounts.push({ id, paid: await paidCallsIn(store.conversation(id).events()) })
+    } catch (error) {
+      if (id === conversation || !isTyped(error)) throw error
+      const known = problems.findIndex((one) => one.id === id)
+      problems.splice(known < 0 ? problems.length : known, 1, { id, problem: error.message })
     }
-  })
-  const all = [...entries.values()].flat()
-  return {
-    conversations,
-    total: sumSpent(own.values()),
-    models: byKey(all, ({ call }) => call.model).map(([model, spent]) => ({
-      ...(model !== undefined && { model }),
-      ...spent,
-    })),
-    days: byKey(all, ({ call }) => call.time.slice(0, 10))
-      .map(([day = '', spent]) => ({ day, ...spent }))
-      .toSorted((a, b) => (a.day < b.day ? -1 : 1)),
-    tools: byTool(all),
   }
+  return { ...costOfAll(accounts, children, prices), problems }
 }
 
-/** Assigns each call to the first conversation that has it. */
-const entriesOf = (accounts: readonly Account[], prices: Prices): ReadonlyMap<string, readonly Entry[]> => {
-  const seen = new Map<string, { call: PaidCall }>()
-  const first = accounts.map(({ id, paid }) => {
-    const own: { call: PaidCall }[] = []
-    for (const call of paid.calls) {
-      const { names = [] } = call
-      const known = names.flatMap((name) => seen.get(name) ?? [])[0]
-      if (known) known.call = fuller(known.call, call)
-      const entry = known ?? { call }
-      if (!known) own.push(entry)
-      for (const name of names) seen.set(name, entry)
+interface Scope {
+  readonly ids: readonly string[]
+  readonly children: ReadonlyMap<string, readonly string[]>
+  readonly problems: { id: string; problem: string }[]
+}
+
+/** Returns all conversations, oldest first, so that a call repeated by a continued session counts for the first one. */
+const everyone = async (store: Pick<Store, 'conversations'>): Promise<Scope> => {
+  const ids: string[] = []
+  const links = []
+  const problems = []
+  for await (const { id, links: own = [], problem } of store.conversations()) {
+    if (problem === undefined) ids.push(id)
+    else problems.push({ id, problem })
+    links.push(...own)
+  }
+  return { ids: ids.toReversed(), children: childrenIn(links), problems }
+}
+
+const family = async (store: Pick<Store, 'conversation'>, id: string): Promise<Scope> => {
+  const children = new Map<string, readonly string[]>()
+  const ids = new Set([id])
+  const problems: Scope['problems'] = []
+  const unreadable = new Map<string, string>()
+  const onUnreadable = (one: string, problem: string): void => void unreadable.set(one, problem)
+  for (const each of ids) {
+    let links: readonly Link[] = []
+    try {
+      links = await store.conversation(each).links({ onUnreadable })
+    } catch (error) {
+      if (each === id || !isTyped(error)) throw error
+      problems.push({ id: each, problem: `which subagents it has cannot be read: ${error.message}` })
     }
-    return [id, own] as const
-  })
-  return new Map(
-    first.map(([id, own]) => [id, own.map(({ call }) => ({ call, spent: spentOn(call, prices) }))]),
-  )
-}
-
-const byKey = (
-  entries: readonly Entry[],
-  keyOf: (entry: Entry) => string | undefined,
-): readonly (readonly [string | undefined, UsageTotals])[] =>
-  [...Map.groupBy(entries, keyOf)]
-    .map(([key, of]) => [key, sumSpent(of.map(({ spent }) => spent))] as const)
-    .toSorted(([, a], [, b]) => b.usd - a.usd || b.output - a.output)
-
-const byTool = (entries: readonly Entry[]): Cost['tools'] => {
-  const tools = new Map<string | undefined, ToolUsage>()
-  const add = (tool: string | undefined, share: ToolUsage): void => {
-    tools.set(tool, sumOnTools(tools.get(tool) ?? nothingOnTools, share))
+    const own = childrenIn(links.filter(({ conversation }) => conversation === each)).get(each) ?? []
+    children.set(each, own)
+    for (const child of own) ids.add(child)
   }
-  for (const { call, spent } of entries) {
-    const shares = sharesOf(spent, call.tools.length)
-    for (const [index, tool] of call.tools.entries()) add(tool, shares[index] ?? nothingOnTools)
-    for (const share of call.tools.length === 0 ? sharesOf(spent, 1) : [])
-      add(undefined, { ...share, uses: 0 })
-  }
-  return [...tools]
-    .map(([tool, share]) => ({ ...(tool !== undefined && { tool }), ...share }))
-    .toSorted((a, b) => b.usd - a.usd || b.output - a.output)
+  for (const [one, problem] of unreadable)
+    if (!ids.has(one))
+      problems.push({ id: one, problem: `its notes cannot say whether it is a subagent: ${problem}` })
+  return { ids: familyOf(id, children), children, problems }
 }

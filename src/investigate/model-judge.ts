@@ -1,11 +1,11 @@
 import { isBlock, textBlock } from '../events/blocks.ts'
 import { modelOf } from '../agent/context/tokens/count.ts'
 import type { AnthropicClient } from '../agent/models/anthropic/model.ts'
-import { callModel } from '../agent/models/asking.ts'
+import { callModel } from '../agent/models/call-model.ts'
 import type { Model, ModelRequest } from '../agent/models/model.ts'
 import { orThrow } from '../result/steps.ts'
 import type { Verdict } from './bisection.ts'
-import type { Judge } from './judging.ts'
+import type { Judge } from './judge.ts'
 
 /** Settings of a model that judges a conversation. */
 export interface ModelJudge {

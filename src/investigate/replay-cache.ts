@@ -1,6 +1,6 @@
 import { countTokens } from '../agent/context/tokens/tokens.ts'
 import type { Effective, Item } from '../projections/effective.ts'
-import { promptOf } from './needed.ts'
+import { promptOf } from './missing-terms.ts'
 import { lifetimes, type Ttl } from './prompt-cache.ts'
 import type { ReplyCall } from './replies.ts'
 

@@ -6,7 +6,7 @@ import {
   type ContextPlan,
 } from '../agent/context/policy/policy.ts'
 import type { ContextSettings } from '../agent/context/policy/settings.ts'
-import { shortResults } from '../agent/context/policy/shortening.ts'
+import { shortResults } from '../agent/context/policy/plan-shortening.ts'
 import { estimate } from '../agent/context/tokens/estimate.ts'
 import { isBlock, textBlock } from '../events/blocks.ts'
 import type { Block } from '../events/block-types.ts'

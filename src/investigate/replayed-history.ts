@@ -2,7 +2,7 @@ import type { Block } from '../events/blocks.ts'
 import type { ConversationEvent } from '../events/events.ts'
 import { type Effective, type Item, itemOf } from '../projections/effective.ts'
 import { draftOf, emptyOutline, evolve, type Outline, type Slot } from '../projections/outline.ts'
-import type { Holder, TermHolders } from './needed.ts'
+import type { Holder, TermHolders } from './missing-terms.ts'
 import { termsIn, wordsOf } from './terms.ts'
 
 /** A conversation so far as another policy would have made it: a history that can continue from any of its events. */

@@ -13,7 +13,7 @@ import { receiptOptionsIn } from '../agent/receipts/receipt-options.ts'
 import { requestOf } from '../agent/receipts/request.ts'
 import { canonicalText } from './canonical.ts'
 import { type Difference, differences, type HistorySnapshot } from './differences.ts'
-import { holdersIn, type HiddenTerm, missingTerms } from './needed.ts'
+import { holdersIn, type HiddenTerm, missingTerms } from './missing-terms.ts'
 import { rewindsBetween } from './rewinds.ts'
 import { answerOf, type AskedCall, askedCallsIn } from './replies.ts'
 

@@ -1,5 +1,5 @@
 import type { EventKind } from './columns.ts'
-import type { Excerpt } from './found.ts'
+import type { Excerpt } from './excerpts.ts'
 
 // What is looked up of conversations: an index answers it, or a holder of the events.
 

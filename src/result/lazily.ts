@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { orThrow } from './steps.ts'
-import type { TypedError } from './typed.ts'
+import type { TypedError } from './typed-error.ts'
 
 /** The names of the methods that answer with a TaskEither, and may fail with `Err`. */
 type TaskNames<T, Err> = {

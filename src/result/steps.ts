@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { isTyped, toError, type TypedError } from './typed.ts'
+import { isTyped, toError, type TypedError } from './typed-error.ts'
 
 /**
  * Work in steps that may fail with a typed error: an async generator that returns its value, or yields its error and is never resumed.

@@ -3,7 +3,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import type { z } from 'zod'
 import { parseWith } from '../events/check.ts'
 import { parseBoundedJson } from '../events/json.ts'
-import { isTyped, toError } from '../result/typed.ts'
+import { isTyped, toError } from '../result/typed-error.ts'
 import { requestError } from './problem.ts'
 
 /** Parses a value with a schema. Throws `InvalidInput`. */

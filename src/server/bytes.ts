@@ -1,5 +1,5 @@
 import type { Context } from 'hono'
-import { isKnown } from './asked.ts'
+import { isKnown } from './request-input.ts'
 import { requestError } from './problem.ts'
 import type { ByteResponse, Flow } from './route.ts'
 

@@ -1,6 +1,6 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { ServerApi } from './api.ts'
-import type { RequestHead, RequestInput } from './asked.ts'
+import type { RequestHead, RequestInput } from './request-input.ts'
 import { bodyBrokenOff } from './body.ts'
 import { basePath, type HttpResponse, replyOf } from './reply.ts'
 import type { Route } from './route.ts'

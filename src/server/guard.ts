@@ -1,4 +1,4 @@
-import type { RequestHead } from './asked.ts'
+import type { RequestHead } from './request-input.ts'
 import { requestError } from './problem.ts'
 
 // What a request must be, from any sender: against pages of other origins, and names that were made to point here.

@@ -1,5 +1,5 @@
 import type { Conversation, ConversationEvent, FollowConversations, Store } from '../index.ts'
-import type { HeaderFields } from './asked.ts'
+import type { HeaderFields } from './request-input.ts'
 import { requestError } from './problem.ts'
 import type { SseMessage } from './sse.ts'
 

@@ -1,4 +1,4 @@
-import type { HeaderFields } from './asked.ts'
+import type { HeaderFields } from './request-input.ts'
 import { type CommandBook, commandIdOf, type IdentifiedCommand } from './preconditions.ts'
 import type { RouteResponse, Route } from './route.ts'
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { createLruCache } from '../store/lru.ts'
-import type { HeaderFields } from './asked.ts'
+import type { HeaderFields } from './request-input.ts'
 import { requestError } from './problem.ts'
 
 // Optimistic concurrency and repeats, as HTTP says them.

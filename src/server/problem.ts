@@ -1,10 +1,10 @@
 import type { CallOutOfRange, UnknownRenderer } from '../agent/receipts/errors.ts'
-import { toError } from '../result/typed.ts'
+import { toError } from '../result/typed-error.ts'
 import type { LedgerError, ProofError } from '../index.ts'
 import type { NoteError, ReadError, WriteError } from '../store/errors.ts'
 import type { DecisionError, WithdrawalError } from '../agent/turn/calls/decisions.ts'
 import type { SayError } from '../agent/turn/say/say.ts'
-import type { WorkerError } from '../agent/workers/pausing.ts'
+import type { WorkerError } from '../agent/workers/pause.ts'
 
 /** An error in the form of RFC 9457, with the data of a typed error as fields. */
 export interface ProblemDetails {

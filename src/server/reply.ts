@@ -1,5 +1,5 @@
-import { isTyped } from '../result/typed.ts'
-import { type RequestHead, isKnown } from './asked.ts'
+import { isTyped } from '../result/typed-error.ts'
+import { type RequestHead, isKnown } from './request-input.ts'
 import { safeHeaders } from './guard.ts'
 import { problemOf } from './problem.ts'
 import type { JsonResponse } from './route.ts'

@@ -1,7 +1,7 @@
 import type { z } from 'zod'
 import type { Roster, Store } from '../index.ts'
 import type { Actor } from '../events/events.ts'
-import type { HeaderFields } from './asked.ts'
+import type { HeaderFields } from './request-input.ts'
 import type { CommandBook } from './preconditions.ts'
 import type { Tag } from './problem.ts'
 import type { EventRelay } from './relay.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isTyped } from '../result/typed.ts'
-import type { HeaderFields } from './asked.ts'
+import { isTyped } from '../result/typed-error.ts'
+import type { HeaderFields } from './request-input.ts'
 import { problemOf, requestError } from './problem.ts'
 
 /** A message of an event stream (HTML living standard, section 9.2). */

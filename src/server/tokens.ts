@@ -4,7 +4,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { z } from 'zod'
 import { check } from '../events/check.ts'
 import { fileUnreadable } from '../transfer/formats/errors.ts'
-import { toError } from '../result/typed.ts'
+import { toError } from '../result/typed-error.ts'
 import { type Identity, type AccessScope, scopes } from './route.ts'
 
 // Who may call: a file of tokens, of which only hashes are kept.

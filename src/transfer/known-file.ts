@@ -9,7 +9,7 @@ import { ok, run, type Steps } from '../result/steps.ts'
 import type { ReadError } from '../store/errors.ts'
 import type { EventStore, RecordedEvent } from '../store/port.ts'
 import { readStreamEnd } from '../store/whole/whole-writes.ts'
-import type { ImportResult } from './imported.ts'
+import type { ImportResult } from './import-result.ts'
 import { mayBeOwn } from './read-any.ts'
 import { type OpenSession, readFileBytes } from './read-session.ts'
 

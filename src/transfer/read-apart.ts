@@ -7,7 +7,7 @@ import type { ImportPlan, PlannedNote, ImportStep, StoredImport } from './format
 import { listOn } from './formats/shelf.ts'
 import { linesOf, valuesOf } from './formats/source.ts'
 import type { StoredEvent } from '../events/codec.ts'
-import { toError } from '../result/typed.ts'
+import { toError } from '../result/typed-error.ts'
 import type { FileShelf, Lent } from './shelf.ts'
 
 /** The input of the thread. */

@@ -7,7 +7,7 @@ import type { Shelf } from './formats/shelf.ts'
 import { linesOf, takeNotes } from './formats/source.ts'
 import { splitLines } from './formats/split-lines.ts'
 import { pacer } from '../store/breath.ts'
-import { toError } from '../result/typed.ts'
+import { toError } from '../result/typed-error.ts'
 
 /**
  * A session file of any size: its bytes (UTF-8), in pieces. An error of the iteration is a `FileUnreadable`. A function returns them

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TemporaryFileFailed, temporaryFileFailed } from './formats/errors.ts'
 import type { Shelf } from './formats/shelf.ts'
-import { toError } from '../result/typed.ts'
+import { toError } from '../result/typed-error.ts'
 
 /** A shelf that must be closed. */
 export interface FileShelf extends Shelf {

@@ -13,7 +13,7 @@ const exempt = new Set([
   // Checks what is to be recorded.
   'events/accept.ts',
   // The page shows what the server answers; `core.ts` is not in its bundle.
-  'ui/conversation/copying.ts',
+  'ui/conversation/copy.ts',
   'ui/request/reply.tsx',
 ])
 

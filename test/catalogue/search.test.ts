@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { OwnCatalogue } from '../../src/catalogue/catalogue.ts'
-import { fold, textsOf } from '../../src/projections/found.ts'
+import { fold, textsOf } from '../../src/projections/excerpts.ts'
 import type { MessageHit } from '../../src/projections/lookups.ts'
 import type { Event } from '../../src/events/events.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'

@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
 import { outputOn } from '../../src/cli/output.ts'
-import { type FindingParts, writeFinding } from '../../src/cli/views/finding.ts'
+import { type FindingParts, writeFinding } from '../../src/cli/views/write-finding.ts'
 
 describe('a finding', () => {
   const written = async (

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import { describe, expect, test } from 'vitest'
 import { catchTyped, ok, run, type Steps, task } from '../../src/result/steps.ts'
-import { toError, type TypedError } from '../../src/result/typed.ts'
+import { toError, type TypedError } from '../../src/result/typed-error.ts'
 
 const full: TypedError = { _tag: 'StoreFull', message: 'free some space' }
 const failing = (): Steps<TypedError, never> => ok(E.left(full))

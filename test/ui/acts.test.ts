@@ -7,7 +7,7 @@ import {
   lackOf,
   titleOf,
 } from '../../src/ui/acts/acts.ts'
-import { togglePin } from '../../src/ui/acts/pinned.ts'
+import { togglePin } from '../../src/ui/acts/toggle-pin.ts'
 import {
   figuresOf,
   newRepairs,

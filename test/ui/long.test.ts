@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { placesOf } from '../../src/ui/blocks/finding.ts'
+import { placesOf } from '../../src/ui/blocks/find-matches.ts'
 import { piecesOf, createPieceReader } from '../../src/ui/blocks/lot.ts'
 import { type Path, readerAt } from '../../src/ui/blocks/reader-at.ts'
 import { embeddedSource } from '../../src/ui/source/embedded.ts'

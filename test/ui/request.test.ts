@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { linesOf, usageIn } from '../../src/ui/request/cached.ts'
+import { linesOf, usageIn } from '../../src/ui/request/cache-usage.ts'
 import { curlOf } from '../../src/ui/request/curl.ts'
 import { inOrder, isAt, partsOf, secretsIn } from '../../src/ui/request/parts.ts'
 import { placeOf } from '../../src/ui/request/neighbours.ts'

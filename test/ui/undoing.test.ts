@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Conversation } from '../../src/index.ts'
-import { type ActEvent, undoCommand, undoStacksOf } from '../../src/ui/acts/undoing.ts'
+import { type ActEvent, undoCommand, undoStacksOf } from '../../src/ui/acts/undo-stacks.ts'
 import { runs } from '../support/runs.ts'
 import { opened } from '../support/stores.ts'
 

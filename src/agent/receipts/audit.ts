@@ -9,7 +9,7 @@ import type { ReadError } from '../../store/errors.ts'
 import { callsIn, isUnproven, type ModelCall, createCallCounter } from './calls.ts'
 import { type FindingDetails, diagnoseReceipt, problemIn, type ReceiptFinding } from './finding.ts'
 import { checkCall } from './made-again.ts'
-import { historyOf } from './passing.ts'
+import { historyOf } from './history-of.ts'
 import { fingerprintsIn } from './receipt-blocks.ts'
 
 export interface ReceiptVerification {

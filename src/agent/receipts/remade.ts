@@ -8,7 +8,7 @@ import { render } from '../../projections/render/renderer.ts'
 import type { ModelCall, UnprovenCall } from './calls.ts'
 import type { SentRequest } from './canonical.ts'
 import { checkCall, formIn, requestIn, type Unusable } from './made-again.ts'
-import { asSent, buildRequest } from './outgoing.ts'
+import { asSent, buildRequest } from './build-request.ts'
 
 // The request of a call, made again from a history. It hashes nothing, so that it can be made wherever the events are.
 

@@ -4,7 +4,7 @@ import { type PolicyConditions, manageContext, type ContextPlan } from '../conte
 import { refusalOf } from '../context/policy/refusal.ts'
 import type { ResultLimit } from '../context/policy/result-limit.ts'
 import type { ContextSettings } from '../context/policy/settings.ts'
-import { shortResults, type ResultCut } from '../context/policy/shortening.ts'
+import { shortResults, type ResultCut } from '../context/policy/plan-shortening.ts'
 import { type CondenseError, condenseWith } from '../context/summary/condense.ts'
 import type { Summarizer } from '../context/summary/summarizer.ts'
 import type { ConversationHandle } from '../../conversation/conversation.ts'

@@ -3,31 +3,44 @@ import { isStale } from '../../commands/rejections.ts'
 import { freeze } from '../../events/freeze.ts'
 import type { ConversationHandle } from '../../conversation/conversation.ts'
 import type { QueuedMessage } from '../../conversation/beside/inbox.ts'
-import { modelAborted, orAborted } from '../models/aborted.ts'
+import { modelAborted, orAborted } from '../models/abort.ts'
 import type { Effective } from '../../projections/effective.ts'
 import { requestOf } from '../receipts/request.ts'
 import { ok, run, type Steps } from '../../result/steps.ts'
-import { createCallHandler, type UnansweredCalls } from './answering.ts'
+import { createCallHandler, type UnansweredCalls } from './call-handler.ts'
 import { books } from './books.ts'
-import { requestOptionsOf } from './calling.ts'
+import { requestOptionsOf } from './call-options.ts'
 import type { Course } from './course.ts'
 import { nothingToAnswer } from './errors.ts'
 import type { WrittenMarker } from './fit.ts'
-import { createContextFitter } from './fitting.ts'
+import { createContextFitter } from './context-fitter.ts'
 import { isPlaceToSpeak } from './say/busy.ts'
-import { type DeferredMessages, heldSince, isHeldBack, overtakenSince, waitsForServer } from './calls/held.ts'
+import {
+  type DeferredMessages,
+  heldSince,
+  isHeldBack,
+  overtakenSince,
+  waitsForServer,
+} from './calls/deferred-messages.ts'
 import { moveIn } from './say/inbox-moves.ts'
-import { createTurnRecorder } from './landing.ts'
-import type { TurnClaim } from './claims/holding.ts'
+import { createTurnRecorder } from './turn-recorder.ts'
+import type { TurnClaim } from './claims/turn-claim.ts'
 import type { LiveHistory } from './calls/live.ts'
 import { isToDo, openCalls } from './calls/open-calls.ts'
 import { splitMessages, openCallsIn } from './calls/said-results.ts'
 import type { WatchedTurnOptions } from './options.ts'
 import { isConfigured, prepare } from './prepare.ts'
-import { type PreparedRequest, createModelCaller } from './replying.ts'
-import { type StopCause, createStopCondition } from './steering.ts'
-import { type FinalReply, goesOn, isOver, type TurnResult, finalReplyAt, type TurnError } from './turned.ts'
-import { collectDurations } from './results/watched-call.ts'
+import { type PreparedRequest, createModelCaller } from './model-caller.ts'
+import { type StopCause, createStopCondition } from './stop-condition.ts'
+import {
+  type FinalReply,
+  goesOn,
+  isOver,
+  type TurnResult,
+  finalReplyAt,
+  type TurnError,
+} from './turn-result.ts'
+import { collectDurations } from './results/watch-call.ts'
 
 /** Number of times that a turn decides again because of concurrent events. */
 const maxStale = 10

@@ -1,6 +1,6 @@
 import type { CondenseError } from '../context/summary/condense.ts'
 import type { Origin } from '../../events/events.ts'
-import { failuresIn, withFailed } from '../models/asking.ts'
+import { failuresIn, withFailed } from '../models/call-model.ts'
 import type { FailedCall } from '../models/model.ts'
 
 /** Failures of a turn that are not yet in the origin of a reply. */

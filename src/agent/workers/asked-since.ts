@@ -4,7 +4,7 @@ import { START } from '../../events/events.ts'
 import type { RecordedTurnFact } from '../../events/turn-events.ts'
 import { catchTyped, type Steps } from '../../result/steps.ts'
 import type { ReadError } from '../../store/errors.ts'
-import type { TurnResult, TurnError } from '../turn/turned.ts'
+import type { TurnResult, TurnError } from '../turn/turn-result.ts'
 
 /** Returns the last position that a turn saw before it ended early; undefined if it did not end early. */
 const lastSeen = (

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { failuresIn } from '../models/asking.ts'
-import type { TurnResult, TurnError } from '../turn/turned.ts'
+import { failuresIn } from '../models/call-model.ts'
+import type { TurnResult, TurnError } from '../turn/turn-result.ts'
 
 // A worker takes fewer steps at once while the API refuses calls because there are too many: half as many after such a refusal, and one
 // more after as many turns in a row as it has slots (additive increase, multiplicative decrease).

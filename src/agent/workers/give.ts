@@ -1,14 +1,14 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { ConversationHandle } from '../../conversation/conversation.ts'
-import { modelAborted, orAborted } from '../models/aborted.ts'
+import { modelAborted, orAborted } from '../models/abort.ts'
 import { memo } from '../../projections/memo.ts'
 import { errorText } from '../models/error-text.ts'
 import { catchTyped, run } from '../../result/steps.ts'
 import type { TurnOptions } from '../turn/options.ts'
 import { isRefusedOptions } from '../turn/settle.ts'
-import type { TurnEvent } from '../turn/streamed.ts'
-import type { TurnResult, TurnError } from '../turn/turned.ts'
-import { createTurnRunner } from '../turn/turns.ts'
+import type { TurnEvent } from '../turn/stream-turn.ts'
+import type { TurnResult, TurnError } from '../turn/turn-result.ts'
+import { createTurnRunner } from '../turn/turn-runner.ts'
 
 /** An event in a turn given by a worker. */
 export interface ServedEvent {

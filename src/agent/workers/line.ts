@@ -1,4 +1,4 @@
-import type { WorkBoard } from './known.ts'
+import type { WorkBoard } from './work-board.ts'
 import type { OpenStep } from './open-step.ts'
 
 /** A worker among others. Times in milliseconds. */

@@ -1,6 +1,6 @@
 import type { AnswerTerms } from '../../events/events.ts'
 import { takeoverDelay } from './attempts.ts'
-import type { SeenEvent } from './seen.ts'
+import type { SeenEvent } from './seen-event.ts'
 
 /**
  * The next work on a conversation for workers: a model call, or the tool calls of its reply. A conversation has no step until an answer

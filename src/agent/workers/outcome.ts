@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { TurnEventData } from '../../events/turn-events.ts'
-import type { TurnResult, TurnError } from '../turn/turned.ts'
+import type { TurnResult, TurnError } from '../turn/turn-result.ts'
 import { backoff, wholeWait } from './attempts.ts'
 import { isRefused } from './capacity.ts'
 

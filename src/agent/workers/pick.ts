@@ -1,6 +1,6 @@
 import { takeoverDelay } from './attempts.ts'
-import { tenantStatusOf } from './holding.ts'
-import type { WorkBoard } from './known.ts'
+import { tenantStatusOf } from './tenant-status.ts'
+import type { WorkBoard } from './work-board.ts'
 import { type InLine, lineOf } from './line.ts'
 import { isFree, isSuspect, type OpenStep, tenantOf } from './open-step.ts'
 

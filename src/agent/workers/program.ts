@@ -3,10 +3,10 @@ import type { Actor } from '../../events/events.ts'
 import type { TurnClaimant } from '../../conversation/beside/party.ts'
 import { run } from '../../result/steps.ts'
 import type { EventStore } from '../../store/port.ts'
-import { beatShare } from './beating.ts'
+import { beatShare } from './heartbeat.ts'
 import { tell } from '../../conversation/beside/worker-log.ts'
 import type { Clock } from './clock.ts'
-import { isGone } from './gone.ts'
+import { isGone } from './is-gone.ts'
 import { often } from './vigil.ts'
 
 /** Returns the claimant for a program that gives turns: it beats as workers do, but only during long turns, and takes no steps. */

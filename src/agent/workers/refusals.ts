@@ -1,6 +1,6 @@
 import { createLruCache } from '../../store/lru.ts'
 import type { Clock } from './clock.ts'
-import type { WorkBoard } from './known.ts'
+import type { WorkBoard } from './work-board.ts'
 
 /** Conversations whose claim has failed: they are left alone until the reason is known, or for a moment. */
 export interface Refusals {

@@ -3,9 +3,9 @@ import { pause } from '../../result/timers.ts'
 import { checkOptions, type OptionKinds, kinds } from '../../store/options.ts'
 import type { EventStore } from '../../store/port.ts'
 import { prefixesOf, readTo } from './feed.ts'
-import { type WorkBoard, knownBy } from './known.ts'
-import { type OpenStepInfo, stepInfos } from './listing.ts'
-import { restoreSnapshot } from './settled.ts'
+import { type WorkBoard, knownBy } from './work-board.ts'
+import { type OpenStepInfo, stepInfos } from './list-steps.ts'
+import { restoreSnapshot } from './snapshots.ts'
 
 export interface RosterOptions {
   /** Milliseconds between two looks. Default: a single look. */

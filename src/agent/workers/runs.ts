@@ -1,5 +1,5 @@
 import type { ConversationHandle } from '../../conversation/conversation.ts'
-import { leftToOthers } from '../models/aborted.ts'
+import { leftToOthers } from '../models/abort.ts'
 import type { AttemptOutcome } from './outcome.ts'
 
 /** An attempt that has ended. */

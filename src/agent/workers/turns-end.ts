@@ -5,7 +5,7 @@ import { loadLineage } from '../../conversation/reading/lineage.ts'
 import { ok, run, type Steps } from '../../result/steps.ts'
 import type { ReadError } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
-import { type ClaimStatus, claimStatusOf } from '../turn/claims/standing.ts'
+import { type ClaimStatus, claimStatusOf } from '../turn/claims/claim-status.ts'
 import { isSeenWhole, type OpenStep } from './open-step.ts'
 import type { Shift } from './shift.ts'
 

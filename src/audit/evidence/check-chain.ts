@@ -13,7 +13,7 @@ import {
   parse,
   textFrom,
   textIn,
-} from './broken.ts'
+} from './bundle-errors.ts'
 import { isoTime } from '../../events/events.ts'
 import { linesIn } from './lines.ts'
 import { files } from './manifest.ts'

@@ -18,7 +18,7 @@ import {
   parse,
   textFrom,
   textIn,
-} from './broken.ts'
+} from './bundle-errors.ts'
 import { linesOf } from './lines.ts'
 import { files } from './manifest.ts'
 import type { FirstPlace, ReadManifest, SecondPlace } from './read-manifest.ts'

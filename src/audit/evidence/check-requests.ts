@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { field, requireValue, listIn, requireThat, numberIn, parse } from './broken.ts'
+import { field, requireValue, listIn, requireThat, numberIn, parse } from './bundle-errors.ts'
 import type { Digests } from './check-chain.ts'
 import { linesOf } from './lines.ts'
 import { files, type Manifest } from './manifest.ts'

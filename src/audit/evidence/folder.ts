@@ -2,7 +2,7 @@ import { appendFile, readdir, rename, rm, rmdir, writeFile } from 'node:fs/promi
 import { join } from 'node:path'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { catchTyped, type Steps } from '../../result/steps.ts'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 import { type FileExists, fileExists } from '../../store/errors.ts'
 import { makeFolder } from '../../store/make-folder.ts'
 

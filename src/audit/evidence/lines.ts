@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs'
-import { fileIn, requireThat } from './broken.ts'
+import { fileIn, requireThat } from './bundle-errors.ts'
 
 /** Number of bytes read at once. */
 export const atOnce = 1024 * 1024

@@ -1,6 +1,6 @@
 import { open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isFile, kindOf, requireThat, UncheckedBundleError } from './broken.ts'
+import { isFile, kindOf, requireThat, UncheckedBundleError } from './bundle-errors.ts'
 import { checkedFiles, files } from './manifest.ts'
 
 /** Number of leading bytes in which line endings are looked for. */

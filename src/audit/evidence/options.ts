@@ -3,7 +3,7 @@ import { ok, type Steps } from '../../result/steps.ts'
 import { checkOptions, kinds } from '../../store/options.ts'
 import type { OnReady } from './folder.ts'
 import type { BundleProof } from './manifest.ts'
-import type { Choice } from './showing.ts'
+import type { Choice } from './show-call.ts'
 
 export interface EvidenceOptions {
   /** Destination folder: new or empty. */

@@ -9,7 +9,7 @@ import {
   optional,
   parse,
   textIn,
-} from './broken.ts'
+} from './bundle-errors.ts'
 import type { Manifest, TurnsPart } from './manifest.ts'
 
 /** The manifest of a bundle of any format, with each value of its expected kind. */

@@ -1,4 +1,4 @@
-import { requireThat, optional, parse } from './broken.ts'
+import { requireThat, optional, parse } from './bundle-errors.ts'
 import { type ChainedEvent, chainIn } from './check-chain.ts'
 import { files } from './manifest.ts'
 import type { ProvenEvents } from './verify.ts'

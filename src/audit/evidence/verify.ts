@@ -1,5 +1,5 @@
 import type { VerifierKey } from '../ledger/keys.ts'
-import { BrokenBundleError, bytesIn, BundleFormatError, UncheckedBundleError } from './broken.ts'
+import { BrokenBundleError, bytesIn, BundleFormatError, UncheckedBundleError } from './bundle-errors.ts'
 import { checkChain, checkTurns, type EventSpan, type TurnsChain } from './check-chain.ts'
 import { checkLedger, type ChainHashes, type LedgerCheckResult, type SealedIn } from './check-ledger.ts'
 import { checkRequests } from './check-requests.ts'

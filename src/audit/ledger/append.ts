@@ -7,7 +7,7 @@ import { leafHash } from './hashes.ts'
 import type { Signer } from './keys.ts'
 import type { Ledger } from './log.ts'
 import { checkpointOf } from './sign.ts'
-import { encodeFact, type FactWriter } from './stored.ts'
+import { encodeFact, type FactWriter } from './stored-facts.ts'
 import { type CompletedTile, grown } from './tiles.ts'
 
 /** The writer of a ledger and its signing key. */

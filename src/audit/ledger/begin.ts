@@ -10,7 +10,7 @@ import { ledgerStream } from './facts.ts'
 import { isKeyName, keyText, type Signer, verifierKey } from './keys.ts'
 import { findLedger, loadLedger } from './log.ts'
 import { checkSigner } from './sign.ts'
-import { encodeFact } from './stored.ts'
+import { encodeFact } from './stored-facts.ts'
 
 /** Options of beginning a ledger. */
 export interface BeginOptions {

@@ -1,5 +1,5 @@
 import type { Checkpoint as StorePlace } from '../../store/port.ts'
-import type { ChainHead } from './moved.ts'
+import type { ChainHead } from './moved-streams.ts'
 
 /** Limits at which a conversation that was written to is sealed: the first one reached. */
 export interface SealPolicy {

@@ -3,7 +3,7 @@ import { backwards } from '../../store/pages.ts'
 import type { EventStore } from '../../store/port.ts'
 import type { LedgerError } from './errors.ts'
 import { exportsStream } from './facts.ts'
-import { dataOf, record, type FactWriter } from './stored.ts'
+import { dataOf, record, type FactWriter } from './stored-facts.ts'
 
 /** An export to record. */
 export interface ExportRecord {

@@ -8,7 +8,7 @@ import { type LedgerError, ledgerDamaged, ledgerNotFound } from './errors.ts'
 import { ledgerStream, logStream, tilesStream } from './facts.ts'
 import { hashBytes, leafHash } from './hashes.ts'
 import { parseKey, type VerifierKey } from './keys.ts'
-import { dataOf, lastOf } from './stored.ts'
+import { dataOf, lastOf } from './stored-facts.ts'
 import { type CompletedTile, type Edge, edgeAfter, edgeRoot, emptyEdge, grown } from './tiles.ts'
 
 /** A key and the checkpoints that it signs. */

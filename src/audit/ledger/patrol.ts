@@ -7,10 +7,10 @@ import { backwards } from '../../store/pages.ts'
 import type { EventStore } from '../../store/port.ts'
 import { count } from '../../agent/telemetry/metrics.ts'
 import type { Anchor } from './anchors.ts'
-import { type AuditSummary, auditSteps, type AuditProgress } from './auditing.ts'
+import { type AuditSummary, auditSteps, type AuditProgress } from './audit-steps.ts'
 import type { LedgerError } from './errors.ts'
 import { patrolStream, placeStream } from './facts.ts'
-import { dataOf, lastOf, record } from './stored.ts'
+import { dataOf, lastOf, record } from './stored-facts.ts'
 import type { AuditProblem } from './verify.ts'
 
 /** Options of a patrol. */

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { catchTyped, ok, orThrow, run, type Steps } from '../../result/steps.ts'
 import { despiteConflicts } from '../../store/conflicts.ts'
 import type { Checkpoint as StorePlace, EventStore } from '../../store/port.ts'
-import { type AnchorResult, anchorCheckpoint, checkAnchors } from './anchoring.ts'
+import { type AnchorResult, anchorCheckpoint, checkAnchors } from './check-anchors.ts'
 import type { Anchor } from './anchors.ts'
 import { appendEntries, type LedgerWriter } from './append.ts'
 import { conversationOf } from '../../events/ids.ts'
@@ -17,7 +17,7 @@ import {
   headOf,
   headsByEvents,
   listStreams,
-} from './moved.ts'
+} from './moved-streams.ts'
 import type { Nodes } from './nodes.ts'
 import { checkSigner } from './sign.ts'
 

@@ -2,12 +2,12 @@ import * as E from 'fp-ts/lib/Either.js'
 import { catchTyped, orThrow, run, type Steps } from '../../result/steps.ts'
 import { pause } from '../../result/timers.ts'
 import type { Checkpoint as StorePlace } from '../../store/port.ts'
-import { type AnchorResult, anchorCheckpoint } from './anchoring.ts'
+import { type AnchorResult, anchorCheckpoint } from './check-anchors.ts'
 import { isDue, pendingAfterLook, type SealPolicy, type PendingSeal } from './due.ts'
 import { type LastHeads, ownerOf, streamNamed } from './entries.ts'
 import type { SealError } from './errors.ts'
 import type { Ledger } from './log.ts'
-import { fromPlace, headOf, streamsMovedSince } from './moved.ts'
+import { fromPlace, headOf, streamsMovedSince } from './moved-streams.ts'
 import {
   appendHeads,
   batchSize,

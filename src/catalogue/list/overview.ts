@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { orThrow, run, type Steps } from '../../result/steps.ts'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 import { z } from 'zod'
 import { check } from '../../events/check.ts'
 import type { InvalidInput } from '../../events/errors.ts'
@@ -12,7 +12,7 @@ import { noNotes, type NoteIndex } from '../../conversation/beside/note-index.ts
 import type { Link } from '../../projections/notes.ts'
 import { oneLine } from '../../projections/titles.ts'
 import { type Glance, glanceAt, type ConversationOverview } from './glance.ts'
-import { type ListedConversation, listPages, type ListOptions } from './listed.ts'
+import { type ListedConversation, listPages, type ListOptions } from './list-pages.ts'
 import type { Checkpoint, EventStore, RecordedEvent } from '../../store/port.ts'
 
 type Result<A> = Promise<E.Either<ReadError, A>>

@@ -3,7 +3,7 @@ import { openEvents } from '../../api/open.ts'
 import { toPromise } from '../../api/promises.ts'
 import type { EventStore } from '../../store/port.ts'
 import type { Anchor } from '../../index.ts'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 import { usage } from '../errors.ts'
 import { fileText } from '../options.ts'
 

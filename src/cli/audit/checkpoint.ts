@@ -1,4 +1,4 @@
-import { bytesIn } from '../../audit/evidence/broken.ts'
+import { bytesIn } from '../../audit/evidence/bundle-errors.ts'
 import { files } from '../../audit/evidence/manifest.ts'
 import { parseNote } from '../../audit/ledger/notes.ts'
 

@@ -55,8 +55,8 @@ export const verifyFolders = async (
 ): Promise<void> => {
   const [{ verdictLines, verifyEvidence }, { witnessStatuses }, { timestampStatuses }] = await Promise.all([
     import('../../audit/evidence/verify.ts'),
-    import('./cosigned.ts'),
-    import('./timestamped.ts'),
+    import('./witness-status.ts'),
+    import('./timestamp-status.ts'),
   ])
   const key = await readVerifierKey(options.key)
   const witnesses = await witnessKeys(options.witness)

@@ -1,6 +1,6 @@
 import { existsSync, statSync } from 'node:fs'
 import * as E from 'fp-ts/lib/Either.js'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 import type { VerifierKey } from '../../audit/ledger/keys.ts'
 import { usage } from '../errors.ts'
 import { fileText } from '../options.ts'

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { Conversation } from '../../index.ts'
 import type { BisectionState, BisectOptions, Judge, KeptVerdict, Verdict } from '../../investigate/index.ts'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 import { usage } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { exclusive, position, positionOrStart, several } from '../options.ts'
@@ -10,7 +10,7 @@ import { type Shell, shellWord } from '../shell.ts'
 import { plural } from '../text.ts'
 import { eventParts } from '../views/timeline.ts'
 import { loadAgent } from '../work/agent.ts'
-import { commandJudge, defaultTimeout } from '../work/judging.ts'
+import { commandJudge, defaultTimeout } from '../work/command-judge.ts'
 
 interface Options {
   readonly good: number

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import type { Cost, UsageTotals, ToolUsage } from '../../investigate/index.ts'
 import { visible } from '../../transfer/formats/visible.ts'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 import { usage } from '../errors.ts'
 import { pricesIn } from '../options.ts'
 import type { CommandSession, Shell } from '../shell.ts'

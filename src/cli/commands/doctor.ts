@@ -7,7 +7,7 @@ import { isError, openStore } from '../../index.ts'
 import { failureOf } from '../errors.ts'
 import { asUsage, type GlobalOptions, type Shell } from '../shell.ts'
 import type { Paint } from '../text.ts'
-import { messageIndent, writeMessage } from '../views/finding.ts'
+import { messageIndent, writeMessage } from '../views/write-finding.ts'
 import { writeTable } from '../views/table.ts'
 
 export const addDoctor = (program: Command, { surroundings }: Shell): void => {

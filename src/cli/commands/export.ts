@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { Conversation } from '../../index.ts'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 import type { FormatExporter } from '../../transfer/formats/exporter.ts'
 import { exporterOf, writableFormats } from '../../transfer/formats/registry.ts'
 import { visibleJson, visibleLines } from '../../transfer/formats/visible.ts'

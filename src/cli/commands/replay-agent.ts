@@ -1,5 +1,5 @@
 import type { AgentReplayReport } from '../../investigate/index.ts'
-import { isTyped, toError } from '../../result/typed.ts'
+import { isTyped, toError } from '../../result/typed-error.ts'
 import { failureOf, usage } from '../errors.ts'
 import type { Output } from '../output.ts'
 import type { CommandSession } from '../shell.ts'

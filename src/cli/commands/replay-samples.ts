@@ -1,6 +1,6 @@
 import { isBlock } from '../../events/blocks.ts'
 import type { Counterfactual, Sample, SamplePlan } from '../../investigate/index.ts'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 import { usage } from '../errors.ts'
 import type { Host } from '../host.ts'
 import { pricesIn } from '../options.ts'

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import type { RewindInput } from '../../index.ts'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 import { usage } from '../errors.ts'
 import { change } from '../conversation.ts'
 import { exclusive, position, positionOrStart, several, withWriteOptions } from '../options.ts'

@@ -1,16 +1,16 @@
 import type { Command } from 'commander'
 import { flush } from '../../agent/telemetry/open-telemetry.ts'
 import type { Store } from '../../index.ts'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 import { newRelay } from '../../server/relay.ts'
 import type { ServeOptions } from '../../server/serve.ts'
-import { patrolBeside, patrolOption, type PatrolFlags } from '../audit/patrolling.ts'
+import { patrolBeside, patrolOption, type PatrolFlags } from '../audit/patrol.ts'
 import { usage } from '../errors.ts'
-import { createSealTask, type SealingOptions, sealOption } from '../audit/sealing.ts'
+import { createSealTask, type SealingOptions, sealOption } from '../audit/seal-task.ts'
 import { port, several } from '../options.ts'
 import type { CommandSession, Shell } from '../shell.ts'
 import { workInside } from '../work/inside.ts'
-import { abortOnSignals } from '../work/signalled.ts'
+import { abortOnSignals } from '../work/abort-on-signals.ts'
 
 interface Options extends SealingOptions, PatrolFlags {
   readonly port: number

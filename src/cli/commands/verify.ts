@@ -4,7 +4,7 @@ import { several } from '../../result/several.ts'
 import { type CliError, failureOf } from '../errors.ts'
 import type { CommandSession, Shell } from '../shell.ts'
 import { plural } from '../text.ts'
-import { type FindingParts, writeFinding } from '../views/finding.ts'
+import { type FindingParts, writeFinding } from '../views/write-finding.ts'
 
 /** Result of verifying a conversation; `error` if it could not be read at all. */
 type Outcome = VerificationReport & { readonly error?: CliError; readonly receipts?: Receipts }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 import type { Store } from '../../index.ts'
 import { usage } from '../errors.ts'
 import type { Screen } from '../output.ts'

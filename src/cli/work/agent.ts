@@ -1,6 +1,6 @@
 import { isFields } from '../../events/json.ts'
 import type { Conversation, WorkerOptions } from '../../index.ts'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 import type { CliError } from '../errors.ts'
 import { loadModule } from '../plug-ins.ts'
 

@@ -2,12 +2,12 @@ import type { Store } from '../../index.ts'
 import { invalidInput } from '../../events/errors.ts'
 import { isConversationId } from '../../events/ids.ts'
 import { timer } from '../../result/timers.ts'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 import { failureOf } from '../errors.ts'
 import { nameRule } from '../options.ts'
 import { type Agent, loadAgent } from './agent.ts'
-import { type RelayServer, createRelayClient } from './relaying.ts'
-import { type ChildMessage, stepInWord, stopWord } from './said.ts'
+import { type RelayServer, createRelayClient } from './relay-client.ts'
+import { type ChildMessage, stepInWord, stopWord } from './child-message.ts'
 
 /** Worker options of the command line; the agent may set them, too. */
 export type WorkerFlags = Partial<Pick<Agent, 'name' | 'slots' | 'conversations' | 'grace' | 'answerAll'>> & {

@@ -1,7 +1,7 @@
 import { invalidInput } from '../../events/errors.ts'
 import { isConversationId } from '../../events/ids.ts'
 import type { Store, WorkerExit } from '../../index.ts'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 import { type EventRelay, relayBeat } from '../../server/relay.ts'
 import { nameRule } from '../options.ts'
 import { loadAgent } from './agent.ts'

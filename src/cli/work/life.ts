@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { AttemptReport } from '../../index.ts'
 import { timer } from '../../result/timers.ts'
 import type { CliError } from '../errors.ts'
-import { type ChildMessage, stepInWord, stopWord } from './said.ts'
+import { type ChildMessage, stepInWord, stopWord } from './child-message.ts'
 
 /** Events of the worker processes. Times in milliseconds. */
 export type News =

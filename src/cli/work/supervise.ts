@@ -1,7 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 import type { CliError } from '../errors.ts'
 import { type ProcessExit, type Life, live, type ProcessControl } from './life.ts'
 

@@ -3,7 +3,7 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { conversationNotFound } from '../../commands/rejections.ts'
 import { conversationOf, streamOf } from '../../events/ids.ts'
 import { nearest } from '../../events/nearest.ts'
-import type { TypedError } from '../../result/typed.ts'
+import type { TypedError } from '../../result/typed-error.ts'
 import type { EventStore } from '../../store/port.ts'
 
 /** Maximum number of conversations to search, newest first, so that an error takes no longer in a large store. */

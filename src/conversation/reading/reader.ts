@@ -5,7 +5,7 @@ import { type ConversationEvent, START } from '../../events/events.ts'
 import { breath, pacer } from '../../store/breath.ts'
 import { eventMissing } from '../../store/dense.ts'
 import { orThrow } from '../../result/steps.ts'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 import type { StoreError } from '../../store/errors.ts'
 import { type Lineage, type StreamSegment, stretchAt } from './lineage.ts'
 import {

@@ -4,7 +4,7 @@ import { check } from '../../events/check.ts'
 import type { RecordedTurnFact } from '../../events/turn-events.ts'
 import { orThrow } from '../../result/steps.ts'
 import { logOf } from '../log.ts'
-import { waitsIn } from './recorded.ts'
+import { waitsIn } from './recorded-history.ts'
 import { type AgentReplayReport, replayLogOn } from './replay-agent.ts'
 import { agentSchema, type ReplayedAgent } from './replayed-agent.ts'
 

@@ -1,7 +1,7 @@
 import { type CommandType, commandSchemas } from '../../commands/command.ts'
 import type { Conversation } from '../../api/promises.ts'
 import { invalidInput } from '../../events/errors.ts'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 
 const otherWriters = [
   'execute',

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { modelOf } from '../../agent/context/tokens/count.ts'
 import type { Model, ModelError, ModelRequest, Reply } from '../../agent/models/model.ts'
 import type { Conversation } from '../../api/promises.ts'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 import type { ResolvedTurnOptions, TurnOptions } from '../../agent/turn/options.ts'
 import { settle } from '../../agent/turn/settle.ts'
 

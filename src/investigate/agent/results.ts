@@ -10,7 +10,7 @@ import { toolNames } from '../../agent/turn/results/tool-own-blocks.ts'
 import type { ToolUse } from '../../agent/turn/results/tools.ts'
 import { canonicalText } from '../canonical.ts'
 import { type Divergence, excerpts } from './divergence.ts'
-import type { RecordedHistory } from './recorded.ts'
+import type { RecordedHistory } from './recorded-history.ts'
 import type { StepAt } from './steps.ts'
 
 /** The calls that a recorded message has results for, with the positions of the reply and of the history before the message. */

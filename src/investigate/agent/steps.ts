@@ -6,7 +6,7 @@ import type { ConversationEvent } from '../../events/events.ts'
 import type { StepSettings } from '../../agent/turn/turn-step.ts'
 import { type AgentOptions, type AgentSettings, agentSettings, type ReplayedAgent } from './replayed-agent.ts'
 import { chatAt } from './moment-chat.ts'
-import { type RecordedHistory, type Since, sinceUserIn } from './recorded.ts'
+import { type RecordedHistory, type Since, sinceUserIn } from './recorded-history.ts'
 
 /** Settings of an agent for one call of the model. */
 export interface StepAt extends AgentSettings {

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { check } from '../../events/check.ts'
 import { textBlock } from '../../events/blocks.ts'
-import { failuresIn } from '../../agent/models/asking.ts'
+import { failuresIn } from '../../agent/models/call-model.ts'
 import type { ModelError } from '../../agent/models/model.ts'
 import type { Effective } from '../../projections/effective.ts'
 import { digestOf } from '../../agent/receipts/canonical.ts'

@@ -8,7 +8,7 @@ import { answerOpen, settleLate } from './rounds.ts'
 import { callersIn, type PairedContent, pairServerTools } from './server-tools.ts'
 import { thinkingProblem } from './thinking.ts'
 import type { Utterance } from './utterances.ts'
-import type { PendingToolCall, PendingServerUse } from './waiting.ts'
+import type { PendingToolCall, PendingServerUse } from './pending-calls.ts'
 
 /** The shown content of an assistant message, and its effect on what comes before it. */
 interface Part extends Pick<PairedContent, 'served' | 'opened'> {

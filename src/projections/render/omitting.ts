@@ -4,7 +4,7 @@ import { copyOf, indexOf, leaveOut } from './drafts.ts'
 import { type RequestDraft, reportDropped } from './page.ts'
 import type { Report } from './repairs.ts'
 import { thinkingProblem } from './thinking.ts'
-import { blocksOf, reportUse, type PendingServerUse } from './waiting.ts'
+import { blocksOf, reportUse, type PendingServerUse } from './pending-calls.ts'
 
 /** Reports removed thinking; the rest of the reply is then shown without thinking too. */
 export const silence = (page: RequestDraft, thinking: readonly Block[]): void => {

@@ -12,7 +12,7 @@ import { addTo, type MessageDraft, joinDetail } from './drafts.ts'
 import { idsOfRequest, type RequestIds } from './ids.ts'
 import type { Report } from './repairs.ts'
 import type { Utterance } from './utterances.ts'
-import type { PendingToolCall, Late, PendingServerUse } from './waiting.ts'
+import type { PendingToolCall, Late, PendingServerUse } from './pending-calls.ts'
 
 /** The request so far, and all the state that decides how the next message is written. Changed in place. */
 export interface RequestDraft {

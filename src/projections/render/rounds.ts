@@ -5,7 +5,7 @@ import { dropUses, silence } from './omitting.ts'
 import { add, fillers, insert, lateResult, type RequestDraft } from './page.ts'
 import type { Report } from './repairs.ts'
 import type { Utterance } from './utterances.ts'
-import { type PendingToolCall, type Late, reportAnswer } from './waiting.ts'
+import { type PendingToolCall, type Late, reportAnswer } from './pending-calls.ts'
 
 /** Answers the open calls with errors; their real results may still come, until the turn ends. */
 export const answerOpen = ({ messages, count, open, late }: RequestDraft): void => {

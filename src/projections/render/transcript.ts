@@ -7,7 +7,7 @@ import { add, emptyPage, type RequestDraft, reportDropped } from './page.ts'
 import type { Report } from './repairs.ts'
 import { addError, answerCall, endTurn, speak } from './rounds.ts'
 import type { Utterance } from './utterances.ts'
-import { blocksOf, reportAnswer, reportUse } from './waiting.ts'
+import { blocksOf, reportAnswer, reportUse } from './pending-calls.ts'
 
 /**
  * Writes a request message by message. **It only appends**: a message is rendered depending on earlier messages, never on later ones.

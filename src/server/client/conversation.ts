@@ -1,9 +1,9 @@
 import type { DiffOptions, MessageInput, WriteResult } from '../../index.ts'
 import type { BodyOf } from './api.ts'
-import { createInvestigatingClient } from './investigating.ts'
-import { createReadingMethods } from './reading.ts'
+import { createInvestigatingClient } from './investigating-client.ts'
+import { createReadingMethods } from './reading-methods.ts'
 import { sendable, type Transport, withId } from './transport.ts'
-import { searching, createTurnMethod } from './turning.ts'
+import { searching, createTurnMethod } from './turn-method.ts'
 import type { ConversationClient } from './types.ts'
 
 type Subject = 'effective' | 'full' | 'request' | undefined

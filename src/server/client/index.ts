@@ -10,11 +10,11 @@ import type {
 } from '../../index.ts'
 import { apiPathOf } from './api-path.ts'
 import { conversation } from './conversation.ts'
-import { audited, costOfAll } from './investigating.ts'
+import { audited, costOfAll } from './investigating-client.ts'
 import { resumed } from './streams.ts'
 import { pause } from './pause.ts'
 import { type ClientOptions, transport } from './transport.ts'
-import { searching, whole } from './turning.ts'
+import { searching, whole } from './turn-method.ts'
 import type { Client, StepsQuery, Workers } from './types.ts'
 
 /**
@@ -91,7 +91,12 @@ export const openClient = (url: string, options: ClientOptions = {}): Client => 
   }
 }
 
-export type { BisectionSummary, IntegrityReport, InvestigatingClient, LedgerReport } from './investigating.ts'
+export type {
+  BisectionSummary,
+  IntegrityReport,
+  InvestigatingClient,
+  LedgerReport,
+} from './investigating-client.ts'
 export { isError } from './errors.ts'
 export type { ClientError, RequestRefusal } from './errors.ts'
 export type { ClientOptions } from './transport.ts'

@@ -27,9 +27,9 @@ import type {
 } from '../../index.ts'
 import type { AnswerTerms } from '../../events/events.ts'
 import type { fullDiffShape, requestDiffShape } from '../shapes/diffs.ts'
-import type { previewShape } from '../shapes/written.ts'
+import type { previewShape } from '../shapes/write-shapes.ts'
 import type { Cost } from '../../investigate/index.ts'
-import type { InvestigatingClient } from './investigating.ts'
+import type { InvestigatingClient } from './investigating-client.ts'
 import type { AskedMessage, ClaimedMessage, OutcomeMessage, ReleasedMessage } from '../turn-messages.ts'
 
 /** Part of a stream to read. */

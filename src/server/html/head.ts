@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { escapeHtml } from './escaped.ts'
+import { escapeHtml } from './escape-html.ts'
 
 /** Returns the hash of a text as a source for a content security policy. */
 export const hashOf = (text: string): string =>

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { gzipSync } from 'node:zlib'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 import { holder } from '../../ui/source/embedded/form.ts'
 import { builtIn } from '../page.ts'
 import { hashOf, headOf } from './head.ts'

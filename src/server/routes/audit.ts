@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { conversationNotFound } from '../../commands/rejections.ts'
 import { isError, type Conversation, type LedgerProof, type Store } from '../../index.ts'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 import { auditShape, checkedShape, standingShape } from '../shapes/audit.ts'
 import { lane, openBounded } from '../bounded.ts'
 import { everyCallIn } from '../../agent/receipts/calls.ts'

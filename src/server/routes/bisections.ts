@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { Conversation } from '../../index.ts'
-import type { BisectedChat } from '../../investigate/bisecting.ts'
+import type { BisectedChat } from '../../investigate/bisect.ts'
 import { bisect } from '../../investigate/index.ts'
 import { logOf } from '../../investigate/log.ts'
 import type { Log } from '../../projections/path.ts'

@@ -7,12 +7,12 @@ import { countTokens } from '../../agent/context/tokens/tokens.ts'
 import { render } from '../../core.ts'
 import { type CommandInput, type Conversation, type Effective, isError } from '../../index.ts'
 import { countsOf } from '../../agent/receipts/receipt.ts'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 import { at, flag, ofConversation } from '../parameters.ts'
 import { commandIdOf, fenceOf, revisionTag } from '../preconditions.ts'
 import { route } from '../route.ts'
 import { awaitedShape, decidedShape } from '../shapes/workers.ts'
-import { linkShape, noteShape, previewShape, saidShape, writtenShape } from '../shapes/written.ts'
+import { linkShape, noteShape, previewShape, saidShape, writtenShape } from '../shapes/write-shapes.ts'
 
 // What writes to one conversation. Who acts is the token's identity, never the body's word.
 

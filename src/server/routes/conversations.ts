@@ -13,7 +13,7 @@ import {
   type MessageInput,
   type Store,
 } from '../../index.ts'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 import { linkHeader } from '../paging.ts'
 import { limit, ofConversation, whole } from '../parameters.ts'
 import { requestError } from '../problem.ts'

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { invalidInput } from '../../events/errors.ts'
 import { isError, type SearchOptions, type SearchPage } from '../../index.ts'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 import { ofConversation, whole } from '../parameters.ts'
 import { requestError } from '../problem.ts'
 import { linkHeader } from '../paging.ts'

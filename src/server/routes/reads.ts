@@ -8,7 +8,7 @@ import { clippedItem } from '../../core.ts'
 import { type PageQuery, createPageLimit, linkHeader, pageOf } from '../paging.ts'
 import { at, clip, flag, limit, ofConversation, whole } from '../parameters.ts'
 import { entryShape, itemShape, repairShape, requestShape } from '../shapes/history.ts'
-import { linkShape, noteShape } from '../shapes/written.ts'
+import { linkShape, noteShape } from '../shapes/write-shapes.ts'
 import { immutableResponse } from './tags.ts'
 
 // What reads one conversation. What was true at a position stays true: such answers have strong ETags.

@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { ok, catchTyped, orThrow, type Steps } from '../../result/steps.ts'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import type { StoreError } from '../errors.ts'
 import { unknownOption } from '../options.ts'

@@ -2,7 +2,7 @@ import * as E from 'fp-ts/lib/Either.js'
 import { hashOf, type StoredEvent } from '../../events/codec.ts'
 import type { EventTooLarge, InvalidInput } from '../../events/errors.ts'
 import { ok, orThrow, run, type Steps, task } from '../../result/steps.ts'
-import { checkAppend } from '../checked-append.ts'
+import { checkAppend } from '../check-append.ts'
 import type { StoreError } from '../errors.ts'
 import type {
   AllPage,

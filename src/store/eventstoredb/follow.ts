@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 import type { FollowItem, FollowOptions } from '../port.ts'
 import { type Connection, firstPause, longestPause, type StreamsClient } from './connection.ts'
 import { finalFailure, reasonOf, unavailable } from './failures.ts'

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite'
 import * as E from 'fp-ts/lib/Either.js'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 import { type StoreError, storeClosed } from '../errors.ts'
 import { type BlobStore, maxPage } from '../port.ts'
 import { storeError } from './errors.ts'

@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import type { InvalidInput } from '../../events/errors.ts'
 import { catchTyped, ok, orThrow, type Steps, task } from '../../result/steps.ts'
-import { toError } from '../../result/typed.ts'
+import { toError } from '../../result/typed-error.ts'
 import type { StoreError } from '../errors.ts'
 import { pagesOf } from '../pages.ts'
 import { beginsWithOne } from '../prefixes.ts'

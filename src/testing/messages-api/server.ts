@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders, type IncomingMessage, type Serv
 import type { AddressInfo } from 'node:net'
 import { createAnswers } from './answers.ts'
 import { failures } from './failures.ts'
-import { readRequest } from './incoming.ts'
+import { readRequest } from './incoming-request.ts'
 import type { MessagesApiOptions } from './options.ts'
 import type { ApiMessage } from './replies.ts'
 import type { ApiRequest } from './request.ts'

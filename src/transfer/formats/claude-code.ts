@@ -3,7 +3,7 @@ import { beside, type SessionAnnotations, hasSubagent, subagentOf } from './clau
 import { messageOf, reasonFor } from './claude-code-entries.ts'
 import { kindOf, noQueue, type Queue, queueOf, textOf } from './claude-code-queue.ts'
 import * as hidden from './claude-code-hidden.ts'
-import * as said from './claude-code-said.ts'
+import * as said from './claude-code-messages.ts'
 import {
   afterCopies,
   finish as stepsOf,

@@ -1,5 +1,5 @@
 import type { ConversationEvent } from '../../events/events.ts'
-import type { PlacedEvent } from '../../conversation/reading/stored.ts'
+import type { PlacedEvent } from '../../conversation/reading/stored-events.ts'
 import type { Effective } from '../../projections/effective.ts'
 import type { Log } from '../../projections/path.ts'
 

@@ -1,4 +1,4 @@
-import type { PlacedEvent } from '../../conversation/reading/stored.ts'
+import type { PlacedEvent } from '../../conversation/reading/stored-events.ts'
 import type { FormatExporter, ReadableConversation } from './exporter.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { BodyOf } from '../../server/client/api.ts'
 import { count, placeOf } from '../words.ts'
-import type { UndoStacks } from './undoing.ts'
+import type { UndoStacks } from './undo-stacks.ts'
 
 // What people do to a conversation: as a draft in a sheet, as a command, and in words. Nothing of it deletes.
 

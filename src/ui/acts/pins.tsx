@@ -3,7 +3,7 @@ import { closeSheet, openSheet, Sheet } from '../sheet.tsx'
 import { hrefs } from '../url.ts'
 import { useActions } from '../use-keys.ts'
 import { count, number } from '../words.ts'
-import { togglePin } from './pinned.ts'
+import { togglePin } from './toggle-pin.ts'
 
 // Places to come back to. They are this tab's: they go when it is closed, and nothing of the conversation is in them.
 

@@ -3,7 +3,7 @@ import { Failed, Skeleton, useFetched } from '../states.tsx'
 import { ActSheet } from './act-sheet.tsx'
 import { type ActDraft, titles } from './acts.ts'
 import type { ActTarget } from './dry-run.ts'
-import { type UndoStacks, undoCommand, undoStacksOf } from './undoing.ts'
+import { type UndoStacks, undoCommand, undoStacksOf } from './undo-stacks.ts'
 import { apiOf } from '../url.ts'
 
 /** Number of recent events examined, and thus of consecutive acts that can be undone. */

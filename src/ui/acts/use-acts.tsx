@@ -7,7 +7,7 @@ import { type ActDraft, describeDone } from './acts.ts'
 import type { ActTarget } from './dry-run.ts'
 import { offBecause } from './preview.ts'
 import { toast } from './toast.tsx'
-import type { UndoStacks } from './undoing.ts'
+import type { UndoStacks } from './undo-stacks.ts'
 
 /** The selection that acts apply to. */
 export interface ActSelection extends ActTarget {

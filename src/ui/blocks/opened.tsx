@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { number, size } from '../words.ts'
-import { mostFound, type MatchRange, placesOf } from './finding.ts'
+import { mostFound, type MatchRange, placesOf } from './find-matches.ts'
 import { type Lot, pieceLength } from './lot.ts'
 import { Shown } from './shown.tsx'
 

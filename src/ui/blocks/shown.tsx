@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { withPart } from '../part.tsx'
 import { openSheet, Sheet } from '../sheet.tsx'
 import { chunks, exact } from './exact.ts'
-import type { MatchRange } from './finding.ts'
+import type { MatchRange } from './find-matches.ts'
 
 /** Shows a text unchanged, with invisible characters named. */
 export const Exact = ({ text }: { readonly text: string }) => (

@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
 import { lengthOf } from './kinds.ts'
 import { type RowContext, InPlace, rowLabel, RowView } from './row-views.tsx'
-import { usePrinting } from './printing.ts'
+import { usePrinting } from './use-printing.ts'
 import type { HistoryRow } from './rows.ts'
 import { useVirtual } from './virtual.ts'
 

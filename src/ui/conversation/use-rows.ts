@@ -1,7 +1,7 @@
 import { useCallback, useMemo } from 'preact/hooks'
 import type { HiddenByMarker } from '../../core.ts'
 import type { ApiSource } from '../source/source.ts'
-import { useHidden } from './fetching/hidden.ts'
+import { useHidden } from './fetching/use-hidden.ts'
 import { usePieces } from './fetching/pieces.ts'
 import { useRepairs } from './fetching/repairs.ts'
 import { toolNames } from './kinds.ts'

@@ -5,7 +5,7 @@ import { Exact } from '../blocks/shown.tsx'
 import { Text } from '../blocks/text.tsx'
 import type { ApiSource } from '../source/source.ts'
 import { count, number, size } from '../words.ts'
-import type { CacheBoundary, CacheUsage } from './cached.ts'
+import type { CacheBoundary, CacheUsage } from './cache-usage.ts'
 import { isAt, nameOf, type RequestPart, type Parts, type MessageParts } from './parts.ts'
 
 interface ReadingProps {

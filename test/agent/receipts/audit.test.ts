@@ -1,7 +1,7 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { modelCalls, type ReceiptVerification, verifyReceipts } from '../../../src/agent/receipts/audit.ts'
-import { loadSentCall } from '../../../src/agent/receipts/sent.ts'
+import { loadSentCall } from '../../../src/agent/receipts/sent-call.ts'
 import { run } from '../../../src/result/steps.ts'
 import { digestOf } from '../../../src/agent/receipts/canonical.ts'
 import { fingerprintsOf } from '../../../src/agent/receipts/fingerprints.ts'

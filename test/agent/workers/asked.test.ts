@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { ConversationEvent, Event } from '../../../src/events/events.ts'
-import { type TurnDemand, demandAfter, nothingAsked } from '../../../src/agent/turn/calls/asked.ts'
+import { type TurnDemand, demandAfter, nothingAsked } from '../../../src/agent/turn/calls/turn-demand.ts'
 import { assistant, eventAt, user } from '../../support/log.ts'
 
 /** Events, each with the command that brought it, and whether it asks workers. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { knownBy } from '../../../src/agent/workers/known.ts'
+import { knownBy } from '../../../src/agent/workers/work-board.ts'
 import { refusals } from '../../../src/agent/workers/refusals.ts'
 import { handClock } from '../../support/workers/hand-clock.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { backoff, maxAttempts, takeoverDelay } from '../../../src/agent/workers/attempts.ts'
-import { carriedStepOf, restoreCarriedStep } from '../../../src/agent/workers/carried.ts'
+import { carriedStepOf, restoreCarriedStep } from '../../../src/agent/workers/work-snapshot.ts'
 import { withoutHolder, type OpenStep } from '../../../src/agent/workers/open-step.ts'
 
 const step: OpenStep = {

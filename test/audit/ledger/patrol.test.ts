@@ -12,7 +12,7 @@ import {
 } from '../../../src/index.ts'
 import { storeOn, taskStore } from '../../../src/api/open.ts'
 import { promiseStore } from '../../../src/api/promises.ts'
-import { encodeFact } from '../../../src/audit/ledger/stored.ts'
+import { encodeFact } from '../../../src/audit/ledger/stored-facts.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
 import { right } from '../../support/either.ts'
 import { atEnd } from '../../support/at-end.ts'

@@ -9,7 +9,7 @@ import type { ChatRequest as ChatBody } from '../../../src/testing/chat-completi
 import type { Completion } from '../../../src/testing/chat-completions/replies.ts'
 import type { ChatExchange } from '../../../src/testing/chat-completions/server.ts'
 import { anthropicModel } from '../../../src/agent/models/anthropic/model.ts'
-import { callModel } from '../../../src/agent/models/asking.ts'
+import { callModel } from '../../../src/agent/models/call-model.ts'
 import { requestWith } from '../../../src/agent/models/request.ts'
 import { digestOf } from '../../../src/agent/receipts/canonical.ts'
 import { receiptOptionsIn } from '../../../src/agent/receipts/receipt-options.ts'

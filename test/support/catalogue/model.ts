@@ -1,7 +1,7 @@
 import { estimatePrompt } from '../../../src/agent/context/tokens/estimate.ts'
 import type { OutlineColumns } from '../../../src/core.ts'
 import { contentOf, type ConversationEvent } from '../../../src/events/events.ts'
-import { textsOf } from '../../../src/projections/found.ts'
+import { textsOf } from '../../../src/projections/excerpts.ts'
 import { configurationOf, effective, messagesOf } from '../../../src/projections/effective.ts'
 import { fold } from '../../../src/projections/outline.ts'
 import { type Log, path } from '../../../src/projections/path.ts'

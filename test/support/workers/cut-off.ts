@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { toError } from '../../../src/result/typed.ts'
+import { toError } from '../../../src/result/typed-error.ts'
 import type { StoreUnavailable } from '../../../src/store/errors.ts'
 import type { EventStore } from '../../../src/store/port.ts'
 

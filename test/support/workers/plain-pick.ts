@@ -1,6 +1,6 @@
 import { takeoverDelay } from '../../../src/agent/workers/attempts.ts'
-import { tenantStatusOf } from '../../../src/agent/workers/holding.ts'
-import type { WorkBoard } from '../../../src/agent/workers/known.ts'
+import { tenantStatusOf } from '../../../src/agent/workers/tenant-status.ts'
+import type { WorkBoard } from '../../../src/agent/workers/work-board.ts'
 import { lineOf } from '../../../src/agent/workers/line.ts'
 import { isSuspect, type OpenStep, tenantOf } from '../../../src/agent/workers/open-step.ts'
 import type { Me } from '../../../src/agent/workers/pick.ts'

@@ -1,6 +1,6 @@
 import type { AnswerFlag, Origin } from '../../../src/events/events.ts'
 import type { RecordedEvent } from '../../../src/store/port.ts'
-import { type WorkBoard, knownBy } from '../../../src/agent/workers/known.ts'
+import { type WorkBoard, knownBy } from '../../../src/agent/workers/work-board.ts'
 import { type Me, type PickResult, pick } from '../../../src/agent/workers/pick.ts'
 import type { WorkPolicy } from '../../../src/agent/workers/policy.ts'
 

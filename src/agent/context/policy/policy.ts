@@ -15,10 +15,10 @@ import { allowanceAfter, correctionFrom, type ContextRefusal } from './refusal.t
 import type { TokenCorrection } from '../tokens/usage.ts'
 import { coversOf, type Region, regionsOf } from './regions.ts'
 import { sliceOf } from '../../../projections/effective.ts'
-import { saidSince } from '../tokens/said.ts'
+import { saidSince } from '../tokens/said-since.ts'
 import { type ContextSettings, type ContextLimits, limitsOf } from './settings.ts'
 import { countTokens, type TokenCount } from '../tokens/tokens.ts'
-import { planShortening, type ResultCut } from './shortening.ts'
+import { planShortening, type ResultCut } from './plan-shortening.ts'
 import { type TruncationStep, truncation } from './truncation.ts'
 
 interface Measured {

@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { check } from '../../../events/check.ts'
 import { type InvalidInput, invalidInput } from '../../../events/errors.ts'
 import type { Item } from '../../../projections/effective.ts'
-import type { RetryOptions } from '../../models/asking.ts'
+import type { RetryOptions } from '../../models/call-model.ts'
 import { wellFormed } from '../../../projections/render/renderer.ts'
 import {
   currentSummarizer,

@@ -3,7 +3,7 @@ import { type Block, textBlock } from '../../../events/blocks.ts'
 import type { InvalidInput } from '../../../events/errors.ts'
 import type { Covers, Origin } from '../../../events/events.ts'
 import type { Effective } from '../../../projections/effective.ts'
-import { callModel, failedCallOf, failuresIn, withFailed } from '../../models/asking.ts'
+import { callModel, failedCallOf, failuresIn, withFailed } from '../../models/call-model.ts'
 import { digestOf } from '../../receipts/canonical.ts'
 import type { SummaryFailed } from './errors.ts'
 import type { FailedCall, Model, ModelError } from '../../models/model.ts'
@@ -18,7 +18,7 @@ import {
   type SummaryRequest,
 } from '../../receipts/summary-request.ts'
 import { type SummarizerSettings, type SummaryLimits, summaryLimitsOf } from './settings.ts'
-import { sumOfEstimates, withEstimates } from '../tokens/estimated.ts'
+import { sumOfEstimates, withEstimates } from '../tokens/estimates.ts'
 import { countTokens } from '../tokens/tokens.ts'
 
 export type { SummarizerSettings }

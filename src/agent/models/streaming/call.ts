@@ -1,5 +1,5 @@
 import * as E from 'fp-ts/lib/Either.js'
-import { orAborted } from '../aborted.ts'
+import { orAborted } from '../abort.ts'
 import { errorText } from '../error-text.ts'
 import type { CallOptions, ModelError, Reply, ReplyEvent } from '../model.ts'
 import { type PartialReply, type Dialect, failureOf, spoiltBy, modelStalled } from './failures.ts'

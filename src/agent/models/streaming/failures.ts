@@ -1,4 +1,4 @@
-import { modelAborted } from '../aborted.ts'
+import { modelAborted } from '../abort.ts'
 import { errorText } from '../error-text.ts'
 import type { ModelError, ModelFailed, ModelStalled, Reply } from '../model.ts'
 

@@ -1,4 +1,4 @@
-import { longestTimer } from '../asking.ts'
+import { longestTimer } from '../call-model.ts'
 
 /** Watchdog of a call: aborts it with the caller's signal, and when nothing has arrived for too long. */
 export interface CallWatchdog {

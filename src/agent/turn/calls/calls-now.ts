@@ -3,7 +3,7 @@ import type { Effective } from '../../../projections/effective.ts'
 import type { Steps } from '../../../result/steps.ts'
 import type { ReadError } from '../../../store/errors.ts'
 import type { RewindPoint } from './call-states.ts'
-import { type DeferredMessages, isSaid, overtakenSince, lastUserMessages } from './held.ts'
+import { type DeferredMessages, isSaid, overtakenSince, lastUserMessages } from './deferred-messages.ts'
 import { type OpenCall, openCalls } from './open-calls.ts'
 import { openCallsIn } from './said-results.ts'
 

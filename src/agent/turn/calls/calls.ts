@@ -3,13 +3,13 @@ import type { Block } from '../../../events/blocks.ts'
 import type { TurnFact } from '../../../events/turn-events.ts'
 import type { InvalidInput } from '../../../events/errors.ts'
 import { copyJson, type Fields, isFields } from '../../../events/json.ts'
-import { orAborted } from '../../models/aborted.ts'
+import { orAborted } from '../../models/abort.ts'
 import { errorText } from '../../models/error-text.ts'
 import { effectOf, needsApproval, type Tools, type ToolSettings } from '../../tools/settings.ts'
 import { type CallState, isOver, startOf } from './call-states.ts'
 import type { OpenCall } from './open-calls.ts'
 import type { WaitingCall } from '../stream/turn-event.ts'
-import { toError } from '../../../result/typed.ts'
+import { toError } from '../../../result/typed-error.ts'
 import {
   type InputEdit,
   editNote,

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import { objectOf } from '../../../conversation/writing/envelope.ts'
-import type { PositionOption } from '../../../conversation/reading/reading.ts'
+import type { PositionOption } from '../../../conversation/reading/conversation-reader.ts'
 import { checkJson } from '../../../events/check.ts'
 import type { EventTooLarge, InvalidInput } from '../../../events/errors.ts'
 import type { MethodResult, ResultStyle } from '../../../result/answer.ts'

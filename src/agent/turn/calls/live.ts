@@ -6,7 +6,7 @@ import { sizeOf } from '../../../conversation/reading/moments.ts'
 import { configure, type Effective, evolveEffective } from '../../../projections/effective.ts'
 import { ok, run, type Steps } from '../../../result/steps.ts'
 import type { ReadError, StoreError } from '../../../store/errors.ts'
-import { afterOther, type TurnDemand, demandAfter, demandUpTo } from './asked.ts'
+import { afterOther, type TurnDemand, demandAfter, demandUpTo } from './turn-demand.ts'
 
 /** Returns the current effective history on each call. */
 export interface LiveHistory {

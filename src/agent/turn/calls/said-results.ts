@@ -1,7 +1,7 @@
 import { blocksOf } from '../../../commands/append.ts'
 import type { NewMessage } from '../../../commands/command.ts'
 import { type Block, isBlock } from '../../../events/blocks.ts'
-import type { DeferredMessages } from './held.ts'
+import type { DeferredMessages } from './deferred-messages.ts'
 import { type OpenCall, openCalls } from './open-calls.ts'
 
 // Results of calls may come beside something else, or after it, in messages of the user. They are the results all the same.

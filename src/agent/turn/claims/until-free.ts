@@ -1,11 +1,11 @@
 import { workerStreamOf } from '../../../events/ids.ts'
 import type { ConversationHandle } from '../../../conversation/conversation.ts'
-import { modelAborted } from '../../models/aborted.ts'
+import { modelAborted } from '../../models/abort.ts'
 import type { ModelAborted } from '../../models/model.ts'
 import type { Steps } from '../../../result/steps.ts'
 import type { ReadError, WriteError } from '../../../store/errors.ts'
 import type { RecordedEvent } from '../../../store/port.ts'
-import type { Claim } from './standing.ts'
+import type { Claim } from './claim-status.ts'
 
 interface Waiting {
   /** Milliseconds of silence after which the holder counts as dead. */

@@ -4,7 +4,7 @@ import { readerName, resultBytes, shownIn, textIn } from '../../context/policy/r
 import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import { type Block, isBlock, type KnownBlock, textBlock } from '../../../events/blocks.ts'
 import { contentOf } from '../../../events/events.ts'
-import { toError } from '../../../result/typed.ts'
+import { toError } from '../../../result/typed-error.ts'
 import type { ToolContext, ToolSettings } from '../../tools/settings.ts'
 
 /** A tool for `turn`: add it to `tools`. */

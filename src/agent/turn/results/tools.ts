@@ -1,5 +1,5 @@
 import { type Block, type KnownBlock, textBlock } from '../../../events/blocks.ts'
-import { orAborted } from '../../models/aborted.ts'
+import { orAborted } from '../../models/abort.ts'
 import type { CallOptions } from '../../models/model.ts'
 import type { ResultLimit } from '../../context/policy/result-limit.ts'
 import { effectOf, type ToolSettings, type Tools } from '../../tools/settings.ts'
@@ -8,7 +8,7 @@ import type { Emit } from '../stream/turn-event.ts'
 import { errorText } from '../../models/error-text.ts'
 import { errorName } from '../../telemetry/error-name.ts'
 import type { ToolNames } from './tool-own-blocks.ts'
-import { type Ran, traceTool } from './traced-tool.ts'
+import { type Ran, traceTool } from './trace-tool.ts'
 
 export type ToolUse = KnownBlock<'tool_use'>
 

@@ -5,7 +5,7 @@ import type { RecordedTurnFact, TurnEventData } from '../../../events/turn-event
 import { ok, run, type Steps } from '../../../result/steps.ts'
 import type { ReadError, StoreError } from '../../../store/errors.ts'
 import type { RecordedEvent } from '../../../store/port.ts'
-import { pathAfter } from '../calls/held.ts'
+import { pathAfter } from '../calls/deferred-messages.ts'
 
 /** Work of a turn that becomes useless once the conversation has left the state that it was begun for. */
 interface Work {

@@ -1,5 +1,5 @@
 import type { ConversationEvent, Origin } from '../../../events/events.ts'
-import { failuresIn } from '../../models/asking.ts'
+import { failuresIn } from '../../models/call-model.ts'
 import type { FailedCall } from '../../models/model.ts'
 import { isSameReply } from '../../context/tokens/usage.ts'
 import { receiptsOfSummary } from '../../receipts/summary-request.ts'

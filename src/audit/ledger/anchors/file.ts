@@ -4,7 +4,7 @@ import * as TE from 'fp-ts/lib/TaskEither.js'
 import { makeFolder } from '../../../store/make-folder.ts'
 import type { Anchor, AnchorRequest } from '../anchors.ts'
 import { anchorFailed } from '../errors.ts'
-import { isCheckpoint, nextNote, notesIn, ofOrigin, originName } from './held.ts'
+import { isCheckpoint, nextNote, notesIn, ofOrigin, originName } from './anchor-notes.ts'
 
 /**
  * Keeps checkpoints in a file, each after the one before, or in a folder (an existing one, or a path that ends with `/`), each in its

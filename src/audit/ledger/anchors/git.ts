@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import * as TE from 'fp-ts/lib/TaskEither.js'
 import type { Anchor } from '../anchors.ts'
 import { anchorFailed } from '../errors.ts'
-import { nextNote, notesIn, ofOrigin, originName } from './held.ts'
+import { nextNote, notesIn, ofOrigin, originName } from './anchor-notes.ts'
 
 const run = promisify(execFile)
 /** Milliseconds after which git is stopped: a server that does not answer must not hold up sealing. */

@@ -6,8 +6,8 @@ import type { EventStore } from '../../../store/port.ts'
 import type { Anchor, AnchorRequest } from '../anchors.ts'
 import { anchorFailed, type LedgerError } from '../errors.ts'
 import { ledgerStream } from '../facts.ts'
-import { dataOf, lastOf, record } from '../stored.ts'
-import { originName } from './held.ts'
+import { dataOf, lastOf, record } from '../stored-facts.ts'
+import { originName } from './anchor-notes.ts'
 
 const actor = { kind: 'sealer' }
 

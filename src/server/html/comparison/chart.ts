@@ -1,4 +1,4 @@
-import { escapeHtml } from '../escaped.ts'
+import { escapeHtml } from '../escape-html.ts'
 
 /** A curve with one value per call. */
 export interface ChartSeries {

@@ -1,6 +1,6 @@
 import type { ReplayReport, ReplayedCall } from '../../../investigate/index.ts'
 import { chart, type ChartSeries } from './chart.ts'
-import { escapeHtml } from '../escaped.ts'
+import { escapeHtml } from '../escape-html.ts'
 import { hashOf, headOf } from '../head.ts'
 import { inks, style } from './style.ts'
 

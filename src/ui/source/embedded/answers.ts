@@ -2,7 +2,7 @@ import { blocksOf, clippedEvent, clippedItem, diff, effective, full, path, rende
 import { matchPath, type Parameters } from '../../url.ts'
 import { callList, findSentCall } from './calls.ts'
 import type { EmbeddedFile } from './form.ts'
-import { hiddenOf } from './hiding.ts'
+import { hiddenOf } from './hidden-states.ts'
 import { filterList } from './list.ts'
 import { outlineOf, overviewOf } from './outline.ts'
 import { searchEmbedded } from './search.ts'

@@ -9,7 +9,7 @@ import {
   type EntryVisibility,
 } from '../../../core.ts'
 import type { EmbeddedFile } from './form.ts'
-import { statesAt } from './hiding.ts'
+import { statesAt } from './hidden-states.ts'
 import { titleOf } from './title.ts'
 
 interface Found extends MessageHits {

@@ -1,0 +1,59 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { z } from 'zod'
+import { checkJson } from '../../events/check.ts'
+import { messageSchema, originSchema } from '../../events/events.ts'
+import { modelAborted, orAborted } from './abort.ts'
+import type { Model, ModelFailed } from './model.ts'
+
+const replySchema = z.object({ content: messageSchema.shape.content, origin: originSchema })
+const isEither = (value: unknown): value is E.Either<unknown, unknown> =>
+  typeof value === 'object' && value !== null && '_tag' in value
+
+/** Wraps a model written by somebody else: a call ends when the signal aborts, and its replies and counts are checked. */
+export const guardModel = (model: Model): Model => ({
+  ...model,
+  // It may change: what is asked next is in the form that was learned.
+  get form() {
+    return model.form
+  },
+  call: async (request, options = {}) => {
+    const { signal } = options
+    try {
+      // A copy: the model may change what it is given.
+      const asked = model.call(structuredClone(request), options)
+      const answer: unknown = await orAborted(asked, signal)
+      if (isFailure(answer)) return answer as Awaited<typeof asked>
+      const reply = checkJson(replySchema, valueOf(answer))
+      return E.isRight(reply) ? E.right(reply.right) : E.left(failed(reply.left.message))
+    } catch (cause) {
+      return E.left(signal?.aborted ? modelAborted(signal) : failed('it threw', cause))
+    }
+  },
+  countTokens: async (request) => {
+    try {
+      const asked = model.countTokens(structuredClone(request))
+      const answer: unknown = await asked
+      if (isFailure(answer)) return answer as Awaited<typeof asked>
+      const count = valueOf(answer)
+      const isCount = typeof count === 'number' && count >= 0 && count < Infinity
+      return isCount ? E.right(count) : E.left(notCounted('its answer is not a number of tokens'))
+    } catch (cause) {
+      return E.left(notCounted('it threw', cause))
+    }
+  },
+})
+
+const isFailure = (answer: unknown): boolean =>
+  isEither(answer) && answer._tag === 'Left' && isEither(answer.left)
+/** Unwraps the Right of an Either; returns any other answer unchanged. */
+const valueOf = (answer: unknown): unknown => (isEither(answer) && E.isRight(answer) ? answer.right : answer)
+
+const failed = (problem: string, cause?: unknown): ModelFailed =>
+  modelFailed(`the model gave no reply (${problem}): no reply was recorded; fix the Model`, cause)
+const notCounted = (problem: string, cause?: unknown): ModelFailed =>
+  modelFailed(`the model counted no tokens (${problem}): fix the Model, or leave it out`, cause)
+const modelFailed = (message: string, cause: unknown): ModelFailed => ({
+  _tag: 'ModelFailed',
+  message,
+  ...(cause !== undefined && { cause }),
+})

@@ -1,0 +1,39 @@
+import type { RetryOptions } from '../models/call-model.ts'
+import { currentRenderer, type RequestOptions } from '../receipts/request.ts'
+import { deltas } from './stream/deltas.ts'
+import type { ResolvedTurnOptions } from './options.ts'
+import { unheard } from './stream/turn-event.ts'
+
+/** Returns the options of a turn's model calls. */
+export const askOptionsOf = (options: ResolvedTurnOptions): RetryOptions => {
+  const { signal, stallTimeout, maxRetries } = options
+  const onEvent = hearing(options)
+  return {
+    ...(signal && { signal }),
+    ...(onEvent && { onEvent }),
+    ...(stallTimeout !== undefined && { stallTimeout }),
+    ...(maxRetries !== undefined && { maxRetries }),
+  }
+}
+
+/** @returns the listener for each event of a reply's stream: it notifies the caller, and the listeners of the turn */
+const hearing = ({ emit, onEvent }: ResolvedTurnOptions): RetryOptions['onEvent'] => {
+  if (emit === unheard) return onEvent
+  const grow = deltas(emit)
+  return (event) => {
+    onEvent?.(event)
+    grow(event)
+  }
+}
+
+/** Returns the options of a turn's requests. */
+export const requestOptionsOf = ({
+  cache,
+  client: { form },
+  systemMessages,
+}: ResolvedTurnOptions): RequestOptions => ({
+  renderer: currentRenderer,
+  // Only the Messages API has breakpoints.
+  ...(form ? { form } : cache && { cache }),
+  ...(systemMessages && { systemMessages }),
+})

@@ -1,0 +1,267 @@
+import { staleContext } from '../../../commands/rejections.ts'
+import { randomUUID } from 'node:crypto'
+import type { ConversationHandle } from '../../../conversation/conversation.ts'
+import { START } from '../../../events/events.ts'
+import type { TurnFact } from '../../../events/turn-events.ts'
+import type { TurnsEnd } from '../../../conversation/beside/turn-log.ts'
+import type { Effective } from '../../../projections/effective.ts'
+import type { ModelAborted } from '../../models/model.ts'
+import { ok, run, type Steps } from '../../../result/steps.ts'
+import { despiteConflicts } from '../../../store/conflicts.ts'
+import type { ReadError, StoreError, WriteError } from '../../../store/errors.ts'
+import type { LiveHistory } from '../calls/live.ts'
+import { isToDo, openCalls } from '../calls/open-calls.ts'
+import type { ClaimHandle, TurnWatch } from '../say/watch.ts'
+import { turnHeld, type TurnHeld } from './errors.ts'
+import { letGo } from './let-go.ts'
+import { type Claim, type ClaimStatus, claimStatusOf } from './claim-status.ts'
+import { untilFree } from './until-free.ts'
+
+/** State of the claims to a conversation as a turn sees them, and the turn's own claim (ADR 29). */
+export interface TurnClaim extends ClaimHandle {
+  /**
+   * Begins or continues a turn: waits while another holder gives one, and claims the conversation if others may be about to.
+   *
+   * @returns the history to continue with: a newer one if it has waited
+   */
+  readonly enter: (now: Effective, phase: Phase) => Steps<HoldError, Effective>
+  /**
+   * Returns the facts to record together with the next ones, at that revision. The turn is lost if somebody else holds the conversation
+   * by now.
+   */
+  readonly along: (at: number, revision: number) => Steps<StoreError, readonly TurnFact[]>
+  /** Notes recorded facts. */
+  readonly recorded: (facts: readonly TurnFact[], end: TurnsEnd) => void
+  /** Reports whether the turn has claimed the conversation, even if it lost it since. */
+  readonly hasClaimed: () => boolean
+  /**
+   * Ends the turn: releases the conversation, unless its last reply implies that.
+   *
+   * @param final the position of that reply, if it is final
+   */
+  readonly leave: (final: number | undefined, reason: Reason) => Promise<void>
+}
+
+/** State in which a turn leaves the conversation: nothing to do, calls waiting for somebody, or work for any free worker. */
+type Reason = 'done' | 'waiting' | 'free'
+
+export type HoldError = WriteError | ReadError | ModelAborted | TurnHeld
+
+export interface HoldOptions {
+  readonly whileHeld: 'wait' | 'fail' | 'take'
+  readonly ttl: number
+  /** Called when the turn waits for another holder. */
+  readonly onHeld: (by: string) => void
+}
+
+interface Phase {
+  readonly watch: TurnWatch
+  readonly isFirst: boolean
+  /** True if the model has finished, and is called again for messages that arrived meanwhile. */
+  readonly hasFinished: boolean
+}
+
+/** Claims in the log as known to the turns of one handle, which saves reading them again. */
+export interface ClaimCache {
+  standing?: ClaimStatus
+}
+
+interface Own {
+  readonly revision: number
+  readonly at: number
+}
+
+export const createTurnClaim = (
+  chat: ConversationHandle,
+  history: LiveHistory,
+  remembered: ClaimCache,
+  { whileHeld, ttl, onHeld }: HoldOptions,
+): TurnClaim => {
+  const { party, turnLog: log } = chat
+  let own: Own | undefined
+  let isLost = false
+  /** Position of the last final reply. */
+  let final = -1
+  /** The conversation's last position when the turn last checked for work. */
+  let seen = final
+  /** Revision of a claim that this turn takes over. */
+  let overtaken: number | undefined
+  let announcing: Promise<unknown> = Promise.resolve()
+  let stopBeating: (() => void) | undefined
+
+  /** Name of this turn's claims, used in place of a step's: known before their append is acknowledged. */
+  const name = `turn-${randomUUID()}`
+  const isMine = ({ data: { worker, step } }: Claim): boolean =>
+    party.isWorker ? worker === party.id : nameIn(step) === name
+  /** Returns somebody else's valid claim. A claim of this program that none of its turns holds is over. */
+  const otherIn = ({ claim: newest }: ClaimStatus): Claim | undefined => {
+    if (!newest || newest.data.at < final || isMine(newest) || newest.revision === overtaken) return undefined
+    const isOver = newest.data.worker === party.id && !party.holds.has(nameIn(newest.data.step))
+    return isOver ? undefined : newest
+  }
+
+  async function* look(
+    end: () => Steps<StoreError, Pick<TurnsEnd, 'revision'>> = log.now,
+  ): Steps<StoreError, ClaimStatus> {
+    const { revision } = yield* end()
+    const before = remembered.standing
+    const standing =
+      revision < 0
+        ? { revision, at: START }
+        : before?.revision === revision
+          ? before
+          : yield* claimStatusOf(log, final)
+    remembered.standing = standing
+    return standing
+  }
+
+  const claimAt = (at: number): TurnFact => {
+    party.holds.add(name)
+    const data = { step: `${name}@${at}`, worker: party.id, attempt: 1, isTurn: true as const, at }
+    return { type: 'TurnClaimed', data }
+  }
+  const withBegun = (facts: readonly TurnFact[], at: number, revision: number): readonly TurnFact[] =>
+    revision < 0 ? [{ type: 'TurnsBegun', data: { at } }, ...facts] : facts
+
+  const recorded = (facts: readonly TurnFact[], { revision }: TurnsEnd): void => {
+    const index = facts.findIndex(({ type }) => type === 'TurnClaimed')
+    const claimed = facts[index]
+    if (!claimed) return
+    own = { revision: revision - (facts.length - 1 - index), at: claimed.data.at }
+    stopBeating ??= party.live(ttl)
+  }
+
+  /** Claims the conversation. It is a `Conflict` if somebody has written to the log of turns. */
+  async function* claim(at: number, { revision }: ClaimStatus): Steps<WriteError, void> {
+    const facts = withBegun([claimAt(at)], at, revision)
+    recorded(facts, yield* log.append(facts, revision))
+  }
+
+  /** Waits until another holder's claim is over, or that holder is dead. */
+  async function* wait(other: Claim, now: Effective, watch: TurnWatch): Steps<HoldError, void> {
+    if (whileHeld === 'fail') return yield turnHeld(chat.id, other.data.worker)
+    onHeld(other.data.worker)
+    const stands = async function* (): Steps<ReadError | WriteError, boolean> {
+      yield* history()
+      ;({ final } = yield* history.asked())
+      return otherIn(yield* look())?.revision === other.revision
+    }
+    const work = { context: now.at, seen: now.at, endedBy: [], isWaiting: true }
+    const { result } = await watch.during(work, (signal) =>
+      run(untilFree(chat, other, { ttl, signal, stands })),
+    )
+    if (yield* ok(result)) overtaken = other.revision
+  }
+
+  /** Claims the conversation if another program or worker might. */
+  async function* enterAsProgram(given: Effective, { watch, isFirst }: Phase): Steps<HoldError, Effective> {
+    await announcing
+    let now = given
+    let hasLooked = false
+    let hasWaited = false
+    /** @returns false if it has waited: then there may be more to do */
+    async function* attempt(): Steps<HoldError, boolean> {
+      const asked = yield* history.asked()
+      ;({ final } = asked)
+      if (own && own.at >= final) return true
+      if (!isFirst && !asked.isAsked && !own) return true
+      const standing = yield* look(isFirst && !hasLooked ? log.end : log.now)
+      hasLooked = true
+      const other = otherIn(standing)
+      const isRequested = standing.requestedAt !== undefined && standing.requestedAt >= final
+      const matters = own || other || hasWaited || asked.isAsked || isRequested || openCalls(now).length > 0
+      if (!matters || !isToDo(now)) return true
+      if (other && !isFirst) {
+        // What this turn knows of its steps is no longer so.
+        isLost = true
+        return yield staleContext(chat.id, now.at, now.at)
+      }
+      if (other && whileHeld !== 'take') {
+        yield* wait(other, now, watch)
+        now = yield* history()
+        return false
+      }
+      yield* claim(now.at, standing)
+      return true
+    }
+    while (!(yield* despiteConflicts(attempt))) hasWaited = true
+    return now
+  }
+
+  /**
+   * Renews a worker's claim. A worker has claimed the conversation already, but after a final reply it claims again: to others, that
+   * reply ends the claim.
+   */
+  async function* enterAsWorker({ at }: Effective, { hasFinished }: Phase): Steps<HoldError, void> {
+    if (!hasFinished) return
+    ;({ final } = yield* history.asked())
+    if (own && own.at >= final) return
+    yield* despiteConflicts(async function* (): Steps<HoldError, void> {
+      const standing = yield* look()
+      if (otherIn(standing)) {
+        isLost = true
+        return yield staleContext(chat.id, at, at)
+      }
+      yield* claim(at, standing)
+    })
+  }
+
+  const announced = (at: number): Steps<WriteError, void> =>
+    despiteConflicts(async function* (): Steps<WriteError, void> {
+      if (own || isLost) return
+      const standing = yield* look()
+      isLost ||= otherIn(standing) !== undefined
+      if (!isLost) yield* claim(at, standing)
+    })
+
+  async function* release(revision: number, wanted: Reason): Steps<ReadError | WriteError, void> {
+    // Something may have been said since the turn looked last: somebody has to look again.
+    const isNew = wanted !== 'free' && (yield* history()).at !== seen
+    yield* letGo(log, revision, (since) => {
+      if (since.some(({ type }) => type === 'TurnClaimed')) return undefined
+      const reason = isNew || since.some(({ type }) => type === 'CallDecided') ? 'free' : wanted
+      return { type: 'TurnReleased', data: { step: `${name}@${seen}`, worker: party.id, reason, at: seen } }
+    })
+  }
+
+  return {
+    enter: async function* (now, phase): Steps<HoldError, Effective> {
+      if (party.isWorker) yield* enterAsWorker(now, phase)
+      const entered = party.isWorker ? now : yield* enterAsProgram(now, phase)
+      seen = entered.at
+      return entered
+    },
+    along: async function* (at, revision): Steps<StoreError, readonly TurnFact[]> {
+      await announcing
+      if (own || party.isWorker) return []
+      if (remembered.standing?.revision !== revision) isLost ||= otherIn(yield* look()) !== undefined
+      return withBegun([claimAt(at)], at, revision)
+    },
+    recorded,
+    announce: async (at) => {
+      if (own || party.isWorker || isLost) return
+      announcing = run(announced(at))
+      await announcing
+    },
+    isTakenIn: (facts) => {
+      const newest = facts.findLast((fact): fact is Claim => fact.type === 'TurnClaimed')
+      isLost ||= newest !== undefined && !isMine(newest)
+      return isLost
+    },
+    isLost: () => isLost,
+    hasClaimed: () => own !== undefined,
+    leave: async (lastFinal, reason) => {
+      await announcing
+      stopBeating?.()
+      party.holds.delete(name)
+      if (!own) return
+      const { revision, at } = own
+      // A final reply ends the claims before it: not one that came after it, to look whether there is more to do.
+      if (party.isWorker || isLost || (lastFinal !== undefined && at < lastFinal)) return
+      // What cannot be recorded, others conclude from the silence.
+      await run(release(revision, reason))
+    },
+  }
+}
+
+const nameIn = (step: string): string => step.slice(0, step.lastIndexOf('@'))

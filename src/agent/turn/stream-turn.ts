@@ -1,0 +1,67 @@
+import type * as E from 'fp-ts/lib/Either.js'
+import { orThrow } from '../../result/steps.ts'
+import { eventQueue } from './stream/event-queue.ts'
+import type { Emit, InterimEvent } from './stream/turn-event.ts'
+import type { TurnResult, TurnError } from './turn-result.ts'
+
+/** The turn has ended: the last event of its stream. */
+export interface DoneEvent {
+  readonly type: 'done'
+  /** Result of `turn`. */
+  readonly turned: TurnResult
+}
+/** Event of a turn, tagged on `type`. */
+export type TurnEvent = InterimEvent | DoneEvent
+
+/** Listener of a turn, with a signal that can end it. */
+export interface TurnListener {
+  readonly emit: Emit
+  readonly signal: AbortSignal
+}
+
+/**
+ * Returns a turn as an iteration of its events; it begins when the first one is requested. Leaving the loop aborts the turn and waits
+ * until it has released the conversation. Iteration throws the error of the turn.
+ */
+export const streamTurn = (
+  start: (listener: TurnListener) => Promise<E.Either<TurnError, TurnResult>>,
+): AsyncIterableIterator<TurnEvent> => {
+  const controller = new AbortController()
+  const events = eventsOf(start, controller)
+  return {
+    next: async () => {
+      try {
+        return await events.next()
+      } catch (error) {
+        // A reader that left while the next event was awaited knows.
+        if (controller.signal.aborted) return { done: true, value: undefined }
+        throw error
+      }
+    },
+    return: () => {
+      // At once: until the next event, a generator would not know.
+      controller.abort(new Error('the stream of the turn was left'))
+      return events.return()
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}
+
+async function* eventsOf(
+  start: (listener: TurnListener) => Promise<E.Either<TurnError, TurnResult>>,
+  controller: AbortController,
+): AsyncGenerator<TurnEvent, void> {
+  if (controller.signal.aborted) return
+  const queue = eventQueue()
+  const ended = start({ emit: queue.push, signal: controller.signal }).finally(queue.end)
+  // It may reject long before a slow reader comes to it.
+  ended.catch(() => {})
+  try {
+    for (let event = await queue.next(); event; event = await queue.next()) yield event
+    yield { type: 'done', turned: await orThrow(ended) }
+  } finally {
+    await Promise.allSettled([ended])
+  }
+}

@@ -1,0 +1,110 @@
+import type { NewMessage } from '../../commands/command.ts'
+import type { ContextTooLarge } from '../context/policy/errors.ts'
+import type { CondenseError } from '../context/summary/condense.ts'
+import type { Block } from '../../events/blocks.ts'
+import type { Receipt } from '../../events/events.ts'
+import type { WriteResult } from '../../conversation/writing/encode.ts'
+import type { FailedCall, ModelError, Reply } from '../models/model.ts'
+import { type Effective, isReply } from '../../projections/effective.ts'
+import { isCompaction } from '../../projections/render/renderer.ts'
+import type { UnknownRenderer } from '../receipts/errors.ts'
+import type { ReadError, WriteError } from '../../store/errors.ts'
+import type { ToolRun, WaitingCall } from './stream/turn-event.ts'
+import type { NothingToAnswer, SecretMissing, TooManyCalls, TurnCancelled } from './errors.ts'
+import type { TurnHeld } from './claims/errors.ts'
+import type { TurnTotals } from './spending/account.ts'
+import type { BudgetSpent, PriceMissing } from './spending/budget.ts'
+import { isCall } from './calls/open-calls.ts'
+import type { StopCause } from './stop-condition.ts'
+
+/** The last reply of a turn. */
+export interface FinalReply {
+  readonly conversation: string
+  /** Position of the last reply. */
+  readonly position: number
+  /** Content of the last reply, and its stop reason. */
+  readonly content: readonly Block[]
+  readonly stopReason: string | null | undefined
+  /** Calls that wait for approval (`chat.approve`, `chat.deny`): the turn ended there, and the next one continues. */
+  readonly waiting: readonly WaitingCall[]
+  /** Calls of tools that have no function in `run`: append their results, and give another turn. */
+  readonly pending: readonly WaitingCall[]
+}
+
+/** Result of a turn. Its totals are counted from the user's last message, over all calls of `turn` for it. */
+export interface TurnResult extends FinalReply, Omit<TurnTotals, 'replies'> {
+  /**
+   * Reason why the turn ended: the model stopped; a step was the last one by `stopWhen`; the model was forced to call a tool
+   * (`tool_choice`), and would be forced again; or calls wait for somebody (`waiting`, `pending`).
+   */
+  readonly ended: 'stop' | StopCause | 'waiting'
+  /** Number of model calls by this call of `turn`, except those for summaries. */
+  readonly calls: number
+  /** Tool calls, in the order in which they ended. */
+  readonly tools: readonly ToolRun[]
+  /** Reason why the context was truncated instead of condensed, if it was. */
+  readonly condenseFailed?: CondenseError
+}
+
+/** Reason why a turn ended early. */
+export type TurnError = (
+  | WriteError
+  | ReadError
+  | ModelError
+  | ContextTooLarge
+  | UnknownRenderer
+  | NothingToAnswer
+  | TooManyCalls
+  | BudgetSpent
+  | PriceMissing
+  | SecretMissing
+  | TurnCancelled
+  | TurnHeld
+) & {
+  /** Failed calls that are not recorded in the origin of a later reply. */
+  readonly failed?: readonly FailedCall[]
+}
+
+/** True if the model has more to say after its last reply in this turn, or has not replied yet. */
+export const goesOn = (ended: FinalReply | undefined): boolean =>
+  !ended ||
+  ended.stopReason === 'pause_turn' ||
+  (ended.stopReason === 'tool_use' && ended.content.some(isCall))
+
+/** True if nothing is left to do after the last reply: it has no call, and no compaction to record. */
+export const isOver = (ended: FinalReply | undefined): boolean =>
+  ended !== undefined && !goesOn(ended) && !ended.content.some(isCompaction)
+
+export const messageOf = ({ content, origin }: Reply, context: Receipt, starts?: string): NewMessage => ({
+  role: 'assistant',
+  content,
+  origin: { ...origin, context, ...(starts !== undefined && { starts }) },
+})
+
+export const finalReplyOf = (written: WriteResult, { content, origin }: Reply): FinalReply => ({
+  conversation: written.conversation,
+  position: replyIn(written),
+  content,
+  stopReason: origin.stopReason,
+  waiting: [],
+  pending: [],
+})
+
+/** Returns the end of a turn that did not call the model: the last reply shown. */
+export const finalReplyAt = (conversation: string, { items }: Effective): FinalReply | undefined => {
+  const reply = items.findLast(isReply)
+  return (
+    reply && {
+      conversation,
+      position: reply.position,
+      content: reply.content,
+      stopReason: reply.origin?.stopReason,
+      waiting: [],
+      pending: [],
+    }
+  )
+}
+
+/** Returns the position of a reply: the same write may also hold a rewind before it, and deferred messages after it. */
+export const replyIn = ({ events, position }: WriteResult): number =>
+  events.find(({ type }) => type === 'MessageAppended')?.position ?? position

@@ -1,0 +1,115 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
+import type { ModelAborted } from '../models/model.ts'
+import { ok, run, type Steps, task } from '../../result/steps.ts'
+import { newCourse } from './course.ts'
+import { turnCancelled } from './errors.ts'
+import { type LiveHistory, liveHistory } from './calls/live.ts'
+import { createTurnClaim, type ClaimCache } from './claims/turn-claim.ts'
+import type { ResolvedTurnOptions, TurnOptions } from './options.ts'
+import { settle } from './settle.ts'
+import { type TurnListener, streamTurn, type TurnEvent } from './stream-turn.ts'
+import { goesOn, type TurnResult, type TurnError } from './turn-result.ts'
+import { type TurnWatch, watchOf } from './say/watch.ts'
+import { traceTurn } from './trace-turn.ts'
+
+/** Gives turns to a model in a conversation. */
+export interface TurnRunner {
+  readonly turn: (options: TurnOptions) => TaskEither<TurnError, TurnResult>
+  /** Gives a turn as an iteration, which throws the error of the turn. */
+  readonly stream: (options: TurnOptions) => AsyncIterableIterator<TurnEvent>
+  /** Like `LiveHistory.begin`. */
+  readonly begin: LiveHistory['begin']
+  /** Returns the size of the part of the conversation kept for the next turn, in characters of JSON. */
+  readonly size: () => number
+}
+
+/**
+ * Gives turns to a model in a conversation: makes the context fit, calls the model, records the reply, runs the tools that it calls,
+ * records their results, and repeats this until the model stops. Each step is recorded before the next one begins, so if a turn ends
+ * early, or its process is killed, the next turn resumes there.
+ *
+ * A reply is recorded right after the history it was computed from, and the user's later messages after it; the turn then answers these. If that history was rewound, the turn ends with `StaleContext`.
+ */
+export const createTurnRunner = (chat: ConversationHandle): TurnRunner => {
+  const { party, turnLog } = chat
+  const history = liveHistory(chat)
+  const remembered: ClaimCache = {}
+  async function* steps(given: TurnOptions, listener?: TurnListener): Steps<TurnError, TurnResult> {
+    const settled = yield* ok(settle(given))
+    let options = listener ? heardBy(listener, settled) : settled
+    // A good part of the library: only turns wait for it.
+    const { turn } = await import('./turn.ts')
+    const course = newCourse()
+    for (;;) {
+      // Who serves a worker has begun to when it claimed the conversation.
+      if (!party.isWorker) void history.begin()
+      // What was recorded since a worker's claim, or since it last looked, concerns its turn.
+      const revision = party.isWorker ? yield* turnLog.seen() : (yield* turnLog.now()).revision
+      const { whileHeld, ttl, emit, signal } = options
+      const onHeld = (by: string): void => emit({ type: 'held', by })
+      const hold = createTurnClaim(chat, history, remembered, { whileHeld, ttl, onHeld })
+      const watch = watchOf(chat, revision, signal, hold)
+      let turned: Outcome
+      try {
+        const own = { ...options, signal: watch.signal, watch }
+        turned = await traceTurn(chat.id, options, async () => {
+          const ended = await run(turn(chat, history, own, hold, course))
+          return E.mapLeft((error: TurnError) => cancelledOr(error, chat.id, watch))(ended)
+        })
+        const isTaken = E.isLeft(turned) && hold.isLost() && !watch.signal.aborted
+        if (!isTaken || party.isWorker) return yield* ok(turned)
+      } finally {
+        watch.end()
+        await hold.leave(finalReplyOf(turned), watch.cancelled() ? 'done' : reasonOf(turned))
+      }
+      // Somebody else has taken the conversation over: what comes of that counts. Nobody takes it back.
+      course.losses++
+      if (course.isAsking) emit({ type: 'retrying', error: takenOver, wait: 0, try: 1 })
+      if (whileHeld === 'take' && hold.hasClaimed()) options = { ...options, whileHeld: 'wait' }
+    }
+  }
+  return {
+    turn: (options) => task(() => steps(options)),
+    stream: (options) => streamTurn((listener) => run(steps(options, listener))),
+    begin: history.begin,
+    size: history.size,
+  }
+}
+
+type Outcome = E.Either<TurnError, TurnResult> | undefined
+
+const takenOver: ModelAborted = {
+  _tag: 'ModelAborted',
+  message: 'aborted: somebody else has taken the conversation over, and this turn continues after that',
+}
+
+/** Returns the position of the last reply if it is final, which is then evident from the log. */
+const finalReplyOf = (turned: Outcome): number | undefined =>
+  turned?._tag === 'Right' && turned.right.ended === 'stop' && turned.right.calls > 0 && !goesOn(turned.right)
+    ? turned.right.position
+    : undefined
+
+/** Returns the state in which the turn leaves the conversation; `turned` is undefined if one of the caller's functions threw. */
+const reasonOf = (turned: Outcome): 'done' | 'waiting' | 'free' => {
+  if (turned?._tag === 'Right') {
+    const { ended, waiting } = turned.right
+    // A worker has to see to it that an approval does not come too late unnoticed.
+    const mayExpire = waiting.some(({ until }) => until !== undefined)
+    return ended !== 'waiting' ? 'done' : mayExpire ? 'free' : 'waiting'
+  }
+  return turned?.left._tag === 'NothingToAnswer' ? 'done' : 'free'
+}
+
+/** Returns the error of a cancelled turn, in place of its signal's error. */
+const cancelledOr = (error: TurnError, conversation: string, { cancelled }: TurnWatch): TurnError => {
+  const by = error._tag === 'ModelAborted' ? cancelled() : undefined
+  return by ? { ...error, ...turnCancelled(conversation, by) } : error
+}
+
+const heardBy = ({ emit, signal }: TurnListener, options: ResolvedTurnOptions): ResolvedTurnOptions => ({
+  ...options,
+  emit,
+  signal: options.signal ? AbortSignal.any([options.signal, signal]) : signal,
+})

@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto'
+import * as E from 'fp-ts/lib/Either.js'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
+import { type InvalidInput, invalidInput } from '../../events/errors.ts'
+import { isConversationId } from '../../events/ids.ts'
+import type { MethodResult, ResultStyle } from '../../result/answer.ts'
+import { ok, type Steps, task } from '../../result/steps.ts'
+import { checkOptions, type OptionKinds, kinds } from '../../store/options.ts'
+import { ownClock } from './clock.ts'
+import type { WorkerExit } from './drain.ts'
+import type { WorkerEnvironment } from './shift.ts'
+import { checkWorkerOptions, settingsOf, type WorkerOptions } from './worker-options.ts'
+import { work } from './worker.ts'
+
+/** A worker: it takes steps of conversations that wait for an answer, and gives them turns. */
+export interface WorkerMethods<W extends ResultStyle> {
+  /** Id of the worker in the log: never reused. */
+  readonly id: string
+  /**
+   * Works until the signal aborts, then stops: it takes no further step, and those in progress have `grace` to end. Ends at most two
+   * seconds after that. It also ends when the store is closed or its file replaced; while the store is unavailable, it waits. A worker
+   * runs once. Errors: `InvalidInput`, also on the second call.
+   *
+   * @example
+   * const worker = store.worker({ turn: () => ({ client, model: 'claude-opus-5-5' }) })
+   * const ended = await worker.run({ signal: AbortSignal.timeout(100) })
+   */
+  readonly run: (options?: RunOptions) => MethodResult<W, InvalidInput, WorkerExit>
+}
+
+/** A worker with TaskEithers. */
+export interface TaskWorker extends WorkerMethods<'task'> {}
+
+interface RunOptions {
+  readonly signal?: AbortSignal | undefined
+}
+
+const fields: OptionKinds<RunOptions> = { signal: kinds.signal }
+
+export const createWorker = (
+  surroundings: Omit<WorkerEnvironment, 'clock'>,
+  options: WorkerOptions<ConversationHandle>,
+): TaskWorker => {
+  const checked = checkWorkerOptions(options)
+  const { name = 'worker' } = E.isRight(checked) ? checked.right : {}
+  const id = `${name}-${randomUUID()}`
+  const around = { ...surroundings, clock: ownClock }
+  let hasRun = false
+  return {
+    id,
+    run: (runOptions) =>
+      task(async function* (): Steps<InvalidInput, WorkerExit> {
+        const { signal = new AbortController().signal } = yield* ok(checkOptions(runOptions, fields))
+        const settings = settingsOf(yield* ok(checked))
+        if (!isConversationId(id)) yield invalidInput('name', 'has letters, digits and . _ : - only')
+        // Twice under one id, each would take the other's steps for its own.
+        if (hasRun)
+          yield invalidInput('run', 'is called once: make another worker with store.worker(options)')
+        hasRun = true
+        return work(id, settings, around, signal)
+      }),
+  }
+}

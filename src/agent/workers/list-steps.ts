@@ -1,0 +1,97 @@
+import { orThrow } from '../../result/steps.ts'
+import { checkOptions, type OptionKinds, kinds, oneOf } from '../../store/options.ts'
+import type { EventStore } from '../../store/port.ts'
+import { prefixesOf, readTo } from './feed.ts'
+import { type HoldReason, tenantStatusOf } from './tenant-status.ts'
+import { type WorkBoard, knownBy } from './work-board.ts'
+import type { OpenStep } from './open-step.ts'
+import { checkPolicy, type WorkPolicy } from './policy.ts'
+import { restoreSnapshot } from './snapshots.ts'
+
+/** `open`: available to workers; `claimed`: held by one; `waiting`: for approval or a result; `parked`: its attempts have failed. */
+export type StepState = 'open' | 'claimed' | 'waiting' | 'parked'
+
+export interface StepsOptions {
+  /** Only steps in this state. Default: all. */
+  readonly state?: StepState | undefined
+  /** Only conversations whose id begins with one of these prefixes. Default: all. */
+  readonly conversations?: readonly string[] | undefined
+  /** Policy of the workers, to report which steps it holds back. */
+  readonly policy?: WorkPolicy | undefined
+}
+
+const fields: OptionKinds<StepsOptions> = {
+  state: oneOf(['open', 'claimed', 'waiting', 'parked'] satisfies readonly StepState[]),
+  conversations: kinds.texts,
+  policy: kinds.anything,
+}
+
+/** Work requested from workers, according to the log. */
+export interface OpenStepInfo {
+  readonly conversation: string
+  readonly state: StepState
+  /** Reason why no worker takes it although it is open; tenants' limits and budgets are those of the `policy`. */
+  readonly held?: HoldReason
+  /** Name of the step: the stream and the revision of the event that created it. */
+  readonly step: string
+  /** Time when that event was recorded: ISO 8601, UTC. */
+  readonly since: string
+  /** Number of attempts begun. */
+  readonly attempt: number
+  /** Worker that holds it: it may have died since. */
+  readonly holder?: string
+  /** Errors of earlier attempts, the latest last. */
+  readonly errors: readonly string[]
+  readonly tenant?: string
+  readonly priority?: number
+}
+
+/** Returns the state of a step; undefined if nothing is left to do. */
+export const stateOf = ({ stage, holder }: OpenStep): StepState | undefined => {
+  if (stage === 'over') return undefined
+  return stage === 'open' && holder !== undefined ? 'claimed' : stage
+}
+
+/** Returns the log's information about a step; undefined if nothing is left to do. */
+const stepInfo = (conversation: string, step: OpenStep, held?: HoldReason): OpenStepInfo | undefined => {
+  const state = stateOf(step)
+  if (state === undefined) return undefined
+  const { tenant, priority } = step.asking
+  return {
+    conversation,
+    state,
+    ...(state === 'open' && held && { held }),
+    step: step.name,
+    since: step.since,
+    attempt: step.attempt - 1,
+    ...(step.holder !== undefined && { holder: step.holder }),
+    errors: step.errors,
+    ...(tenant !== undefined && { tenant }),
+    ...(priority !== undefined && { priority }),
+  }
+}
+
+/** Returns the work requested from workers, oldest first. */
+export const stepInfos = (known: WorkBoard): readonly OpenStepInfo[] => {
+  const { held } = tenantStatusOf(known, Date.now())
+  return [...known.steps]
+    .flatMap(([conversation, step]) => stepInfo(conversation, step, held(conversation, step)?.why) ?? [])
+    .toSorted((one, other) => (one.since < other.since ? -1 : 1))
+}
+
+/**
+ * Yields the work currently requested from workers, oldest first. Reads the workers' last snapshot, and the events after it. Iteration
+ * throws a `StoreError` or `InvalidInput`.
+ */
+export async function* listSteps(
+  store: EventStore,
+  options?: StepsOptions,
+): AsyncGenerator<OpenStepInfo, void> {
+  const { state, conversations = [''], policy } = await orThrow(checkOptions(options, fields))
+  const serves = (id: string): boolean => conversations.some((prefix) => id.startsWith(prefix))
+  const known = knownBy(serves, await orThrow(checkPolicy(policy)))
+  const from = await restoreSnapshot(store, conversations, known, 0)
+  let order = 1
+  await readTo(store, prefixesOf(conversations), from, (event) => known.see(event, order++))
+  for (const info of stepInfos(known)) if (state === undefined || state === info.state) yield info
+}

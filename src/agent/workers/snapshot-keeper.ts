@@ -1,0 +1,92 @@
+import { hash } from 'node:crypto'
+import * as E from 'fp-ts/lib/Either.js'
+import { orThrow, run } from '../../result/steps.ts'
+import type { Checkpoint } from '../../store/port.ts'
+import { restoreSnapshot, snapshotsEnd, writeSettled } from './snapshots.ts'
+import type { BoardSnapshot } from './snapshot-parts.ts'
+import type { Shift } from './shift.ts'
+
+/** Returns a number from 0 to 1 for each worker. */
+const shareOf = (worker: string): number => Number.parseInt(hash('sha1', worker).slice(0, 8), 16) / 2 ** 32
+
+/** Restores other workers' snapshots when a worker begins, and writes snapshots of its own board. */
+export interface SnapshotKeeper {
+  /**
+   * Restores the newest snapshot. Rejects with a `StoreError`.
+   *
+   * @returns the checkpoint to continue reading at
+   */
+  readonly begin: () => Promise<Checkpoint | undefined>
+  /** Notes an event that the worker has processed. */
+  readonly received: (checkpoint: Checkpoint) => void
+  /**
+   * Writes a snapshot of the worker's board if one is due.
+   *
+   * @param isUp true if the worker has caught up: before that, snapshots are less frequent
+   */
+  readonly settle: (isUp: boolean) => void
+}
+
+/** TTLs between two snapshots by a worker: few compared with its beats. */
+const pauses = 18
+/** Events received per step written. */
+const perStep = 10
+/**
+ * Factor by which a worker that reads a store for the first time writes snapshots less often: if it ends early, the next one need not
+ * start over.
+ */
+const onTheWay = 100
+/** TTLs of silence after which a worker that holds nothing is forgotten. */
+const forgotten = 1_000
+
+export const createSnapshotKeeper = ({ worker, settings, around, known }: Shift): SnapshotKeeper => {
+  const { conversations, ttl, settleAfter, answerAll } = settings
+  const { store, clock } = around
+  // All receive the same events: one of them is the first to write.
+  const most = settleAfter * (1 + shareOf(worker))
+  let at: Checkpoint | undefined
+  let received = 0
+  let notBefore = -Infinity
+  /** The last known revision of the stream of these snapshots. */
+  let end = -1
+  let isWriting = false
+
+  const isDue = (isUp: boolean): boolean => {
+    const least = isUp ? most : most * onTheWay
+    return received >= Math.max(least, perStep * known.steps.size) && (!isUp || clock.now() >= notBefore)
+  }
+
+  const write = async (settled: BoardSnapshot): Promise<void> => {
+    const now = await run(snapshotsEnd(store, conversations))
+    if (E.isLeft(now)) return
+    const isLast = now.right === end
+    end = now.right
+    // Another has settled something of late.
+    if (!isLast) return
+    const written = await run(writeSettled(around, conversations, settled, end))
+    if (E.isRight(written)) end = written.right
+  }
+
+  // What nobody has asked for is of no concern to others, and they have settled nothing about it.
+  if (answerAll) return { begin: () => Promise.resolve(undefined), received: () => {}, settle: () => {} }
+  return {
+    begin: async () => {
+      end = await orThrow(run(snapshotsEnd(store, conversations)))
+      return restoreSnapshot(store, conversations, known, clock.now())
+    },
+    received: (checkpoint) => {
+      at = checkpoint
+      received++
+    },
+    settle: (isUp) => {
+      if (at === undefined || isWriting || !isDue(isUp)) return
+      received = 0
+      if (isUp) notBefore = clock.now() + pauses * ttl
+      known.forget(clock.now() - forgotten * ttl)
+      isWriting = true
+      void write({ checkpoint: at, known: known.carried() }).finally(() => {
+        isWriting = false
+      })
+    },
+  }
+}

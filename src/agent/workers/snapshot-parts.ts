@@ -1,0 +1,81 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { check } from '../../events/check.ts'
+import type { StoredEvent } from '../../events/codec.ts'
+import { leastPrefixes, type SettledData, settledSchema } from '../../events/settled-data.ts'
+import type { Checkpoint } from '../../store/port.ts'
+import { type WorkSnapshot, type CarriedStep, rules } from './work-snapshot.ts'
+import { fieldsIn } from './seen-event.ts'
+
+// A checkpoint of workers as events: one, or several if there are many steps.
+
+/** Snapshot of the board at a checkpoint of the store. */
+export interface BoardSnapshot {
+  readonly checkpoint: Checkpoint
+  readonly known: WorkSnapshot
+}
+
+/** Largest part of the steps in one event, in characters. */
+const partLength = 256 * 1024
+
+const lists = (steps: readonly CarriedStep[]): readonly (readonly CarriedStep[])[] => {
+  let list: CarriedStep[] = []
+  const all = [list]
+  let length = 0
+  for (const step of steps) {
+    const its = JSON.stringify(step).length
+    if (list.length > 0 && length + its > partLength) {
+      all.push((list = []))
+      length = 0
+    }
+    list.push(step)
+    length += its
+  }
+  return all
+}
+
+/** Returns the events that record a snapshot, in order. */
+export const partsOf = (
+  { checkpoint, known }: BoardSnapshot,
+  conversations: readonly string[],
+): readonly SettledData[] =>
+  lists(known.steps).map((steps, part, { length }) => ({
+    checkpoint,
+    rules,
+    conversations: leastPrefixes(conversations),
+    steps,
+    workers: part === 0 ? known.workers : [],
+    claims: known.claims,
+    ...(part === 0 && { paused: known.paused, spending: known.spending }),
+    part,
+    ...(part < length - 1 && { continues: true as const }),
+  }))
+
+/**
+ * Returns the part of a snapshot in an event, for a reader of these conversations; undefined for any other event, and for a snapshot
+ * made by other rules.
+ */
+export const partIn = (
+  { type, data }: StoredEvent,
+  conversations: readonly string[],
+): SettledData | undefined => {
+  const checked = type === 'Settled' ? check(settledSchema, fieldsIn(data)) : undefined
+  if (!checked || E.isLeft(checked) || checked.right.rules !== rules) return undefined
+  const part = checked.right
+  const isCovered = (prefix: string): boolean => part.conversations.some((its) => prefix.startsWith(its))
+  return conversations.every(isCovered) ? part : undefined
+}
+
+/** True if a part directly precedes another. */
+export const isBefore = (one: SettledData, next: SettledData): boolean =>
+  one.checkpoint === next.checkpoint && one.part === next.part - 1 && one.continues === true
+
+/** Joins parts to a snapshot. */
+export const joinParts = (
+  parts: readonly SettledData[],
+  { checkpoint, claims }: SettledData,
+): BoardSnapshot => {
+  const steps = parts.flatMap((part) => part.steps) as readonly CarriedStep[]
+  const [{ workers, paused, spending } = { workers: [] }] = parts
+  const known = { steps, workers, claims, paused, spending } as WorkSnapshot
+  return { checkpoint, known }
+}

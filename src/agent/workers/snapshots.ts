@@ -1,0 +1,128 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { Actor } from '../../events/events.ts'
+import { newCommandId } from '../../events/ids.ts'
+import { settledCodec, type SettledData, settledStreamOf } from '../../events/settled-data.ts'
+import { completeEnvelope, metadataOf } from '../../conversation/writing/encode.ts'
+import { ok, orThrow, run, type Steps } from '../../result/steps.ts'
+import type { StoreError, WriteError } from '../../store/errors.ts'
+import type { Checkpoint, EventStore, RecordedEvent } from '../../store/port.ts'
+import type { WorkBoard } from './work-board.ts'
+import { fieldsIn } from './seen-event.ts'
+import { isBefore, joinParts, partIn, partsOf, type BoardSnapshot } from './snapshot-parts.ts'
+
+interface Found extends BoardSnapshot {
+  /** Time when it was recorded: ISO 8601, UTC. */
+  readonly time: string
+}
+
+const newest = Number.MAX_SAFE_INTEGER
+/** Number of events searched for a usable one. */
+const maxLooks = 20
+
+async function* eventAt(
+  store: EventStore,
+  stream: string,
+  revision: number,
+): Steps<StoreError, RecordedEvent | undefined> {
+  return (yield* ok(store.read({ stream, from: revision, direction: 'backwards', limit: 1 })))[0]
+}
+
+/** Returns all parts up to the last one; undefined if one is missing. */
+async function* partsTo(
+  store: EventStore,
+  { stream, revision }: RecordedEvent,
+  last: SettledData,
+): Steps<StoreError, readonly SettledData[] | undefined> {
+  const parts: [SettledData, ...SettledData[]] = [last]
+  for (let from = revision - 1; parts[0].part > 0; from--) {
+    const event = from < 0 ? undefined : yield* eventAt(store, stream, from)
+    const part = event && partIn(event, last.conversations)
+    if (!part || !isBefore(part, parts[0])) return undefined
+    parts.unshift(part)
+  }
+  return parts
+}
+
+/** Reports whether the store can be read from there. The event that names the checkpoint comes soon after it. */
+async function* isPlace(store: EventStore, stream: string, after: Checkpoint): Steps<StoreError, boolean> {
+  const page = await store.readAll({ after, prefixes: [stream], limit: 1 })()
+  if (E.isRight(page)) return true
+  return page.left._tag === 'InvalidInput' ? false : yield page.left
+}
+
+async function* newestIn(
+  store: EventStore,
+  stream: string,
+  conversations: readonly string[],
+): Steps<StoreError, Found | undefined> {
+  for (let from = newest, looks = 1; from >= 0 && looks <= maxLooks; looks++) {
+    const event = yield* eventAt(store, stream, from)
+    if (!event) return undefined
+    from = event.revision - 1
+    const last = partIn(event, conversations)
+    if (!last || last.continues || !(yield* isPlace(store, stream, last.checkpoint))) continue
+    const parts = yield* partsTo(store, event, last)
+    if (parts) return { ...joinParts(parts, last), time: String(fieldsIn(event.metadata)['time']) }
+  }
+  return undefined
+}
+
+/** Returns the newest snapshot for a reader of these conversations; undefined if it must start at the store's beginning. */
+async function* newestSettled(
+  store: EventStore,
+  conversations: readonly string[],
+): Steps<StoreError, BoardSnapshot | undefined> {
+  const stream = settledStreamOf(conversations)
+  const streamOfAll = settledStreamOf([''])
+  const own = yield* newestIn(store, stream, conversations)
+  const ofAll = stream === streamOfAll ? undefined : yield* newestIn(store, streamOfAll, conversations)
+  // Either is right: the later one leaves less to read.
+  return own && ofAll && ofAll.time > own.time ? ofAll : (own ?? ofAll)
+}
+
+/**
+ * Restores the newest snapshot for these conversations. Rejects with a `StoreError`.
+ *
+ * @returns the checkpoint to continue reading at
+ */
+export const restoreSnapshot = async (
+  store: EventStore,
+  conversations: readonly string[],
+  known: WorkBoard,
+  now: number,
+): Promise<Checkpoint | undefined> => {
+  const settled = await orThrow(run(newestSettled(store, conversations)))
+  if (settled) known.restore(settled.known, now)
+  return settled?.checkpoint
+}
+
+/** Returns the last revision of the stream of these snapshots; -1 if there is none. */
+export async function* snapshotsEnd(
+  store: EventStore,
+  conversations: readonly string[],
+): Steps<StoreError, number> {
+  return (yield* eventAt(store, settledStreamOf(conversations), newest))?.revision ?? -1
+}
+
+/**
+ * Writes a snapshot of the board at a checkpoint.
+ *
+ * @param end the last revision of the stream: if another worker has written since, this is a `Conflict`, and the other's snapshot counts
+ * @returns its last revision now
+ */
+export async function* writeSettled(
+  { store, actor }: { readonly store: EventStore; readonly actor: Actor },
+  conversations: readonly string[],
+  settled: BoardSnapshot,
+  end: number,
+): Steps<WriteError, number> {
+  const stream = settledStreamOf(conversations)
+  let last = end
+  for (const data of partsOf(settled, conversations)) {
+    const commandId = newCommandId()
+    const metadata = { ...metadataOf(completeEnvelope({ commandId }, actor)), prev: null }
+    const events = [yield* ok(settledCodec.encode({ type: 'Settled', data }, commandId, metadata))]
+    yield* ok(store.append({ stream, events, expected: last++, repeat: 'none' }))
+  }
+  return last
+}

@@ -1,0 +1,86 @@
+import { spentOf } from '../turn/spending/budget.ts'
+import type { WorkBoard } from './work-board.ts'
+import { isInProgress, type OpenStep, tenantOf } from './open-step.ts'
+import { endOf, policyFor } from './policy.ts'
+
+/**
+ * Reason why no worker takes an open step: its conversation is paused (`paused`), or its tenant has spent its budget (`budget`) or
+ * reached its limit of steps in progress (`limit`).
+ */
+export type HoldReason = 'paused' | 'budget' | 'limit'
+
+/** Reason why a step is held back and, if it expires by itself, its end in milliseconds since 1970. */
+interface HeldBack {
+  readonly why: HoldReason
+  readonly until?: number
+}
+
+/** Status of the tenants at a moment. */
+export interface TenantStatus {
+  readonly held: (conversation: string, step: OpenStep) => HeldBack | undefined
+  /** Returns the reason why a tenant's free steps are held back, if any. */
+  readonly heldFor: (tenant: string) => HeldBack | undefined
+  /** Returns the number of the tenant's steps in progress, divided by its weight. */
+  readonly load: (tenant: string) => number
+}
+
+/** Counts, per tenant, the steps that the observer is taking and whose claims have not been received yet. */
+const takenBy = ({ steps }: WorkBoard, taking: Iterable<string>): ReadonlyMap<string, number> => {
+  const taken = new Map<string, number>()
+  for (const conversation of taking) {
+    const step = steps.get(conversation)
+    if (step?.stage !== 'open' || step.holder !== undefined) continue
+    const tenant = tenantOf(step)
+    taken.set(tenant, (taken.get(tenant) ?? 0) + 1)
+  }
+  return taken
+}
+
+/**
+ * @param time wall clock time in milliseconds since 1970
+ * @param taking conversations whose steps the observer is taking, or has
+ */
+export const tenantStatusOf = (
+  known: WorkBoard,
+  time: number,
+  taking: Iterable<string> = [],
+): TenantStatus => {
+  const { paused, policy, spending } = known
+  const taken = takenBy(known, taking)
+  const workingFor = (tenant: string): number => known.progress.forTenant(tenant) + (taken.get(tenant) ?? 0)
+  const heldWith = (tenant: string, working: number): HeldBack | undefined => {
+    const { limit = Infinity, budget } = policyFor(policy, tenant)
+    if (budget && spentOf(budget, spending.of(tenant, budget.per, new Date(time).toISOString())))
+      return { why: 'budget', until: endOf(budget.per, time) }
+    return working >= limit ? { why: 'limit' } : undefined
+  }
+  return {
+    held: (conversation, step) => {
+      if (paused.has(conversation)) return { why: 'paused' }
+      const tenant = tenantOf(step)
+      // What a dead worker holds is taken over in its place.
+      return heldWith(tenant, workingFor(tenant) - (isInProgress(step) ? 1 : 0))
+    },
+    heldFor: (tenant) => heldWith(tenant, workingFor(tenant)),
+    load: (tenant) => workingFor(tenant) / (policyFor(policy, tenant).weight ?? 1),
+  }
+}
+
+/**
+ * Reports whether a received claim is within its tenant's limit. Of simultaneous claims, the first ones in the log are, so every worker
+ * agrees.
+ */
+export const isWithinLimit = (known: WorkBoard, conversation: string): boolean => {
+  const { steps, policy, lastClaim, lanes } = known
+  const orderOf = (id: string): number => lastClaim(id)?.order ?? -1
+  const step = steps.get(conversation)
+  if (!step) return true
+  const tenant = tenantOf(step)
+  const { limit = Infinity } = policyFor(policy, tenant)
+  if (limit === Infinity) return true
+  const own = orderOf(conversation)
+  const before = [...lanes.inProgress].filter(
+    ([id, other]) => tenantOf(other) === tenant && orderOf(id) < own,
+  )
+  return before.length < limit
+}

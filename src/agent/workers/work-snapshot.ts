@@ -1,0 +1,58 @@
+import type { OpenStep } from './open-step.ts'
+import type { PeriodUsage } from './usage-tracker.ts'
+
+// What is known at a place of the store, for an observer that begins there: plain data, which depends on nobody's clock.
+
+/** Version of the rules that derive the board from events. Increment it when they change, or when the snapshot gains a field. */
+export const rules = 8
+
+/** A step without the times of its observer's clock. */
+export interface CarriedStep extends Omit<OpenStep, 'waitsSince' | 'freeAt' | 'notBefore'> {
+  readonly conversation: string
+  /** Milliseconds that it still has to wait, counted from the reading of the snapshot. Default 0. */
+  readonly waitMs?: number | undefined
+  /** Last revision of the stream of the conversation's turns, if known. */
+  readonly turnsAt?: number | undefined
+}
+
+export interface CarriedWorker {
+  readonly worker: string
+  /** Time of its last sign of life: ISO 8601, UTC. */
+  readonly heard: string
+  /** Number of steps that it can take at once; unknown until its first beat. */
+  readonly slots?: number | undefined
+  /** True if it must not begin any step. */
+  readonly isPaused?: boolean | undefined
+  /** True if it stands by: it takes only steps during which other workers died. */
+  readonly isStandby?: boolean | undefined
+}
+
+export interface WorkSnapshot {
+  readonly steps: readonly CarriedStep[]
+  readonly workers: readonly CarriedWorker[]
+  /** Number of claims so far. */
+  readonly claims: number
+  /** Conversations in which workers begin no step. */
+  readonly paused?: readonly string[] | undefined
+  readonly spending?: readonly PeriodUsage[] | undefined
+}
+
+export const carriedStepOf = (
+  conversation: string,
+  open: OpenStep,
+  turnsAt: number | undefined,
+): CarriedStep => {
+  const { waitsSince: _, freeAt, notBefore, ...step } = open
+  return {
+    conversation,
+    ...step,
+    ...(notBefore > freeAt && { waitMs: Math.round(notBefore - freeAt) }),
+    ...(turnsAt !== undefined && { turnsAt }),
+  }
+}
+
+/** Restores the step as if all of its events had been received now. */
+export const restoreCarriedStep = (
+  { waitMs = 0, ...step }: Omit<CarriedStep, 'conversation' | 'turnsAt'>,
+  now: number,
+): OpenStep => ({ ...step, waitsSince: now, freeAt: now, notBefore: now + waitMs })

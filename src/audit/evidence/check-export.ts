@@ -1,0 +1,70 @@
+import { decode, type StoredEvent } from '../../events/codec.ts'
+import { invalidInput } from '../../events/errors.ts'
+import { type ConversationEvent } from '../../events/events.ts'
+import { streamOf } from '../../events/ids.ts'
+import { createCallCounter } from '../../agent/receipts/calls.ts'
+import { callOutOfRange } from '../../agent/receipts/errors.ts'
+import { orThrow } from '../../result/steps.ts'
+import { toError } from '../../result/typed-error.ts'
+import type { EvidenceSource } from './source.ts'
+
+/** Requirements of an export that only the conversation's events can confirm. */
+export interface ExportRequirements {
+  readonly withheld: ReadonlySet<number>
+  /** Number of the last required call; 0 if none is. */
+  readonly lastCall: number
+  readonly last: number
+}
+
+/** The withheld events, in order. */
+export interface WithheldEvents {
+  /** Replacement text of each withheld event, by position. */
+  readonly instead: ReadonlyMap<number, string>
+  readonly hidden: readonly ConversationEvent[]
+}
+
+/**
+ * Checks in one read every reason to refuse an export; the read ends once nothing is left to check. Throws a `ReadError`:
+ * `InvalidInput` if an event cannot be withheld, `CallOutOfRange` if there is no such call.
+ *
+ * @param standIn returns the replacement of an event; undefined if it has none
+ */
+export const checkExport = async (
+  chat: EvidenceSource,
+  { withheld, lastCall, last }: ExportRequirements,
+  standIn: (event: StoredEvent) => string | undefined,
+): Promise<WithheldEvents> => {
+  const instead = new Map<number, string>()
+  const hidden: ConversationEvent[] = []
+  if (withheld.size === 0 && lastCall === 0) return { instead, hidden }
+  const callsOf = createCallCounter()
+  let calls = 0
+  let position = 0
+  for await (const stored of chat.stored({ to: last })) {
+    const { conversation, revision } = stored
+    const decoded = () => decode(stored, { stream: streamOf(conversation), revision, position })
+    if (calls < lastCall) calls += callsOf(await orThrow(decoded())).length
+    if (withheld.has(position)) {
+      instead.set(position, withholdable(stored, position, standIn))
+      hidden.push(await orThrow(decoded()))
+    }
+    if (calls >= lastCall && hidden.length === withheld.size) return { instead, hidden }
+    position++
+  }
+  throw toError(callOutOfRange(chat.id, lastCall, calls))
+}
+
+const withholdable = (
+  event: StoredEvent,
+  position: number,
+  standIn: (event: StoredEvent) => string | undefined,
+): string => {
+  const refused = (problem: string): Error =>
+    toError(invalidInput('withhold', `event ${position} ${problem}`))
+  if (event.type === 'Forked')
+    throw refused('says what the conversation was forked from: it cannot be withheld')
+  const text = standIn(event)
+  if (text === undefined)
+    throw refused('was written by another program: its hash cannot be given without its text')
+  return text
+}

@@ -1,0 +1,287 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { ConversationHandle } from '../../conversation/conversation.ts'
+import { invalidInput } from '../../events/errors.ts'
+import { conversationOf, streamOf, turnsStreamOf } from '../../events/ids.ts'
+import { auditReceipts } from '../../agent/receipts/audit.ts'
+import { several } from '../../result/several.ts'
+import { orThrow, run } from '../../result/steps.ts'
+import { namePages } from '../../store/pages.ts'
+import { type Checkpoint as StorePlace, type EventStore, maxPage } from '../../store/port.ts'
+import { neverBegun } from '../../store/short-streams.ts'
+import type { Anchor } from './anchors.ts'
+import { nameOf, ownerOf } from './entries.ts'
+import { streamsChangedSince, type ChainHead, headOf, streamsMovedSince } from './moved-streams.ts'
+import { type AuditProblem, ofTurns, verifyLedger } from './verify.ts'
+
+/** The end of an audit: how much was checked. */
+export interface AuditSummary {
+  readonly type: 'done'
+  readonly conversations: number
+  readonly events: number
+  /** Number of requests that match their receipts. */
+  readonly receipts: number
+  /** Number of model replies without a receipt. */
+  readonly withoutReceipt: number
+  /** Number of entries in the ledger. */
+  readonly entries: number
+  readonly problems: number
+  /** Checkpoint to give as `since`, to check only what was written and sealed after this audit began. */
+  readonly checkpoint: string
+}
+
+export interface AuditRunOptions {
+  readonly store: EventStore
+  readonly conversation: (id: string) => ConversationHandle
+  readonly anchors: readonly Anchor[]
+  /** A verifier key known from elsewhere. */
+  readonly key: string | undefined
+  /** The `checkpoint` of an earlier audit. */
+  readonly since?: string | undefined
+  /** Progress of this audit when it was interrupted: it continues there. */
+  readonly progress?: AuditProgress | undefined
+  /** Number of conversations, and of entries, checked at once; findings come in the same order. Default 1. */
+  readonly atOnce?: number | undefined
+}
+
+/** Progress of an audit: what was checked so far. */
+export interface AuditProgress extends Omit<AuditSummary, 'type' | 'checkpoint'> {
+  /** The last conversation checked, in the order of names. */
+  readonly conversation?: string | undefined
+  /** End of the store's order when the audit began. */
+  readonly place?: StorePlace | undefined
+}
+
+/** Something was checked: the audit may pause here. */
+interface Passed {
+  readonly type: 'passed'
+  readonly progress: AuditProgress
+}
+
+/** Progress of an earlier audit: entries of the ledger, and its place in the store. */
+interface Reached {
+  readonly entries: number
+  readonly place: StorePlace | undefined
+}
+
+const reachedIn = async (since: string | undefined): Promise<Reached> => {
+  if (since === undefined) return { entries: 0, place: undefined }
+  const [, entries, place = ''] = /^(\d{1,15})@(.*)$/.exec(since) ?? []
+  if (entries === undefined)
+    return orThrow(E.left(invalidInput('since', 'must be a checkpoint that an audit ended with')))
+  return { entries: Number(entries), place: place === '' ? undefined : place }
+}
+
+const nothingYet = { conversations: 0, events: 0, receipts: 0, withoutReceipt: 0, entries: 0, problems: 0 }
+
+/** Checks everything once, and reports its progress between checks. Iteration throws a `LedgerError`. */
+export async function* auditSteps({
+  store,
+  conversation,
+  anchors,
+  key,
+  since: given,
+  progress: before,
+  atOnce = 1,
+}: AuditRunOptions): AsyncGenerator<AuditProblem | Passed | AuditSummary, void> {
+  const reached = await reachedIn(given)
+  const { place } = before ?? (await orThrow(run(streamsChangedSince(store, reached.place))))
+  let progress: AuditProgress = before ?? { ...nothingYet, entries: reached.entries, place }
+  // The next round reads the whole ledger again, and finds its faults again.
+  let ofLedger = 0
+  const told = (problem: AuditProblem): AuditProblem => {
+    if (problem.kind === 'ledger' || problem.kind === 'anchor') ofLedger++
+    else progress = { ...progress, problems: progress.problems + 1 }
+    return problem
+  }
+  const isWhole = given === undefined && before === undefined
+  const integrity = store.integrity && isWhole ? await store.integrity()() : E.right(undefined)
+  if (E.isLeft(integrity)) yield told({ type: 'problem', kind: 'store', message: integrity.left.message })
+  const checking = verifyLedger({ store, anchors, key, known: progress.entries, atOnce })
+  let step = await checking.next()
+  for (; step.done !== true; step = await checking.next())
+    if (step.value.type === 'problem') yield told(step.value)
+    else {
+      progress = { ...progress, entries: step.value.entries }
+      yield { type: 'passed', progress }
+    }
+  const { size: entries, sealed, after, turns } = step.value
+  const passedOver = passedOverIn(store, after)
+  const visit = async (name: string): Promise<Visited> => {
+    const id = conversationOf(name) ?? name
+    const head = await orThrow(run(headOf(store, name)))
+    const end = typeof head === 'object' ? head : undefined
+    // Of a conversation whose first write is not complete, nothing counts yet.
+    const found = end?.revision === -1 ? nothing : await ofConversation(conversation(id))
+    const stream = turnsStreamOf(id)
+    const isBeside = turns && !(await neverBegun(store, [stream])).has(stream)
+    const beside = isBeside ? await orThrow(run(headOf(store, stream))) : undefined
+    return { name, id, end, found, beside: typeof beside === 'object' ? beside : undefined }
+  }
+  /** Does the same as `passedOver` for what the turns of a conversation recorded. */
+  const passedOverBeside = async ({ id, beside: end }: Visited): Promise<AuditProblem | undefined> => {
+    const stream = turnsStreamOf(id)
+    const isUnsealed = end !== undefined && end.revision > (sealed.get(end.name) ?? -1)
+    const problem = isUnsealed ? await passedOver(stream, end.revision) : undefined
+    return problem && { ...problem, conversation: id, message: ofTurns(problem.message) }
+  }
+  const isPlace = reached.place === undefined || (await hasPlace(store, reached.place))
+  if (!isPlace) yield told({ type: 'problem', kind: 'store', message: placeGone })
+  const since = isPlace ? reached.place : undefined
+  const names = namesSince(store, since, before?.conversation)
+  for await (const visited of several(names, atOnce, visit)) {
+    const { name, id, end, found } = visited
+    const last = sealed.get(id) ?? -1
+    const unsealed = end && end.revision > last ? await passedOver(name, end.revision) : undefined
+    if (unsealed) yield told(unsealed)
+    if (end?.isUnfinished && end.revision < last) yield told(sealedBehind(id, last))
+    const beside = await passedOverBeside(visited)
+    if (beside) yield told(beside)
+    for (const problem of found.problems) yield told(problem)
+    progress = {
+      ...progress,
+      conversation: id,
+      conversations: progress.conversations + 1,
+      events: progress.events + found.events,
+      receipts: progress.receipts + found.receipts,
+      withoutReceipt: progress.withoutReceipt + found.withoutReceipt,
+    }
+    yield { type: 'passed', progress }
+  }
+  const { conversation: _last, place: _place, ...counts } = progress
+  const problems = progress.problems + ofLedger
+  yield { type: 'done', ...counts, entries, problems, checkpoint: `${entries}@${place ?? ''}` }
+}
+
+/** A conversation that was checked. */
+interface Visited {
+  readonly name: string
+  readonly id: string
+  readonly end: ChainHead | undefined
+  readonly found: Outcome
+  /** End of the stream that its turns recorded. */
+  readonly beside: ChainHead | undefined
+}
+
+const placeGone =
+  'the event that the audit before this one ended with is gone, or this is another store: every conversation is checked'
+
+/** True if the place is still one of this store. Throws a `StoreError`. */
+const hasPlace = async (store: EventStore, place: StorePlace): Promise<boolean> => {
+  const page = await store.readAll({ prefixes: [streamOf('')], after: place, limit: 1 })()
+  if (E.isLeft(page) && page.left._tag === 'InvalidInput') return false
+  await orThrow(page)
+  return true
+}
+
+async function* namesSince(
+  store: EventStore,
+  since: StorePlace | undefined,
+  after: string | undefined,
+): AsyncGenerator<string, void> {
+  if (since !== undefined) {
+    const names = new Set<string>()
+    for await (const name of (await orThrow(run(streamsMovedSince(store, since)))).streams)
+      names.add(streamOf(ownerOf(nameOf(name))))
+    return yield* names
+  }
+  const first = after === undefined ? '' : streamOf(after)
+  for await (const names of namePages((last) => store.streams(streamOf(''), last ?? first, maxPage)))
+    yield* await orThrow(names)
+}
+
+/**
+ * Reports a sealed event of an incomplete write. The event counted when it was sealed: that its write is incomplete can only have been
+ * claimed later, by someone who writes to the store.
+ */
+const sealedBehind = (conversation: string, revision: number): AuditProblem => ({
+  type: 'problem',
+  kind: 'entry',
+  message: 'the event was sealed, and is said to be of a write that was never completed',
+  conversation,
+  revision,
+})
+
+/**
+ * Finds conversations that no sealer would visit: the ledger, or the order of the store, says that they are completely sealed. Each is
+ * reported when it is visited, not at the end: an audit that is interrupted again and again may never get there.
+ *
+ * @param after place in the store up to which everything is said to be sealed
+ */
+const passedOverIn = (store: EventStore, after: StorePlace | undefined) => {
+  /** Streams written to between `after` and `place`. */
+  const moved = new Set<string>()
+  let place = after
+  const look = async (since: StorePlace): Promise<boolean> => {
+    const found = await run(streamsMovedSince(store, since))
+    if (E.isLeft(found) && found.left._tag === 'InvalidInput') return false
+    const { streams, place: reached } = await orThrow(found)
+    for await (const name of streams) moved.add(name)
+    place = reached ?? since
+    return true
+  }
+  /**
+   * Returns the problem if no sealer would visit the stream.
+   *
+   * @param revision the last revision of the stream, which is not sealed
+   */
+  return async (name: string, revision: number): Promise<AuditProblem | undefined> => {
+    if (place === undefined || moved.has(name)) return undefined
+    if (!(await look(place))) {
+      place = undefined
+      return {
+        type: 'problem',
+        kind: 'ledger',
+        message: 'how far it has sealed is no place of this store',
+      }
+    }
+    if (moved.has(name)) return undefined
+    return {
+      type: 'problem',
+      kind: 'entry',
+      message:
+        'the event was never sealed, and is in the order of the store before what the ledger says is sealed: one of the two was changed',
+      conversation: conversationOf(name) ?? name,
+      revision,
+    }
+  }
+}
+
+interface Outcome {
+  readonly events: number
+  readonly receipts: number
+  readonly withoutReceipt: number
+  readonly problems: readonly AuditProblem[]
+}
+
+const nothing: Outcome = { events: 0, receipts: 0, withoutReceipt: 0, problems: [] }
+
+/** Checks the chain with forks, views and large content, and the requests of the receipts. */
+const ofConversation = async (chat: ConversationHandle): Promise<Outcome> => {
+  const { id: conversation } = chat
+  const problem = (kind: AuditProblem['kind'], { message }: { readonly message: string }): AuditProblem => ({
+    type: 'problem',
+    kind,
+    conversation,
+    message,
+  })
+  const verifying = await chat.verify({ file: false })()
+  if (E.isLeft(verifying)) return { ...nothing, problems: [problem('conversation', verifying.left)] }
+  const { events, discrepancy } = verifying.right
+  const changed = discrepancy
+    ? [
+        problem('conversation', {
+          message: `at ${discrepancy.position}, ${discrepancy.kind}: ${discrepancy.message}`,
+        }),
+      ]
+    : []
+  const audited = await auditReceipts(chat)()
+  if (E.isLeft(audited)) {
+    const problems = changed.length > 0 ? changed : [problem('receipt', audited.left)]
+    return { ...nothing, events, problems }
+  }
+  const { receipts, findings, withoutReceipt } = audited.right
+  const differing = findings.map(({ position, message }) =>
+    problem('receipt', { message: `at ${position}: ${message}` }),
+  )
+  return { events, receipts, withoutReceipt, problems: [...changed, ...differing] }
+}

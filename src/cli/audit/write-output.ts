@@ -1,0 +1,115 @@
+import type { Anchor, AuditSummary, AuditProblem, LedgerStatus, SealedNow } from '../../index.ts'
+import { visible } from '../../transfer/formats/visible.ts'
+import type { Output } from '../output.ts'
+import { linesOf, type TextSpan, plural, widthOf } from '../text.ts'
+import { writeFinding } from '../views/write-finding.ts'
+
+const labels: Readonly<Record<AuditProblem['kind'], string>> = {
+  ledger: 'LEDGER',
+  entry: 'REWRITTEN',
+  anchor: 'ANCHOR',
+  conversation: 'CHANGED',
+  receipt: 'RECEIPT',
+  store: 'DAMAGED',
+}
+
+/** Writes a problem on one line. */
+export const writeProblem = (
+  out: Output,
+  { kind, conversation, revision, message }: AuditProblem,
+): Promise<void> => {
+  const at = revision === undefined ? '' : `event ${revision}: `
+  return writeFinding(out, [
+    [labels[kind].padEnd('REWRITTEN'.length), 'warning'],
+    [conversation ?? 'all', 'bold'],
+    [at + message],
+  ])
+}
+
+export const writeDone = async (
+  out: Output,
+  { conversations, events, receipts, withoutReceipt, entries, problems, checkpoint }: AuditSummary,
+): Promise<void> => {
+  await out.line([
+    `${plural(problems, 'problem')}: ${plural(entries, 'entry', 'entries')} of the ledger, ${plural(conversations, 'conversation')}, ${plural(events, 'event')}, ${plural(receipts, 'request')}`,
+    problems > 0 ? 'warning' : 'user',
+  ])
+  if (withoutReceipt > 0)
+    await out.aside([`${plural(withoutReceipt, 'reply', 'replies')} without a receipt`, 'dim'])
+  await out.aside([`to continue from here: --since ${checkpoint}`, 'dim'])
+}
+
+export const writeSealed = async (
+  out: Output,
+  { sealed, turns, size, anchored, unsealable }: SealedNow,
+  anchors: readonly Anchor[],
+): Promise<void> => {
+  const signs = new Set(anchors.filter(({ verify }) => verify).map(({ name }) => name))
+  await out.line([
+    `${plural(sealed, 'conversation')}${turns > 0 ? `, and the turns of ${turns},` : ''} sealed, ${plural(size, 'entry', 'entries')} in the ledger`,
+  ])
+  for (const { conversation, message } of unsealable)
+    await writeFinding(out, [['UNSEALED', 'warning'], [conversation, 'bold'], [message]])
+  for (const { anchor, error } of anchored)
+    await writeFinding(
+      out,
+      error
+        ? [['FAILED', 'warning'], [anchor, 'bold'], [error.message.replace(`${anchor} `, '')]]
+        : signs.has(anchor)
+          ? [
+              ['signed', 'user'],
+              [anchor, 'bold'],
+              ['has signed when the checkpoint was there, and keeps nothing'],
+            ]
+          : [['kept', 'user'], [anchor, 'bold'], ['has the checkpoint']],
+    )
+}
+
+export const writeStatus = async (out: Output, status: LedgerStatus): Promise<void> => {
+  const { origin, key, again, size, sealed, anchors, unsealed, patrolled, withoutReceipt } = status
+  const lines: readonly (readonly [name: string, value: string])[] = [
+    ['ledger', origin],
+    ['key', key],
+    ...(again ? [['again', `begun ${again.time} in place of another ledger: ${again.reason}`] as const] : []),
+    ['entries', size === 0 ? '0' : `${size}, the last sealed ${sealed ?? ''}`],
+    ...anchors.map(
+      ({ anchor, size: seen, time }) =>
+        ['anchor', `${anchor} has seen ${plural(seen, 'entry', 'entries')}, sealed ${time}`] as const,
+    ),
+    ['unsealed', plural(unsealed, 'conversation')],
+    ['exposure', exposure(status)],
+    ...(withoutReceipt === undefined
+      ? []
+      : [['calls', `${plural(withoutReceipt, 'reply', 'replies')} without a receipt`] as const]),
+    ...(patrolled ? [['patrol', patrol(patrolled)] as const] : []),
+  ]
+  for (const [name, value] of lines) {
+    const label = [name.padEnd('exposure'.length), 'dim'] as const
+    // A key must be copied: the terminal breaks it.
+    if (name === 'key') await out.text(`${label[0]}  ${visible(value)}\n`)
+    else await writeWrapped(out, label, value)
+  }
+}
+
+/** Writes a text after its label, wrapped and indented to the label's width. Nothing is cut. */
+const writeWrapped = async (out: Output, label: TextSpan, text: string): Promise<void> => {
+  const indent = widthOf(label[0]) + 2
+  const [first = '', ...rest] = linesOf(text, out.columns - indent)
+  await out.line(label, ['  '], [first])
+  for (const line of rest) await out.line([' '.repeat(indent) + line])
+}
+
+const patrol = ({
+  time,
+  problems,
+  conversations,
+  withoutReceipt,
+}: NonNullable<LedgerStatus['patrolled']>): string =>
+  `${plural(problems, 'problem')} in ${plural(conversations, 'conversation')}, ${plural(withoutReceipt, 'reply', 'replies')} without a receipt; the last round ended ${time}`
+
+const exposure = ({ exposedSince }: LedgerStatus): string => {
+  if (exposedSince === undefined) return 'none: all that was written is sealed, and an anchor has seen it'
+  return exposedSince === 'beginning'
+    ? 'everything: no checkpoint was ever kept elsewhere, so anyone with the key and the database can rewrite all of it unseen (--anchor)'
+    : `what was written since ${exposedSince} could be rewritten unseen, by somebody who has the key and the database`
+}

@@ -1,0 +1,103 @@
+import type * as E from 'fp-ts/lib/Either.js'
+import { decode } from '../../events/codec.ts'
+import type { InvalidInput } from '../../events/errors.ts'
+import type { ConversationEvent } from '../../events/events.ts'
+import { streamOf } from '../../events/ids.ts'
+import type { Own } from './lineage.ts'
+import { openAt } from './log.ts'
+import { orNearest } from './nearest-conversation.ts'
+import { pages, readRecordedAt } from './reader.ts'
+import { type PlacedEvent, readStoredEvents, readStoredThrough, readStoredTurns } from './stored-events.ts'
+import { orThrow } from '../../result/steps.ts'
+import { checkOptions, kinds } from '../../store/options.ts'
+import type { EventStore } from '../../store/port.ts'
+
+export interface EventsOptions {
+  /** First position, inclusive. Default 0. */
+  readonly from?: number | undefined
+  /** Last position, inclusive. Default: the last position of the conversation. */
+  readonly to?: number | undefined
+  /** Continue with new events until the signal aborts or the store closes. Default false. */
+  readonly follow?: boolean | undefined
+  readonly signal?: AbortSignal | undefined
+}
+
+export interface StoredOptions extends Pick<EventsOptions, 'to'> {
+  readonly turns?: boolean | undefined
+}
+
+/** Iterates over a conversation's events. */
+export interface EventFollower {
+  /**
+   * Yields the events as recorded, in order of position, from `from` through `to`; with `follow` also new ones. Iteration throws a
+   * `ReadError`.
+   *
+   * @example
+   * for await (const { position, type, metadata } of chat.events({ from: 2 })) console.log(position, type, metadata.time)
+   */
+  readonly events: (options?: EventsOptions) => AsyncIterable<ConversationEvent>
+  /**
+   * Yields the events byte for byte, for an export that another store can import: this conversation's own, preceded by those of the
+   * conversations that it was forked from, each with its notes. With `to`, only the events at positions up to `to`, in order; with
+   * `turns`, what the turns of this conversation recorded beside it instead. Iteration throws a `ReadError`.
+   *
+   * @example
+   * for await (const { revision, type, data } of chat.stored()) console.log(revision, type, data.length)
+   */
+  readonly stored: (options?: StoredOptions) => AsyncIterable<PlacedEvent>
+}
+
+const eventsFields = { from: kinds.first, to: kinds.last, follow: kinds.flag, signal: kinds.signal }
+
+/** Returns the event-reading methods of one conversation. */
+export const createEventFollower = (
+  store: EventStore,
+  id: string,
+  checkedId: E.Either<InvalidInput, string>,
+  own: Own,
+): EventFollower => {
+  async function* events(options?: EventsOptions): AsyncGenerator<ConversationEvent, void> {
+    const {
+      from = 0,
+      to = Infinity,
+      follow = false,
+      signal,
+    } = await orThrow(checkOptions(options, eventsFields))
+    await orThrow(checkedId)
+    const { reading, lineage, last } = await orThrow(
+      orNearest(store, () => openAt(store, id, undefined, own)),
+    )
+    for await (const page of pages(reading, from, Math.min(to, last)))
+      for (const event of page) {
+        if (signal?.aborted) return
+        yield event
+      }
+    if (!follow || to <= last || signal?.aborted) return
+    const newest = await orThrow(readRecordedAt(store, lineage, last))
+    const after = newest?.checkpoint
+    const stream = streamOf(id)
+    for await (const followed of store.follow({
+      prefixes: [stream],
+      ...(after !== undefined && { after }),
+      ...(signal && { signal }),
+    })) {
+      if (followed.type !== 'event' || followed.event.stream !== stream) continue
+      const { revision } = followed.event
+      const position = last + revision - (newest?.revision ?? 0)
+      const event = await orThrow(decode(followed.event, { stream, revision, position }))
+      // An import's events are followed once it is complete: some may have been given already.
+      if (position >= from && position > last) yield event
+      if (position >= to) return
+    }
+  }
+
+  return {
+    events,
+    stored: async function* (options) {
+      const { to, turns } = await orThrow(checkOptions(options, { to: kinds.last, turns: kinds.flag }))
+      await orThrow(checkedId)
+      if (turns) yield* readStoredTurns(store, id)
+      else yield* to === undefined ? readStoredEvents(store, id) : readStoredThrough(store, id, to)
+    },
+  }
+}

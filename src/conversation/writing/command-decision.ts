@@ -1,0 +1,67 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { hasEdits } from '../../commands/append.ts'
+import type { Command, ConversationCommand } from '../../commands/command.ts'
+import { decideAppend, decideMove, decideInSlices, isMove } from '../../commands/decide.ts'
+import type { Event } from '../../events/events.ts'
+import { ok, type Steps } from '../../result/steps.ts'
+import { inBreaths } from '../../store/breath.ts'
+import type { WriteError } from '../../store/errors.ts'
+import { lastPosition } from '../reading/ends.ts'
+import { gatherAppendState, gatherMoveState, gatherShownState } from '../reading/gather.ts'
+import type { StreamHead } from '../reading/known-heads.ts'
+import type { HistoryState, Moments } from '../reading/moments.ts'
+import type { Reader } from '../reading/reader.ts'
+
+/** The decision on a command. */
+export interface CommandDecision {
+  readonly events: readonly Event[]
+  /** The history shown before the events, if it was read. */
+  readonly moment?: HistoryState
+  /** Head before the events, if it was read. */
+  readonly from?: number
+  /** Head that a rewind leads to. */
+  readonly to?: number | undefined
+}
+
+/** Reports whether a command is an append that does not depend on what is shown. */
+export const isAppend = (command: ConversationCommand): command is Command<'append'> =>
+  command.type === 'append' && !hasEdits(command.messages)
+
+/** Reports whether a command is an append that depends only on the conversation's end. */
+export const isBlind = (command: ConversationCommand): command is Command<'append'> =>
+  isAppend(command) && (command.after === undefined || command.tolerate === undefined)
+
+/** Decides an append that needs no read from the store. */
+export const decideBlind = (
+  conversation: string,
+  known: StreamHead,
+  command: Command<'append'>,
+): E.Either<WriteError, CommandDecision> => {
+  const decision = decideAppend(command, { conversation, last: lastPosition(known), since: [] })
+  return E.isLeft(decision) ? decision : E.right({ events: decision.right })
+}
+
+/** Decides any other command from what is remembered, reading the rest. */
+export async function* decideOn(
+  conversation: string,
+  {
+    reading,
+    known,
+    moments,
+  }: { readonly reading: Reader; readonly known: StreamHead; readonly moments: Moments },
+  command: ConversationCommand,
+): Steps<WriteError, CommandDecision> {
+  const end = yield* gatherAppendState(reading, conversation, lastPosition(known), command)
+  if (isAppend(command)) return { events: yield* ok(decideAppend(command, end)) }
+  if (isMove(command)) {
+    const state = yield* gatherMoveState(reading, end, command, known)
+    return { from: state.head, to: state.named.head, events: yield* ok(decideMove(command, state)) }
+  }
+  const momentAt = (position: number): HistoryState | undefined => moments.at(conversation, position)
+  const state = yield* gatherShownState(reading, end, command, known.head, momentAt)
+  const { effective, sinceView, replaced } = state
+  const { head: from } = effective
+  const moment = { effective: { ...effective, at: from }, sinceView, replaced }
+  await inBreaths(moments.keeping(conversation, moment))
+  return { from, moment, events: yield* ok(await inBreaths(decideInSlices(command, state))) }
+}

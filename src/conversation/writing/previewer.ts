@@ -1,0 +1,40 @@
+import * as E from 'fp-ts/lib/Either.js'
+import type { InvalidInput } from '../../events/errors.ts'
+import { orNearest } from '../reading/nearest-conversation.ts'
+import { type Preview, previewOf } from './preview.ts'
+import type { MethodResult, ResultStyle } from '../../result/answer.ts'
+import { ok, type Steps, task } from '../../result/steps.ts'
+import type { WriteError } from '../../store/errors.ts'
+import type { EventStore } from '../../store/port.ts'
+import { objectOf } from './envelope.ts'
+import type { CommandInput } from './inputs.ts'
+import { parseCommand } from './writer.ts'
+
+/** Previews commands. */
+export interface CommandPreviewer<W extends ResultStyle = 'task'> {
+  /**
+   * Returns what a command would do if it ran now: its events, and what the model sees before and after them. Writes nothing. Errors:
+   * those of the command.
+   *
+   * @example
+   * const { events, before, after } = await chat.preview({ type: 'rewind', turns: 1 })
+   * console.log(events[0]?.type, before.items.length, '→', after.items.length)
+   */
+  readonly preview: (command: CommandInput) => MethodResult<W, WriteError, Preview>
+}
+
+export const createPreviewer = (
+  store: EventStore,
+  id: string,
+  checkedId: E.Either<InvalidInput, string>,
+): CommandPreviewer => ({
+  preview: (input) => {
+    const given = E.flatMap(parseCommand)(objectOf(input))
+    const work = task(async function* (): Steps<WriteError, Preview> {
+      const { command } = yield* ok(given)
+      yield* ok(checkedId)
+      return yield* previewOf(store, id, command)
+    })
+    return orNearest(store, work)
+  },
+})

@@ -1,0 +1,61 @@
+import type { Log } from '../projections/path.ts'
+import type { Prices } from '../agent/turn/spending/prices.ts'
+import { countsIn, inputOf } from '../agent/turn/spending/usage.ts'
+import { adviceOn } from './advice.ts'
+import { breakBetween, type CacheBreak, type CountedReply } from './breaks.ts'
+import { historiesOf } from './histories.ts'
+import { repliesIn, type ReplyCall } from './replies.ts'
+import { type ResumeCost, resumeCostAt } from './resume-cost.ts'
+
+/** Use of the prompt cache in a conversation. */
+export interface CacheReport {
+  readonly conversation: string
+  /** Number of replies with recorded usage, and of replies without, which cannot be analyzed. */
+  readonly calls: number
+  readonly uncounted: number
+  /** Number of calls inherited by a fork. They are not analyzed here, only in the parent. */
+  readonly inherited: number
+  /** Input tokens of all calls, and the number read from the cache. */
+  readonly input: number
+  readonly read: number
+  readonly breaks: readonly CacheBreak[]
+  /** Cost of the next call if made now. */
+  readonly resuming?: ResumeCost
+  readonly advice: readonly string[]
+}
+
+/**
+ * Analyzes the prompt cache of a log.
+ *
+ * @param now milliseconds since 1970
+ */
+export const cacheReport = (conversation: string, log: Log, prices: Prices, now: number): CacheReport => {
+  const replies = repliesIn(log)
+  const forked = log.findLast(({ type }) => type === 'Forked')?.position ?? -1
+  const isOwn = ({ position }: ReplyCall): boolean => position > forked
+  // A reply that was aborted early may have a usage without any input.
+  const counted = replies
+    .map((reply): CountedReply => ({ ...reply, counts: countsIn(reply.origin.usage) }))
+    .filter(({ counts }) => inputOf(counts) > 0)
+  const historyAt = historiesOf(log)
+  const breaks = counted.flatMap((reply, index): readonly CacheBreak[] => {
+    const before = counted[index - 1]
+    const found = before && isOwn(reply) && breakBetween(before, reply, { log, prices, historyAt })
+    return found ? [found] : []
+  })
+  const last = counted.at(-1)
+  const resuming = last && resumeCostAt(log, last, prices, now)
+  const own = counted.filter(isOwn)
+  const read = own.reduce((sum, { counts }) => sum + counts.cacheRead, 0)
+  const input = own.reduce((sum, { counts }) => sum + inputOf(counts), 0)
+  const report = {
+    conversation,
+    calls: own.length,
+    uncounted: replies.filter(isOwn).length - own.length,
+    inherited: replies.filter((reply) => !isOwn(reply)).length,
+    input,
+    read,
+    breaks,
+  }
+  return { ...report, ...(resuming && { resuming }), advice: adviceOn(breaks, own) }
+}

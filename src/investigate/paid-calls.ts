@@ -1,0 +1,135 @@
+import { estimate } from '../agent/context/tokens/estimate.ts'
+import { type Block, isBlock, textBlock } from '../events/blocks.ts'
+import { type ConversationEvent, messageOf, type Origin } from '../events/events.ts'
+import { isUnproven } from '../agent/receipts/calls.ts'
+import { failuresIn } from '../agent/models/call-model.ts'
+import { receiptsOfSummary } from '../agent/receipts/summary-request.ts'
+import { type UsageCounts, countsIn } from '../agent/turn/spending/usage.ts'
+import { createContinuationTest, isImported, createReplyNaming } from './same-call.ts'
+
+/** A request to a model that may have cost money. */
+export interface PaidCall {
+  readonly kind: 'reply' | 'summary' | 'failed'
+  /** Position of the answer; for a failed call, position of the answer that finally came. */
+  readonly position: number
+  /** Time of the answer, ISO 8601, UTC. */
+  readonly time: string
+  /** Number of requests: a summary in parts takes several. */
+  readonly calls: number
+  readonly model?: string | undefined
+  readonly requestId?: string | undefined
+  /** Usage counted by the API; undefined if not recorded. */
+  readonly counts?: UsageCounts | undefined
+  /** Names that the same call has in any conversation; absent if no other conversation can have it. */
+  readonly names?: readonly string[]
+  /** Estimated tokens of an imported reply, from its content. */
+  readonly said?: number
+  /** Tools that the reply calls, one entry per call. */
+  readonly tools: readonly string[]
+}
+
+/** The calls of a conversation, and the number of calls inherited by a fork, which were paid by its parent. */
+export interface PaidCalls {
+  readonly calls: readonly PaidCall[]
+  readonly inherited: number
+}
+
+/** Collects the model calls that a conversation made itself, on every branch, in the order of the answers. */
+export const paidCallsIn = async (events: AsyncIterable<ConversationEvent>): Promise<PaidCalls> => {
+  let calls: PaidCall[] = []
+  let inherited = 0
+  const isContinued = createContinuationTest(isReply)
+  const namesOf = createReplyNaming()
+  const summaries = new Set<string>()
+  for await (const event of events) {
+    if (event.type === 'Forked') {
+      inherited += calls.length
+      calls = []
+    }
+    const names = namesOf(event)
+    const isPart = isContinued(event)
+    for (const call of callsOf(event, names, summaries)) {
+      const last = calls.at(-1)
+      // An import may have stored a reply in parts, each with the usage of all so far.
+      if (isPart && last && call.kind === 'reply') calls[calls.length - 1] = joined(last, call)
+      else calls.push(call)
+    }
+  }
+  return { calls, inherited }
+}
+
+type Reply = ConversationEvent<'MessageAppended'>
+
+/** True for a reply. An imported message of an assistant is one even if the file names no model: it was paid for, too. */
+const isReply = (event: ConversationEvent): event is Reply =>
+  event.type === 'MessageAppended' &&
+  event.data.role === 'assistant' &&
+  (event.data.origin?.context !== undefined || isUnproven(event) || isImported(event))
+
+const callsOf = (
+  event: ConversationEvent,
+  names: readonly string[],
+  summaries: Set<string>,
+): readonly PaidCall[] => {
+  if (isReply(event)) {
+    const { origin = {}, content } = messageOf(event)
+    const tools = content.flatMap((block) => (isBlock(block, 'tool_use') ? [block.name] : []))
+    const said = isImported(event) ? estimate(content.flatMap(spoken)) : 0
+    return [...failedBefore(event, origin), { ...paid(event, origin, 'reply'), names, said, tools }]
+  }
+  if (event.type !== 'Condensed' || event.data.method !== 'model') return []
+  const { origin = {} } = event.data
+  const { context, requestId } = origin
+  // A turn may record a summary again, before what was said since.
+  const answer = JSON.stringify([context?.position, context?.digest, requestId])
+  if ((context || requestId !== undefined) && summaries.has(answer)) return []
+  summaries.add(answer)
+  const calls = context ? receiptsOfSummary(context).length : 1
+  return [...failedBefore(event, origin), paid(event, origin, 'summary', calls)]
+}
+
+const paid = (
+  { position, metadata: { time } }: ConversationEvent,
+  { model, requestId, usage }: Pick<Origin, 'model' | 'requestId' | 'usage'>,
+  kind: PaidCall['kind'],
+  calls = 1,
+): PaidCall => ({
+  kind,
+  position,
+  time,
+  calls,
+  model,
+  requestId,
+  counts: isCounted(usage) ? countsIn(usage) : undefined,
+  names: requestId === undefined ? [] : [JSON.stringify([kind, requestId, time])],
+  tools: [],
+})
+
+/** Returns the failed calls before an answer. A call that failed before the API counted anything costs nothing. */
+const failedBefore = (event: ConversationEvent, origin: Origin): readonly PaidCall[] =>
+  failuresIn(origin).map(({ model, requestId, usage = { input_tokens: 0 } }) =>
+    paid(event, { model, requestId, usage }, 'failed'),
+  )
+
+const isCounted = (usage: Origin['usage']): boolean =>
+  usage !== undefined && ['input_tokens', 'output_tokens'].some((field) => typeof usage[field] === 'number')
+
+/** Returns the part of a block that shows text written by the model: a lower bound. */
+const spoken = (block: Block): readonly Block[] => {
+  if (isBlock(block, 'redacted_thinking')) return []
+  return isBlock(block, 'thinking') ? [textBlock(block.thinking)] : [block]
+}
+
+const joined = (one: PaidCall, other: PaidCall): PaidCall => ({
+  ...fuller(one, other),
+  names: [...(one.names ?? []), ...(other.names ?? [])],
+  said: (one.said ?? 0) + (other.said ?? 0),
+  tools: [...one.tools, ...other.tools],
+})
+
+/** Merges two records of the same call: the one written later has counted more. */
+export const fuller = (one: PaidCall, other: PaidCall): PaidCall => {
+  const isFuller = (other.counts?.output ?? 0) >= (one.counts?.output ?? 0)
+  const said = Math.max(one.said ?? 0, other.said ?? 0)
+  return { ...one, said, ...(isFuller && { counts: other.counts ?? one.counts }) }
+}

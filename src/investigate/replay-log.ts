@@ -1,0 +1,286 @@
+import * as E from 'fp-ts/lib/Either.js'
+import { type ContextSettings, limitsOf } from '../agent/context/policy/settings.ts'
+import { countTokens } from '../agent/context/tokens/tokens.ts'
+import type { ConversationEvent } from '../events/events.ts'
+import { configurationOf, type Effective, effective, type Item, itemOf } from '../projections/effective.ts'
+import type { Outline } from '../projections/outline.ts'
+import { type Log, resolve } from '../projections/path.ts'
+import { costOf, priceOf, type Prices } from '../agent/turn/spending/prices.ts'
+import { type UsageCounts, countsIn, inputOf } from '../agent/turn/spending/usage.ts'
+import { type HiddenTerm, missingTerms } from './missing-terms.ts'
+import { historiesOf } from './histories.ts'
+import { type SentBefore, sentBefore } from './replay-cache.ts'
+import { type Fit, fitInto, type FitReport, nothingFitted, type PolicyMarker, standIn } from './replay-fit.ts'
+import { type Ttl, ttlOf } from './prompt-cache.ts'
+import type { ReplayPolicy } from './replay-policy.ts'
+import {
+  nothingYet,
+  type ReplayedHistory,
+  createReplay,
+  type ReplayBuilder,
+  withPrompt,
+} from './replayed-history.ts'
+import { answerOf, type ReplyCall, repliesIn } from './replies.ts'
+
+/** The request of a call as it would have been under another policy. */
+export interface ReplayedCall {
+  readonly call?: number
+  /** Position of the recorded reply. */
+  readonly position: number
+  /** True if the model would have been shown the same as recorded. */
+  readonly isSame: boolean
+  /**
+   * Tokens of the request, counted by the API if it is the same, else estimated; and the number that would have been read from the
+   * cache.
+   */
+  readonly tokens: number
+  readonly read: number
+  /** True if `tokens` exceeds the policy's limit: the API might have refused the request. */
+  readonly isOver: boolean
+  /** US dollars for the call with its recorded output, including the summaries written before it; absent if the model has no price. */
+  readonly usd?: number
+  /** Number of markers that the policy would have written before the call, by kind. */
+  readonly condensed: number
+  readonly truncated: number
+  readonly edited: number
+  /** Number of messages that would have been hidden, and the terms in them that the recorded answer names. */
+  readonly hidden: number
+  readonly needed: readonly HiddenTerm[]
+}
+
+/** A conversation replayed with another policy. No model was called: the answers are the recorded ones. */
+export interface ReplayReport {
+  readonly conversation: string
+  readonly policy: string
+  readonly calls: readonly ReplayedCall[]
+  readonly total: {
+    readonly tokens: number
+    readonly read: number
+    readonly usd?: number
+    readonly condensed: number
+    readonly truncated: number
+    readonly edited: number
+    readonly over: number
+    readonly needed: number
+    readonly same: number
+  }
+}
+
+/**
+ * Replays a log with a policy.
+ *
+ * @param policy the recorded one if undefined
+ */
+export const replayLog = (
+  conversation: string,
+  log: Log,
+  policy: ReplayPolicy | undefined,
+  prices: Prices,
+): ReplayReport => {
+  const calls = repliesIn(log)
+  const callsAt = Map.groupBy(calls, ({ at }) => at)
+  const markers = log.filter(isPolicyMarker)
+  const sent = sentBefore(policy?.cache)
+  const done: ReplayedCall[] = []
+  let recorded: PolicyMarker[] = []
+  const recordedAt = historiesOf(log)
+  for (const { event, replay } of walked(log, calls)) {
+    if (isPolicyMarker(event)) recorded.push(event)
+    else if (event.type === 'Rewound') recorded = []
+    for (const call of callsAt.get(event.position) ?? []) {
+      const fit = fitFor(policy, markers, recorded, call)
+      const fitted = fit ? fitInto(replay, event, fit) : nothingFitted
+      recorded = []
+      const shown = replay.effectiveAt(event.position)
+      done.push(
+        callReplayed(log, call, {
+          replay,
+          told: recordedAt(event.position).outline,
+          shown,
+          fit,
+          fitted,
+          sent,
+          ttl: policy?.cache,
+          prices,
+        }),
+      )
+    }
+  }
+  return {
+    conversation,
+    policy: policy ? (policy.name ?? 'policy') : 'recorded',
+    calls: done,
+    total: totalOf(done),
+  }
+}
+
+export const isPolicyMarker = (event: ConversationEvent): event is PolicyMarker =>
+  (event.type === 'Condensed' || event.type === 'Truncated') && event.data.policy?.of === 'context'
+
+interface Walked {
+  readonly event: ConversationEvent
+  readonly replay: ReplayBuilder
+}
+
+/**
+ * Yields every event of a log in order, each with the replay of the history right after it. Markers of the recorded policy are left
+ * out, and markers that the caller adds to the replay are kept; a rewind returns to the replay as it was at that position.
+ */
+function* walked(log: Log, calls: readonly ReplyCall[]): Generator<Walked, void> {
+  // Where rewinds lead, and the last that leads there.
+  const returns = new Map(
+    log.flatMap(({ type, position }) => (type === 'Rewound' ? [[resolve(log, position), position]] : [])),
+  )
+  const kept = new Map<number, ReplayedHistory>()
+  const answered = new Map(calls.map((call) => [call.position, call]))
+  const beginning = withPrompt(nothingYet(), unrecordedPrompt(log, calls))
+  let replay = createReplay(beginning)
+  for (const event of log) {
+    const { position } = event
+    if (event.type === 'Rewound') {
+      const to = resolve(log, position)
+      replay = createReplay(kept.get(to) ?? beginning)
+      if (returns.get(to) === position) kept.delete(to)
+    } else if (!isPolicyMarker(event)) replay.add(event, replyAs(event, answered.get(position), replay))
+    yield { event, replay }
+    if (returns.has(position)) kept.set(position, replay.copy())
+  }
+}
+
+/**
+ * Returns a stand-in for the system prompt and tools of an import, which the log does not have; its size is derived from the first
+ * reply with counts.
+ */
+const unrecordedPrompt = (log: Log, calls: readonly ReplyCall[]): ReplayedHistory['prompt'] => {
+  const first = calls.find(({ origin }) => inputOf(countsIn(origin.usage)) > 0)
+  if (!first || first.receipt) return undefined
+  const { prompt, correction } = countTokens(effective(log, first.position))
+  return standIn(prompt / correction, 'A prompt that was not recorded. ')
+}
+
+/**
+ * Returns the recorded reply. If it answers a different request here, the API's counts do not apply: they are replaced by the tokens of
+ * this request, so that later counts build on it.
+ */
+const replyAs = (
+  event: ConversationEvent,
+  call: ReplyCall | undefined,
+  { requestTokens }: ReplayBuilder,
+): Item | undefined => {
+  const item = itemOf(event)
+  const tokens = call && requestTokens.get(call.position)
+  if (tokens === undefined || item?.kind !== 'message') return item
+  const { output } = countsIn(item.origin?.usage)
+  return { ...item, origin: { ...item.origin, usage: { input_tokens: tokens, output_tokens: output } } }
+}
+
+/** Returns the settings for making a call fit; undefined if the policy in force is unknown. */
+const fitFor = (
+  policy: ReplayPolicy | undefined,
+  markers: readonly PolicyMarker[],
+  recorded: readonly PolicyMarker[],
+  { position }: ReplyCall,
+): Fit | undefined => {
+  const earlier = markers.findLast((marker) => marker.position < position) ?? markers[0]
+  const settings = (recorded[0] ?? earlier)?.data.policy?.settings as ContextSettings | undefined
+  if (!policy)
+    return settings && { settings, mode: 'condense', summaryTokens: 500, recorded, asRecorded: true }
+  const { context, mode = 'condense', summaryTokens = summarySize(markers), clearResults } = policy
+  return { settings: context, mode, summaryTokens, clearResults, recorded, asRecorded: false }
+}
+
+const usualSummary = 500
+
+/** Returns the average size of the recorded summaries, in tokens; 500 if there are none. */
+const summarySize = (markers: readonly PolicyMarker[]): number => {
+  const sizes = markers.flatMap((event) =>
+    event.type === 'Condensed' && event.data.method === 'model' ? [event.data.tokens.after] : [],
+  )
+  return sizes.length === 0
+    ? usualSummary
+    : Math.max(1, Math.round(sizes.reduce((sum, one) => sum + one, 0) / sizes.length))
+}
+
+interface Surroundings {
+  readonly replay: ReplayBuilder
+  /** Outline of the history shown according to the log. */
+  readonly told: Outline
+  readonly shown: Effective
+  readonly fit: Fit | undefined
+  readonly fitted: FitReport
+  readonly sent: SentBefore
+  readonly ttl: Ttl | undefined
+  readonly prices: Prices
+}
+
+const callReplayed = (log: Log, call: ReplyCall, around: Surroundings): ReplayedCall => {
+  const { replay, told, shown, fit, fitted, sent, ttl, prices } = around
+  const isSame = isSameHistory(told, shown)
+  const counts = countsIn(call.origin.usage)
+  const counted = inputOf(counts)
+  const isCounted = isSame && counted > 0
+  // Another lifetime of the cache than the recorded one leaves the request as it is, and not what is read.
+  const isPaid = isCounted && (ttl === undefined || ttl === ttlOf(call))
+  const tokens = isCounted ? counted : countTokens(shown).total
+  if (!isSame) replay.requestTokens.set(call.position, tokens)
+  const wouldRead = sent(call, shown, tokens)
+  const read = isPaid ? counts.cacheRead : wouldRead()
+  const limits = fit && limitsOf(fit.settings, configurationOf(shown).model)
+  const cacheWrite = tokens - read
+  const cacheWrite1h = ttl === '1h' ? cacheWrite : 0
+  const paid = isPaid
+    ? counts
+    : { input: 0, cacheRead: read, cacheWrite, cacheWrite1h, output: counts.output }
+  const usd = usdOf(call, paid, fitted.summarized, prices)
+  return {
+    ...(call.number !== undefined && { call: call.number }),
+    position: call.position,
+    isSame,
+    tokens,
+    read,
+    isOver: limits !== undefined && E.isRight(limits) && tokens > limits.right.allowed,
+    ...(usd !== undefined && { usd }),
+    condensed: fitted.condensed,
+    truncated: fitted.truncated,
+    edited: fitted.edited,
+    hidden: replay.messagesHidden(),
+    needed: missingTerms(shown, replay.holders, answerOf(log, call)),
+  }
+}
+
+const isSameHistory = ({ slots, configured }: Outline, { items, outline }: Effective): boolean =>
+  slots.length === items.length &&
+  slots.every(({ position }, index) => position === items[index]?.position) &&
+  configured === outline.configured
+
+/**
+ * Returns the cost of a call and its new summaries, which are priced by their own model if it has a price, else by the model of the
+ * call.
+ */
+const usdOf = (
+  { origin }: ReplyCall,
+  counts: UsageCounts,
+  summarized: FitReport['summarized'],
+  prices: Prices,
+): number | undefined => {
+  const price = priceOf(prices, origin.model ?? '')
+  if (!price) return undefined
+  const summaries = summarized.map((one) => costOf(one.counts, priceOf(prices, one.model ?? '') ?? price))
+  return summaries.reduce((sum, one) => sum + one, costOf(counts, price))
+}
+
+const totalOf = (calls: readonly ReplayedCall[]): ReplayReport['total'] => {
+  const sum = (of: (call: ReplayedCall) => number): number => calls.reduce((all, call) => all + of(call), 0)
+  const isPriced = calls.every(({ usd }) => usd !== undefined)
+  return {
+    tokens: sum(({ tokens }) => tokens),
+    read: sum(({ read }) => read),
+    ...(isPriced && { usd: sum(({ usd = 0 }) => usd) }),
+    condensed: sum(({ condensed }) => condensed),
+    truncated: sum(({ truncated }) => truncated),
+    edited: sum(({ edited }) => edited),
+    over: sum(({ isOver }) => Number(isOver)),
+    needed: sum(({ needed }) => needed.length),
+    same: sum(({ isSame }) => Number(isSame)),
+  }
+}
