@@ -19,14 +19,14 @@ import {
 } from '../store/schemes.ts'
 import { foreignOpen } from './foreign-store.ts'
 import { lateStore } from './late.ts'
-import { toldOf } from './secrets.ts'
+import { printableUrl } from './secrets.ts'
 
 /** Errors of opening a store by its URL. */
 export type OpenError = StoreError | InvalidInput | UnknownScheme
 
 const storeUrls = 'a store URL is memory:, sqlite:path/to/file.db or esdb://host:2113'
 
-const noUrl = (url: string): InvalidInput => invalidInput('url', `${storeUrls}, not ${toldOf(url)}`)
+const noUrl = (url: string): InvalidInput => invalidInput('url', `${storeUrls}, not ${printableUrl(url)}`)
 
 const memory: Scheme<EventStore> = {
   open: (url) => (url === 'memory:' ? TE.fromIO(() => memoryStore()) : TE.left(noUrl(url))),

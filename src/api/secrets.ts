@@ -64,7 +64,7 @@ const plain = /^(?:[\w./\\~ -]+|(?:[a-z][a-z0-9+.-]*:\/\/)?[\w.-]*(?::\d{1,5})?(
  * Returns what a message may repeat of a text that should have been a store's URL: all of it if it cannot contain credentials,
  * otherwise its scheme.
  */
-export const toldOf = (text: string): string => {
+export const printableUrl = (text: string): string => {
   if (text.length > 0 && text.length <= 200 && plain.test(text)) return text
   const [scheme] = /^[a-z][a-z0-9+.-]*:/i.exec(text) ?? []
   return scheme === undefined ? 'this text' : `${scheme}…`

@@ -23,7 +23,7 @@ import { type NoteStore, type NoteKeeper, createNoteKeeper } from './beside/note
 import type { PositionOption, ConversationReader } from './reading/conversation-reader.ts'
 import { type CommandPreviewer, createPreviewer } from './writing/previewer.ts'
 import { type OwnReading, createReader } from './reading/create-reader.ts'
-import { type InternalWriter, split, type ConversationWriter, createWriter } from './writing/writer.ts'
+import { type InternalWriter, splitInput, type ConversationWriter, createWriter } from './writing/writer.ts'
 
 /**
  * One conversation of a store. It need not exist yet: the first append creates it.
@@ -100,7 +100,7 @@ export const conversation = (
       pipe(
         checkedId,
         E.flatMap(() => objectOf(options)),
-        E.flatMap((given) => split('fork', { ...given, id: target })),
+        E.flatMap((given) => splitInput('fork', { ...given, id: target })),
         TE.fromEither,
         TE.flatMap(
           ({ command, envelope }): TE.TaskEither<ForkError, WriteResult> =>

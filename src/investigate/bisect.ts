@@ -16,7 +16,7 @@ import {
   type BisectionQuestion,
   bisectionIn,
   bisectionKind,
-  givenIn,
+  searchVerdicts,
   type KeptVerdict,
   estimateReliability,
   measures,
@@ -275,7 +275,7 @@ export const standOf = (
   const search = { ...between, reliability: isMeasured ? estimateReliability(verdicts, asked) : reliability }
   return isMeasured && search.reliability <= alike
     ? { search, result: { type: 'unclear', first: asked.good, last: asked.bad, why: 'alike' } }
-    : { search, result: nextMove(search, givenIn(verdicts)) }
+    : { search, result: nextMove(search, searchVerdicts(verdicts)) }
 }
 
 /** Describes the state of a search. */
@@ -287,7 +287,7 @@ export const describeBisection = (
   { search, result }: Stand,
 ): BisectionState => {
   const typeAt = (position: number): EventType => log[position]?.type ?? 'MessageAppended'
-  const likely = probabilities(search, givenIn(verdicts))
+  const likely = probabilities(search, searchVerdicts(verdicts))
   const suspects = search.candidates
     .map((position, index) => ({ position, type: typeAt(position), probability: likely[index] ?? 0 }))
     .toSorted((a, b) => b.probability - a.probability)

@@ -11,7 +11,13 @@ import {
 } from './bisect.ts'
 import { logOf } from './log.ts'
 import { suspectsBetween } from './suspects.ts'
-import { type BisectionQuestion, begunIn, givenIn, reliabilityIn, verdictsIn } from './verdicts.ts'
+import {
+  type BisectionQuestion,
+  beginningNotes,
+  searchVerdicts,
+  reliabilityIn,
+  verdictsIn,
+} from './verdicts.ts'
 
 // A bisection by the id of its note: looked at without writing anything, and answered by people.
 
@@ -43,14 +49,14 @@ const viewOf = (
     begun: note.metadata.time,
     by: note.metadata.actor,
     candidates: between.candidates,
-    probabilities: probabilities(stand.search, givenIn(verdicts)),
+    probabilities: probabilities(stand.search, searchVerdicts(verdicts)),
   }
 }
 
 /** Returns the newest bisections of a conversation, at most `most`, newest first. Throws a `ReadError`. */
 export const bisectionsOf = async (chat: BisectedChat, most: number): Promise<readonly BisectionView[]> => {
   const notes = await chat.notes()
-  const begun = begunIn(notes).slice(-most).toReversed()
+  const begun = beginningNotes(notes).slice(-most).toReversed()
   if (begun.length === 0) return []
   const log = await logOf(chat)
   return begun.flatMap((note) => viewOf(chat.id, log, notes, note) ?? [])
@@ -59,7 +65,7 @@ export const bisectionsOf = async (chat: BisectedChat, most: number): Promise<re
 /** Returns a bisection; undefined if no bisection has this id. Throws a `ReadError`. */
 export const bisectionOf = async (chat: BisectedChat, id: string): Promise<BisectionView | undefined> => {
   const notes = await chat.notes()
-  const note = begunIn(notes).find((one) => one.id === id)
+  const note = beginningNotes(notes).find((one) => one.id === id)
   return note && viewOf(chat.id, await logOf(chat), notes, note)
 }
 

@@ -5,7 +5,7 @@ import {
   nothingOnTools,
   sharesOf,
   type UsageTotals,
-  spentOn,
+  totalsOf,
   sumOnTools,
   sumSpent,
   type ToolUsage,
@@ -104,7 +104,7 @@ const entriesOf = (accounts: readonly Account[], prices: Prices): ReadonlyMap<st
     return [id, own] as const
   })
   return new Map(
-    first.map(([id, own]) => [id, own.map(({ call }) => ({ call, spent: spentOn(call, prices) }))]),
+    first.map(([id, own]) => [id, own.map(({ call }) => ({ call, spent: totalsOf(call, prices) }))]),
   )
 }
 

@@ -26,7 +26,7 @@ const lookback = 20
  *
  * @param ttl lifetime of an entry after its last use
  */
-export const sentBefore = (ttl: Ttl = '5m'): SentBefore => {
+export const simulateCache = (ttl: Ttl = '5m'): SentBefore => {
   let before: readonly Asked[] = []
   return ({ asked, origin: { model } }, shown, tokens) => {
     const own: Asked = { shown, time: Date.parse(asked), model }

@@ -9,7 +9,7 @@ import { costOf, priceOf, type Prices } from '../agent/turn/spending/prices.ts'
 import { type UsageCounts, countsIn, inputOf } from '../agent/turn/spending/usage.ts'
 import { type HiddenTerm, missingTerms } from './missing-terms.ts'
 import { historiesOf } from './histories.ts'
-import { type SentBefore, sentBefore } from './replay-cache.ts'
+import { type SentBefore, simulateCache } from './replay-cache.ts'
 import { type Fit, fitInto, type FitReport, nothingFitted, type PolicyMarker, standIn } from './replay-fit.ts'
 import { type Ttl, ttlOf } from './prompt-cache.ts'
 import type { ReplayPolicy } from './replay-policy.ts'
@@ -80,7 +80,7 @@ export const replayLog = (
   const calls = repliesIn(log)
   const callsAt = Map.groupBy(calls, ({ at }) => at)
   const markers = log.filter(isPolicyMarker)
-  const sent = sentBefore(policy?.cache)
+  const sent = simulateCache(policy?.cache)
   const done: ReplayedCall[] = []
   let recorded: PolicyMarker[] = []
   const recordedAt = historiesOf(log)

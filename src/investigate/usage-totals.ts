@@ -32,7 +32,7 @@ export const nothingSpent: UsageTotals = {
   lacks: {},
 }
 
-export const spentOn = ({ kind, calls, model, counts, said = 0 }: PaidCall, prices: Prices): UsageTotals => {
+export const totalsOf = ({ kind, calls, model, counts, said = 0 }: PaidCall, prices: Prices): UsageTotals => {
   const failed = kind === 'failed' ? calls : 0
   const price = model === undefined ? undefined : priceOf(prices, model)
   const isFree = counts !== undefined && tokensOfUsage(counts) === 0

@@ -39,7 +39,7 @@ const begunSchema = z.looseObject({
 const verdictSchema = z.looseObject({ position: z.int(), verdict: z.enum(['good', 'bad', 'skip']) })
 
 /** Returns the notes that begin bisections, in order. */
-export const begunIn = (notes: readonly Note[]): readonly Note[] =>
+export const beginningNotes = (notes: readonly Note[]): readonly Note[] =>
   notes.filter(({ kind, data }) => kind === bisectionKind && begunSchema.safeParse(data).success)
 
 /** Returns the reliability of a bisection as given at its start. */
@@ -47,7 +47,7 @@ export const reliabilityIn = ({ data }: Note): number | 'measure' => (data as Bi
 
 /** Finds the newest bisection with this question. */
 export const bisectionIn = (notes: readonly Note[], asked: BisectionQuestion): Note | undefined =>
-  begunIn(notes).findLast(({ data }) => {
+  beginningNotes(notes).findLast(({ data }) => {
     const { good, bad, question } = data as BisectionQuestion
     return good === asked.good && bad === asked.bad && question === asked.question
   })
@@ -62,7 +62,7 @@ export const verdictsIn = (notes: readonly Note[], bisection: string): readonly 
   })
 
 /** Returns the verdicts that belong to the search, without those given to measure reliability. */
-export const givenIn = (verdicts: readonly KeptVerdict[]): readonly GivenVerdict[] =>
+export const searchVerdicts = (verdicts: readonly KeptVerdict[]): readonly GivenVerdict[] =>
   verdicts.filter(({ isMeasure }) => !isMeasure)
 
 /** Number of verdicts at each end for measuring reliability. */

@@ -36,7 +36,7 @@ interface Seen {
 }
 
 /** Returns the items shown before and not after. */
-export const goneIn = ({ before, after }: Pick<Seen, 'before' | 'after'>): readonly Item[] => {
+export const missingItems = ({ before, after }: Pick<Seen, 'before' | 'after'>): readonly Item[] => {
   const shown = new Set(after.map(({ position }) => position))
   return before.filter(({ position }) => !shown.has(position))
 }
@@ -44,7 +44,7 @@ export const goneIn = ({ before, after }: Pick<Seen, 'before' | 'after'>): reado
 /** @param fates states at position `to` of the items that are gone; items recorded after `to` are taken from `before` */
 export const differenceOf = (seen: Seen, fates: readonly Entry[]): Diff => {
   const { from, to, before, after } = seen
-  const gone = new Set(goneIn(seen))
+  const gone = new Set(missingItems(seen))
   const fateOf = new Map(fates.map((entry) => [entry.position, entry]))
   const changes: DiffChange[] = []
   const add = (change: DiffChange['change'], item: Item): void =>

@@ -81,7 +81,7 @@ export const excerptIn = (text: string, wanted: string): Excerpt | undefined => 
 }
 
 /** Returns the first case-insensitive match of a text in an event or another text; undefined if there is no match. */
-export const foundIn = (said: ConversationEvent | string, text: string): Excerpt | undefined =>
+export const firstMatchIn = (said: ConversationEvent | string, text: string): Excerpt | undefined =>
   typeof said === 'string' ? excerptIn(said, fold(text)) : excerptOf(said, fold(text))
 
 /** Moves an index out of the middle of a surrogate pair. */

@@ -42,7 +42,7 @@ export function* fullInSlices(
   { at = lastOf(log), abandoned = false, last = Infinity, before = Infinity }: FullOptions,
 ): Generator<void, readonly Entry[]> {
   const fates = yield* fatesAt(log, at)
-  const left = abandoned ? yield* leftAt(log, at) : []
+  const left = abandoned ? yield* rewindsAt(log, at) : []
   const entries: Entry[] = []
   const end = Math.min(at + 1, before, log.length)
   for (let position = 0; position < end; position++) {
@@ -115,7 +115,7 @@ export const decideFates = (
  */
 export const configurationsAt = (log: Log, at: number): ReadonlyMap<number, ConfigurationState> => {
   const states = new Map<number, ConfigurationState>()
-  for (const [position, by] of atOnce(leftAt(log, at)).entries())
+  for (const [position, by] of atOnce(rewindsAt(log, at)).entries())
     if (by !== undefined && log[position]?.type === 'Configured')
       states.set(position, { state: 'abandoned', by })
   const inForce = path(log, at).filter((position) => log[position]?.type === 'Configured')
@@ -133,7 +133,11 @@ export type ConfigurationState =
  * Finds, for each position, the last `Rewound` event that took it off the path at `at`; undefined for positions on the path. The first
  * element belongs to position `first`; the log may lack earlier events. In slices.
  */
-export function* leftAt(log: Log, at: number, first = 0): Generator<void, readonly (number | undefined)[]> {
+export function* rewindsAt(
+  log: Log,
+  at: number,
+  first = 0,
+): Generator<void, readonly (number | undefined)[]> {
   const left: (number | undefined)[] = []
   const within = (position: number): number => (position < first ? START : position)
   let steps = 0

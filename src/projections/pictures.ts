@@ -72,7 +72,7 @@ interface Oversized {
 }
 
 /** Returns the path of the first picture in these blocks, at any depth, that the API accepts in no request, and the reason. */
-export const oversizedIn = (blocks: unknown): Oversized | undefined => {
+export const findOversized = (blocks: unknown): Oversized | undefined => {
   if (!Array.isArray(blocks)) return undefined
   for (const [index, block] of (blocks as readonly unknown[]).entries()) {
     const found = isFields(block) ? problemOf(block) : undefined
@@ -92,7 +92,7 @@ const problemOf = ({ type, content, source }: Fields): Oversized | undefined => 
 }
 
 const inside = (path: string, content: unknown): Oversized | undefined => {
-  const found = oversizedIn(content)
+  const found = findOversized(content)
   return found && { ...found, path: `${path}${found.path}` }
 }
 

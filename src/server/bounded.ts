@@ -91,7 +91,7 @@ export const largestAnswer = 16 * 1024 * 1024
  *
  * @param command what does the same without a server
  */
-export const shownAt = async (
+export const readView = async (
   chat: Conversation,
   at: number | undefined,
   command: string,

@@ -14,7 +14,7 @@ import { costOf, lacksOf, priceOf, prices } from '../agent/turn/spending/prices.
 import { countsIn } from '../agent/turn/spending/usage.ts'
 import { rendering } from '../projections/render/renderer.ts'
 import { inBreaths } from '../store/breath.ts'
-import { shownAt } from './bounded.ts'
+import { readView } from './bounded.ts'
 import { requestError } from './problem.ts'
 
 // The calls of a model as pages ask for them: with a receipt, by number; without one, by the position of the reply.
@@ -80,7 +80,7 @@ export const rebuildRequest = async (
     if (pending) return { number, ...pending }
     throw toError(callOutOfRange(id, number, number - 1))
   }
-  if (call) await shownAt(chat, call.receipt.position, `sent ${id} --call ${number}`)
+  if (call) await readView(chat, call.receipt.position, `sent ${id} --call ${number}`)
   const sent = await chat.sent(call ?? number)
   const state = sent.isSame ? 'verified' : 'differs'
   return { ...sent, state, json: bodySent(sent), event: await idAt(chat, sent.position) }
@@ -112,7 +112,7 @@ const awaited = async (chat: Conversation): Promise<CalledRequest | undefined> =
 }
 
 const requestAt = async (chat: Conversation, at: number, model?: string) => {
-  const now = await shownAt(chat, at, `render ${chat.id} --at ${at}`)
+  const now = await readView(chat, at, `render ${chat.id} --at ${at}`)
   const request = requestToday(now, await inBreaths(rendering(now, {})), model)
   return { request, json: bodySent({ request }) }
 }

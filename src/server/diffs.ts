@@ -1,5 +1,5 @@
 import type { Conversation, Diff, Entry, RenderResult, Store } from '../index.ts'
-import { differenceOf, goneIn } from '../projections/diff.ts'
+import { differenceOf, missingItems } from '../projections/diff.ts'
 
 // How histories and requests of two positions differ.
 
@@ -17,7 +17,7 @@ export const effectiveChanges = async (
 ): Promise<Diff> => {
   if (to - from <= near) return chat.diff({ from, to })
   const [before, after] = await Promise.all([chat.effective({ at: from }), chat.effective({ at: to })])
-  const gone = goneIn({ before, after })
+  const gone = missingItems({ before, after })
   const fates = await catalogue.fates(chat.id, { at: to, of: gone.map(({ position }) => position) })
   // It is not indexed yet.
   if (!fates) return chat.diff({ from, to })

@@ -3,7 +3,7 @@ import type { Conversation, Store } from '../index.ts'
 import type { FormatExporter, ReadableConversation } from '../transfer/formats/exporter.ts'
 import { exporterOf } from '../transfer/formats/registry.ts'
 import { isTyped, toError } from '../result/typed-error.ts'
-import { eventsWithin, largestAnswer, shownAt } from './bounded.ts'
+import { eventsWithin, largestAnswer, readView } from './bounded.ts'
 import { gather } from './html/gather.ts'
 import { htmlPage } from './html/page.ts'
 import { requestError } from './problem.ts'
@@ -49,7 +49,7 @@ export const writerOf = async (format: string, source: ExportSource): Promise<Fi
 /** A conversation of which no more is taken into memory than a server has for an answer. @param command what does the same without one */
 const within = (chat: Conversation, { isOfLog }: FormatExporter, command: string): ReadableConversation => ({
   ...(isOfLog ? eventsWithin(chat, command, largestAnswer) : chat),
-  context: ({ at }) => shownAt(chat, at, command),
+  context: ({ at }) => readView(chat, at, command),
 })
 
 const refuseChanged = async (chat: Conversation, at: number, redact: readonly string[]): Promise<void> => {

@@ -8,7 +8,7 @@ import { requestError } from './problem.ts'
 // The page, as it was built. It holds nothing of the store: what it shows it asks the API for.
 
 /** Returns the folder of the built page. Both the sources and the build of the server are two folders below the package root. */
-export const builtIn = (folder: string): URL => new URL(`../../dist/${folder}`, import.meta.url)
+export const builtFolder = (folder: string): URL => new URL(`../../dist/${folder}`, import.meta.url)
 
 const types: Readonly<Record<string, string>> = {
   '.html': 'text/html; charset=utf-8',
@@ -26,7 +26,7 @@ interface File {
 export type PageFiles = ReadonlyMap<string, File>
 
 /** Reads the files of a page, once; undefined if it has not been built. */
-export const pageIn = (folder = fileURLToPath(builtIn('ui'))): PageFiles | undefined => {
+export const pageIn = (folder = fileURLToPath(builtFolder('ui'))): PageFiles | undefined => {
   try {
     const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
     const files = names.flatMap((name) => {

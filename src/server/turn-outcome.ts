@@ -2,7 +2,7 @@ import type { Conversation, ConversationEvent, RecordedTurnFact, Roster } from '
 import type { OutcomeMessage } from './turn-messages.ts'
 
 /** Makes the outcome of a finished turn; the reply is undefined if there was nothing to answer. */
-export const doneWith = (reply: ConversationEvent<'MessageAppended'> | undefined): OutcomeMessage => {
+export const finishedOutcome = (reply: ConversationEvent<'MessageAppended'> | undefined): OutcomeMessage => {
   const { stopReason, usage } = reply?.data.origin ?? {}
   return { outcome: 'done', position: reply?.position, stopReason, usage }
 }
@@ -82,5 +82,5 @@ export const outcomeOf = async (
   // A new request may not be seen yet by a reader of another node.
   if (!since.hasEnded()) return undefined
   const { by, reason } = since.cancelled()?.data ?? {}
-  return since.cancelled() ? { outcome: 'cancelled', by, reason } : doneWith(reply)
+  return since.cancelled() ? { outcome: 'cancelled', by, reason } : finishedOutcome(reply)
 }

@@ -2,7 +2,7 @@ import type { ConversationEvent } from '../index.ts'
 import { messageOf } from '../events/events.ts'
 import { isFinal } from '../agent/workers/seen-event.ts'
 import type { OutcomeMessage } from './turn-messages.ts'
-import { doneWith, rewoundBy } from './turn-outcome.ts'
+import { finishedOutcome, rewoundBy } from './turn-outcome.ts'
 
 /** A request to workers: the position in a conversation, and the message there, if it is a message. */
 export interface AskedAt {
@@ -54,7 +54,7 @@ export const turnPath = ({ position: first, message }: AskedAt): TurnPath => {
     reply: () => last().reply,
     outcome: async (position) => {
       const { isOn, reply } = last()
-      if (isOn) return reply && isFinal(messageOf(reply)) ? doneWith(reply) : undefined
+      if (isOn) return reply && isFinal(messageOf(reply)) ? finishedOutcome(reply) : undefined
       // The same write may say it again.
       return rewound && first + places.length > (await position()) ? rewoundBy(rewound) : undefined
     },

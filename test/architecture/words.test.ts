@@ -3,9 +3,10 @@ import { type WordCounts, wordReport } from './words.ts'
 
 /** What `npm run check:words` counted last. A number that has fallen is written down here. */
 const counted: WordCounts = {
-  oneWordAcross: 55,
-  namesakes: 2,
+  oneWordAcross: 54,
+  namesakes: 0,
   participles: 0,
+  participleFunctions: 0,
   clauses: 3,
   whoever: 7,
 }

@@ -67,6 +67,25 @@ const isParticiple = (name: string): boolean => {
   return !noParticiple.has(last) && (/(?:ed|ing)$/.test(last) || irregular.has(last))
 }
 
+const exportedFunctions = ({ path, text }: SourceFile): readonly ExportedType[] =>
+  [
+    ...text.matchAll(
+      /^export (?:async )?function\*? \*?(\w+)|^export const (\w+)(?:: [^=\n]+)? =\s*(?:async )?(?:<[^\n]*?>)?\(/gm,
+    ),
+  ].map(({ 1: declared, 2: assigned = '' }) => ({ name: declared ?? assigned, path }))
+
+const prepositions = 'After As At Back Before By From In Of On Since Through To With'.split(' ')
+
+/** Nouns with the ending of a gerund that name a result: `reasoningIn`. */
+const gerundNouns = new Set('beginning ending finding meaning missing reasoning thinking warning'.split(' '))
+
+/** True if a function is named by a gerund or a participle alone, or before a preposition: `held`, `heldSince`. `openCallsIn` has a noun. */
+const isParticipleFunction = (name: string): boolean => {
+  const { 1: first = '', 2: second } = /^([a-z0-9]+)([A-Z][a-z0-9]*)?/.exec(name) ?? []
+  const isAlone = second === undefined || (prepositions.includes(second) && !gerundNouns.has(first))
+  return isAlone && isParticiple(first.charAt(0).toUpperCase() + first.slice(1))
+}
+
 /** Names of types that are the names of events or tags of errors. */
 const tagsIn = (files: readonly SourceFile[]): ReadonlySet<string> =>
   new Set(
@@ -87,6 +106,8 @@ export interface WordCounts {
   /** Exported types whose name another file of src declares, too. */
   readonly namesakes: number
   readonly participles: number
+  /** Exported functions named by a gerund or a participle. */
+  readonly participleFunctions: number
   /** Docstrings that begin with a clause: their first word is What, Whether, How … */
   readonly clauses: number
   /** `whoever` and `whatever`, in code and comments. */
@@ -97,11 +118,13 @@ export interface WordCounts {
 export interface WordReport extends WordCounts {
   readonly types: number
   readonly typesAcross: number
+  readonly functions: number
   readonly docstrings: number
   readonly names: {
     readonly oneWordAcross: readonly string[]
     readonly namesakes: readonly string[]
     readonly participles: readonly string[]
+    readonly participleFunctions: readonly string[]
   }
 }
 
@@ -121,6 +144,8 @@ export const wordReport = (): WordReport => {
   const namesakes = types.filter(({ name }) => new Set(byName.get(name)?.map(({ path }) => path)).size > 1)
   const tags = tagsIn(files)
   const participles = types.filter(({ name }) => isParticiple(name) && !tags.has(name))
+  const functions = files.flatMap(exportedFunctions)
+  const participleFunctions = functions.filter(({ name }) => isParticipleFunction(name))
   const docs = files.flatMap(docstrings)
   const beginning = new RegExp(`^(?:${clauses.join('|')})\\b`)
   const listed = (all: readonly ExportedType[]): readonly string[] => all.map(keyOf).toSorted()
@@ -130,6 +155,8 @@ export const wordReport = (): WordReport => {
     oneWordAcross: oneWordAcross.length,
     namesakes: namesakes.length,
     participles: participles.length,
+    functions: functions.length,
+    participleFunctions: participleFunctions.length,
     docstrings: docs.length,
     clauses: docs.filter((words) => beginning.test(words)).length,
     whoever: files.reduce(
@@ -140,6 +167,7 @@ export const wordReport = (): WordReport => {
       oneWordAcross: listed(oneWordAcross),
       namesakes: listed(namesakes),
       participles: listed(participles),
+      participleFunctions: listed(participleFunctions),
     },
   }
 }
@@ -152,6 +180,7 @@ const printed = ({ names, ...counts }: WordReport, all: boolean): string => {
     `of one word, and cross a folder: ${counts.oneWordAcross} (at most 60)`,
     `with a namesake in another file: ${counts.namesakes} (none)`,
     `named by a participle: ${counts.participles}, ${percent(counts.participles, counts.types)} (at most 3 %)`,
+    `exported functions: ${counts.functions}; ${counts.participleFunctions} are named by a gerund or a participle`,
     `docstrings: ${counts.docstrings}; ${counts.clauses} begin with a clause, ${percent(counts.clauses, counts.docstrings)} (at most 3 %)`,
     `whoever, whatever: ${counts.whoever} (at most 10)`,
   ]

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { type Conversation, openStore, type TurnOptions } from '../../src/index.ts'
 import { countTokens } from '../../src/agent/context/tokens/tokens.ts'
 import { cost, replay, why } from '../../src/investigate/index.ts'
-import { type SentBefore, sentBefore } from '../../src/investigate/replay-cache.ts'
+import { type SentBefore, simulateCache } from '../../src/investigate/replay-cache.ts'
 import { effective } from '../../src/projections/effective.ts'
 import { inDirectory, shell } from '../cli/palimpsest.ts'
 import type { ApiReply } from '../../src/testing/messages-api/replies.ts'
@@ -119,16 +119,16 @@ describe('the prompt cache of a replay', () => {
   const tokensAt = (at: number): number => countTokens(effective(log, at)).total
 
   test('has all of the request before, until it runs out', () => {
-    const sent = sentBefore()
+    const sent = simulateCache()
     expect(ask(sent, 1, 0)).toBe(0)
     expect(ask(sent, 3, 10)).toBe(tokensAt(1))
     expect(ask(sent, 5, 310)).toBe(tokensAt(3))
     expect(ask(sent, 7, 611)).toBe(0)
-    expect(ask(sentBefore('1h'), 7, 0)).toBe(0)
+    expect(ask(simulateCache('1h'), 7, 0)).toBe(0)
   })
 
   test('has nothing for another model, or another prompt', () => {
-    const sent = sentBefore()
+    const sent = simulateCache()
     ask(sent, 3, 0)
     expect(ask(sent, 5, 1, 'claude-haiku-5')).toBe(0)
     const other = effective(
@@ -146,7 +146,7 @@ describe('the prompt cache of a replay', () => {
   })
 
   test('has what a rewind led back to, from before the newest request', () => {
-    const sent = sentBefore()
+    const sent = simulateCache()
     ask(sent, 1, 0)
     ask(sent, 3, 1)
     ask(sent, 7, 2)

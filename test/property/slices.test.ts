@@ -5,7 +5,7 @@ import { stateOf } from '../../src/commands/state.ts'
 import type { ConversationEvent } from '../../src/events/events.ts'
 import { diff, diffInSlices } from '../../src/projections/diff.ts'
 import { effective } from '../../src/projections/effective.ts'
-import { full, fullInSlices, leftAt } from '../../src/projections/full.ts'
+import { full, fullInSlices, rewindsAt } from '../../src/projections/full.ts'
 import { lastOf, path, pathInSlices } from '../../src/projections/path.ts'
 import { render, renderInSlices } from '../../src/projections/render/render.ts'
 import { atOnce, type SliceGenerator } from '../../src/projections/slices.ts'
@@ -59,7 +59,7 @@ test('no step is as long as the log: neither along a path, nor where a rewind le
   const sliced = [
     [pathInSlices(log, lastOf(log)), path(log), 4],
     // On the way along the log, and on the way back.
-    [leftAt(left, lastOf(left)), [undefined, ...messages.slice(1).map(() => 2_000), undefined], 7],
+    [rewindsAt(left, lastOf(left)), [undefined, ...messages.slice(1).map(() => 2_000), undefined], 7],
     [decideInSlices(command, stateOf('c', log, command)), decide(command, stateOf('c', log, command)), 2_000],
   ] as const
   for (const [slices, whole, least] of sliced) {

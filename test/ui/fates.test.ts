@@ -4,7 +4,7 @@ import { type Entry, full } from '../../src/projections/full.ts'
 import { endsOf, hrefOf, subjectNames } from '../../src/ui/diff/ends.ts'
 import { excerptOf, textOf } from '../../src/ui/diff/excerpt.ts'
 import { commonPart, fateRows } from '../../src/ui/diff/fates.ts'
-import { breakpointsIn, saidIn, rowsOfBlocks, settingChanges } from '../../src/ui/diff/request-changes.ts'
+import { breakpointsIn, blocksIn, rowsOfBlocks, settingChanges } from '../../src/ui/diff/request-changes.ts'
 import type { DiffRow } from '../../src/ui/diff/rows.ts'
 import { listsChanged } from '../../src/ui/diff/words.ts'
 import type { ApiRequestMessage } from '../../src/ui/request/parts.ts'
@@ -80,7 +80,7 @@ describe('of two requests', () => {
   test('the rows are the blocks of both, in their order', () => {
     fc.assert(
       fc.property(messages, messages, (one, other) => {
-        const [before, after] = [saidIn({ messages: one }), saidIn({ messages: other })]
+        const [before, after] = [blocksIn({ messages: one }), blocksIn({ messages: other })]
         const keys = (said: typeof before) => said.map(({ key }) => key)
         const rows = rowsOfBlocks(before, after, listsChanged(keys(before), keys(after)))
         const of = (kind: 'left' | 'came', otherwise: 'before' | 'after') =>
@@ -100,12 +100,12 @@ describe('of two requests', () => {
   })
 
   test('what was merged into another message is kept, as are its neighbours', () => {
-    const before = saidIn({ messages: [{ role: 'user', content: 'Do it.' }] })
+    const before = blocksIn({ messages: [{ role: 'user', content: 'Do it.' }] })
     const content = [
       { type: 'text', text: 'Do it.' },
       { type: 'text', text: 'A summary.' },
     ]
-    const after = saidIn({ messages: [{ role: 'user', content }] })
+    const after = blocksIn({ messages: [{ role: 'user', content }] })
     const stretches = listsChanged(
       before.map(({ key }) => key),
       after.map(({ key }) => key),
@@ -125,7 +125,7 @@ describe('of two requests', () => {
         { role: 'assistant', content: [text(!first)] },
       ],
     })
-    expect(saidIn(request(true))).toEqual(saidIn(request(false)))
+    expect(blocksIn(request(true))).toEqual(blocksIn(request(false)))
     expect(breakpointsIn(request(true))).toEqual(['messages[0].content[0]'])
     expect(breakpointsIn(request(false))).toEqual(['messages[1].content[0]'])
   })

@@ -5,7 +5,7 @@ import { linesOf, usageIn } from '../../src/ui/request/cache-usage.ts'
 import { curlOf } from '../../src/ui/request/curl.ts'
 import { inOrder, isAt, partsOf, secretsIn } from '../../src/ui/request/parts.ts'
 import { placeOf } from '../../src/ui/request/neighbours.ts'
-import { toldOf } from '../../src/ui/request/receipt.ts'
+import { receiptLabelOf } from '../../src/ui/request/receipt.ts'
 import { bodyOf } from '../../src/ui/request/call.ts'
 import { beforeText, describeDerived, groupsOf } from '../../src/ui/request/why.ts'
 import { runs } from '../support/runs.ts'
@@ -158,10 +158,13 @@ test('curl says which secrets it lacks', () => {
 })
 
 test('every state of a receipt has a word, and its own reason if there is one', () => {
-  expect(toldOf({ state: 'verified' }).word).toBe('verified')
-  expect(toldOf({ state: 'reconstructed' }).word).toBe('reconstructed, no receipt')
+  expect(receiptLabelOf({ state: 'verified' }).word).toBe('verified')
+  expect(receiptLabelOf({ state: 'reconstructed' }).word).toBe('reconstructed, no receipt')
   const finding = { kind: 'block', message: 'messages[3] is not what was sent', path: 'messages[3]' }
-  expect(toldOf({ state: 'differs', finding })).toMatchObject({ means: finding.message, path: finding.path })
+  expect(receiptLabelOf({ state: 'differs', finding })).toMatchObject({
+    means: finding.message,
+    path: finding.path,
+  })
 })
 
 test('a call has the one before and the one after it, whether they have receipts or not', () => {

@@ -8,7 +8,7 @@ import { render } from '../../src/projections/render/renderer.ts'
 import { lengthOf } from '../../src/ui/conversation/kinds.ts'
 import { paths } from '../../src/ui/conversation/path.ts'
 import {
-  hiddenBy,
+  entriesHiddenBy,
   type SectionEntries,
   pieceWith,
   type HistoryRow,
@@ -33,7 +33,7 @@ const shownAt = (log: Log, at: number, open: RowsInput['isOpen'] = () => true): 
     const jump = jumps.get(position)
     const inside = jump
       ? entries.filter((entry) => jump.from <= entry.position && entry.position <= jump.to)
-      : hiddenBy(
+      : entriesHiddenBy(
           entries.filter((entry) => entry.position <= position),
           position,
         )
@@ -192,7 +192,7 @@ describe('the entries of an open group', () => {
           }
           for (let until = fetched(position); until > 0;) until = fetched(until)
           const all = full(log, { at, abandoned: true, before: position })
-          expect(piece).toEqual({ entries: hiddenBy(all, position), hasMore: false })
+          expect(piece).toEqual({ entries: entriesHiddenBy(all, position), hasMore: false })
           const before = piece
           fetched(position)
           expect(piece).toEqual(before)

@@ -18,7 +18,7 @@ export const orAborted = async <A>(work: A | Promise<A>, signal: AbortSignal | u
 }
 
 /** Returns the abort reason for a turn that another worker continues: nothing is recorded about the interruption. */
-export const leftToOthers = (why: string): Error => Object.assign(new Error(why), { name: 'LeftToOthers' })
+export const leaveReason = (why: string): Error => Object.assign(new Error(why), { name: 'LeftToOthers' })
 
 export const isLeftToOthers = (signal: AbortSignal | undefined): boolean =>
   signal?.reason instanceof Error && signal.reason.name === 'LeftToOthers'

@@ -9,7 +9,7 @@ import type { Steps } from '../../result/steps.ts'
 import { despiteConflicts } from '../../store/conflicts.ts'
 import type { ReadError, WriteError } from '../../store/errors.ts'
 import { type CallStates, isWithdrawn, noStates, statesOf } from './calls/call-states.ts'
-import { rewindsAfter, saidSince } from './calls/calls-now.ts'
+import { rewindsAfter, firstMessageSince } from './calls/calls-now.ts'
 import {
   createInputParser,
   type CallConditions,
@@ -82,7 +82,7 @@ export const createCallHandler = (
       recordsStarts: (reply) => states.begun.has(starts.get(reply) ?? ''),
       isRepeated: (reply, id) => open.filter(({ use, call }) => use === reply && call.id === id).length > 1,
       isWithdrawn: (state) => isWithdrawn(state, rewinds, time),
-      said: held ? saidSince(now, held.before) : Infinity,
+      said: held ? firstMessageSince(now, held.before) : Infinity,
       now: time,
       expires,
     }

@@ -10,7 +10,10 @@ type Secrets = ReadonlyMap<string, string>
  * Removes the request's secrets from the answer to a call: an API quotes the content that it refuses, and errors are recorded and
  * logged. The model's own content stays verbatim.
  */
-export const toldOf = (reply: E.Either<ModelError, Reply>, secrets: Secrets): E.Either<ModelError, Reply> => {
+export const redactAnswer = (
+  reply: E.Either<ModelError, Reply>,
+  secrets: Secrets,
+): E.Either<ModelError, Reply> => {
   if (secrets.size === 0) return reply
   return E.isRight(reply) ? E.right(replyOf(reply.right, secrets)) : E.left(redactError(reply.left, secrets))
 }

@@ -6,7 +6,7 @@ import { type RetryOptions, callModel, failuresIn, withFailed } from '../models/
 import { withEstimates } from '../context/tokens/estimates.ts'
 import { countTokens } from '../context/tokens/tokens.ts'
 import { refusesContainer, type SentContainer, containerToSend } from '../receipts/containers.ts'
-import { redactError, toldOf } from './echoes.ts'
+import { redactError, redactAnswer } from './echoes.ts'
 import type { Model, ModelError, Reply } from '../models/model.ts'
 import { buildRequest } from '../receipts/build-request.ts'
 import { receiptOf } from '../receipts/receipt.ts'
@@ -54,7 +54,7 @@ export const send = async (
     const parameters = withSecrets(request.parameters, secrets)
     const { form } = options
     const reply = await callModel(client, { ...request, parameters }, { ...asking, ...(form && { form }) })
-    return { reply: estimated(now, toldOf(reply, secrets)), receipt }
+    return { reply: estimated(now, redactAnswer(reply, secrets)), receipt }
   }
   /** Returns another way to send the request, if that removes the reason for the API's refusal. */
   const otherThan = (tried: Attempt, error: ModelError): Attempt | undefined => {

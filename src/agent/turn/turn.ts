@@ -17,7 +17,7 @@ import { createContextFitter } from './context-fitter.ts'
 import { isPlaceToSpeak } from './say/busy.ts'
 import {
   type DeferredMessages,
-  heldSince,
+  deferralStart,
   isHeldBack,
   overtakenSince,
   waitsForServer,
@@ -98,7 +98,7 @@ export async function* turn(
 
   /** Returns the user's last messages, if they may have to wait for the next reply. */
   async function* heldIn(now: Effective): Steps<TurnError, DeferredMessages | undefined> {
-    const position = isHolding && ended ? ended.position : heldSince(now)
+    const position = isHolding && ended ? ended.position : deferralStart(now)
     return position === undefined ? undefined : yield* saidSince(now, position)
   }
   /** Returns the messages after calls that did not all have results yet. */
@@ -176,7 +176,7 @@ export async function* turn(
     if (steps.isWaiting()) {
       stopped = yield* heeding(now, () => steps.look(now))
       // What the user has said meanwhile begins a turn, which is given at once.
-      if (stopped && !isHolding && heldSince(now) === undefined) {
+      if (stopped && !isHolding && deferralStart(now) === undefined) {
         ended ??= finalReplyAt(chat.id, now)
         return true
       }

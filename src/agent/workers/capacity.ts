@@ -49,7 +49,7 @@ export const isRefused = (failure: { readonly status?: unknown; readonly type?: 
   statuses.has(failure.status) || types.has(failure.type)
 
 /** Returns a turn's outcome at the API. A turn that had to retry calls is no reason to use more slots. */
-export const takenAs = (turned: E.Either<TurnError, TurnResult>): TurnAttempt['how'] => {
+export const apiOutcomeOf = (turned: E.Either<TurnError, TurnResult>): TurnAttempt['how'] => {
   if (E.isRight(turned)) return turned.right.retried > 0 ? 'other' : 'succeeded'
   const failures: readonly object[] = [turned.left, ...failuresIn(turned.left)]
   return failures.some(isRefused) ? 'refused' : 'other'

@@ -3,7 +3,7 @@ import { checkOptions, type OptionKinds, kinds, oneOf } from '../../store/option
 import type { EventStore } from '../../store/port.ts'
 import { prefixesOf, readTo } from './feed.ts'
 import { type HoldReason, tenantStatusOf } from './tenant-status.ts'
-import { type WorkBoard, knownBy } from './work-board.ts'
+import { type WorkBoard, createWorkBoard } from './work-board.ts'
 import type { OpenStep } from './open-step.ts'
 import { checkPolicy, type WorkPolicy } from './policy.ts'
 import { restoreSnapshot } from './snapshots.ts'
@@ -89,7 +89,7 @@ export async function* listSteps(
 ): AsyncGenerator<OpenStepInfo, void> {
   const { state, conversations = [''], policy } = await orThrow(checkOptions(options, fields))
   const serves = (id: string): boolean => conversations.some((prefix) => id.startsWith(prefix))
-  const known = knownBy(serves, await orThrow(checkPolicy(policy)))
+  const known = createWorkBoard(serves, await orThrow(checkPolicy(policy)))
   const from = await restoreSnapshot(store, conversations, known, 0)
   let order = 1
   await readTo(store, prefixesOf(conversations), from, (event) => known.see(event, order++))

@@ -3,7 +3,7 @@ import { pause } from '../../result/timers.ts'
 import { checkOptions, type OptionKinds, kinds } from '../../store/options.ts'
 import type { EventStore } from '../../store/port.ts'
 import { prefixesOf, readTo } from './feed.ts'
-import { type WorkBoard, knownBy } from './work-board.ts'
+import { type WorkBoard, createWorkBoard } from './work-board.ts'
 import { type OpenStepInfo, stepInfos } from './list-steps.ts'
 import { restoreSnapshot } from './snapshots.ts'
 
@@ -60,7 +60,7 @@ const rosterOf = (known: WorkBoard): Roster => {
 /** Yields the workers and their work, once or repeatedly. Each event is read once. Iteration throws a `StoreError` or `InvalidInput`. */
 export async function* rosters(store: EventStore, options?: RosterOptions): AsyncGenerator<Roster, void> {
   const { every, signal } = await orThrow(checkOptions(options, fields))
-  const known = knownBy(() => true)
+  const known = createWorkBoard(() => true)
   const all = ['']
   let after = await restoreSnapshot(store, all, known, 0)
   let order = 1

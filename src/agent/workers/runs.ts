@@ -1,5 +1,5 @@
 import type { ConversationHandle } from '../../conversation/conversation.ts'
-import { leftToOthers } from '../models/abort.ts'
+import { leaveReason } from '../models/abort.ts'
 import type { AttemptOutcome } from './outcome.ts'
 
 /** An attempt that has ended. */
@@ -58,5 +58,5 @@ export const isAlone = (runs: Runs): boolean => runs.values().some((its) => its.
 
 /** Aborts the turns of all runs. */
 export const endAll = (runs: Runs, why: string): void => {
-  for (const { ends } of runs.values()) ends.abort(leftToOthers(why))
+  for (const { ends } of runs.values()) ends.abort(leaveReason(why))
 }

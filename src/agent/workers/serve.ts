@@ -3,7 +3,7 @@ import type { ConversationHandle } from '../../conversation/conversation.ts'
 import { run } from '../../result/steps.ts'
 import { isAskedSinceClaim } from './asked-since.ts'
 import { attempt, release, take } from './attempt.ts'
-import { adaptCapacity, takenAs } from './capacity.ts'
+import { adaptCapacity, apiOutcomeOf } from './capacity.ts'
 import { pause } from './clock.ts'
 import { isStoreGone } from './feed.ts'
 import { isWithinLimit } from './tenant-status.ts'
@@ -107,7 +107,7 @@ const given = async (
   const { settings, around } = shift
   const began = around.clock.now()
   const turned = await settings.give(chat, signal)
-  const tried = { how: takenAs(turned), began, ended: around.clock.now() }
+  const tried = { how: apiOutcomeOf(turned), began, ended: around.clock.now() }
   shift.capacity = adaptCapacity(shift.capacity, settings.slots, tried)
   return turned
 }

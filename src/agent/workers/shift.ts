@@ -7,7 +7,7 @@ import type { TurnResult, TurnError } from '../turn/turn-result.ts'
 import { type Capacity, fullCapacity } from './capacity.ts'
 import { type Chats, chatsOf } from './chats.ts'
 import type { Clock } from './clock.ts'
-import { type WorkBoard, knownBy } from './work-board.ts'
+import { type WorkBoard, createWorkBoard } from './work-board.ts'
 import { type ClaimDelay, paceFrom } from './pace.ts'
 import type { WorkPolicy } from './policy.ts'
 import { type Refusals, refusals } from './refusals.ts'
@@ -81,7 +81,7 @@ export const beginShift = (
 ): Shift => {
   const { conversations, policy, answerAll } = settings
   const serves = (id: string): boolean => conversations.some((prefix) => id.startsWith(prefix))
-  const known = knownBy(serves, policy, answerAll)
+  const known = createWorkBoard(serves, policy, answerAll)
   return {
     worker,
     settings,

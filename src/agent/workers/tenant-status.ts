@@ -1,4 +1,4 @@
-import { spentOf } from '../turn/spending/budget.ts'
+import { limitReached } from '../turn/spending/budget.ts'
 import type { WorkBoard } from './work-board.ts'
 import { isInProgress, type OpenStep, tenantOf } from './open-step.ts'
 import { endOf, policyFor } from './policy.ts'
@@ -50,7 +50,7 @@ export const tenantStatusOf = (
   const workingFor = (tenant: string): number => known.progress.forTenant(tenant) + (taken.get(tenant) ?? 0)
   const heldWith = (tenant: string, working: number): HeldBack | undefined => {
     const { limit = Infinity, budget } = policyFor(policy, tenant)
-    if (budget && spentOf(budget, spending.of(tenant, budget.per, new Date(time).toISOString())))
+    if (budget && limitReached(budget, spending.of(tenant, budget.per, new Date(time).toISOString())))
       return { why: 'budget', until: endOf(budget.per, time) }
     return working >= limit ? { why: 'limit' } : undefined
   }

@@ -71,7 +71,7 @@ interface LastClaim {
  * @param serves reports whether a conversation is relevant
  * @param answersAll true to answer every conversation that awaits the model, not only requested ones
  */
-export const knownBy = (
+export const createWorkBoard = (
   serves: (conversation: string) => boolean,
   policy: WorkPolicy = {},
   answersAll = false,

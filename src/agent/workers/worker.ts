@@ -1,4 +1,4 @@
-import { leftToOthers } from '../models/abort.ts'
+import { leaveReason } from '../models/abort.ts'
 import type { RecordedEvent } from '../../store/port.ts'
 import { createHeartbeat } from './heartbeat.ts'
 import { within } from './clock.ts'
@@ -21,7 +21,7 @@ const endLost = (shift: Shift): void => {
     const isOthers = holder !== undefined && holder !== shift.worker
     if (its.claimed === undefined || !hasSeenClaim(shift, its) || !(isOthers || stage === 'parked')) continue
     its.isLost = true
-    its.ends.abort(leftToOthers(`${conversation} was taken over by ${holder ?? 'nobody'}`))
+    its.ends.abort(leaveReason(`${conversation} was taken over by ${holder ?? 'nobody'}`))
   }
 }
 

@@ -27,7 +27,12 @@ import {
   rotationsIn,
   type TurnsPart,
 } from './manifest.ts'
-import { type ResolvedEvidenceOptions, chosenIn, type EvidenceOptions, type WholeProof } from './options.ts'
+import {
+  type ResolvedEvidenceOptions,
+  resolveOptions,
+  type EvidenceOptions,
+  type WholeProof,
+} from './options.ts'
 import { createTurnFilter } from './repeats.ts'
 import { verifier } from '../verifier.ts'
 import { readme } from './readme.ts'
@@ -71,7 +76,7 @@ export const exportEvidence = (
 
 async function* exported(chat: EvidenceSource, options: EvidenceOptions): Steps<EvidenceError, Evidence> {
   const last = yield* ok(chat.position())
-  const chosen = yield* chosenIn(options, last)
+  const chosen = yield* resolveOptions(options, last)
   return yield* catchTyped(async () => {
     const withheld = await checkExport(chat, { ...chosen, last }, withheldText)
     const { folder, onReady } = chosen

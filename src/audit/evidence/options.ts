@@ -46,7 +46,7 @@ export interface ResolvedEvidenceOptions extends Choice {
   readonly onReady: OnReady | undefined
 }
 
-export async function* chosenIn(
+export async function* resolveOptions(
   options: EvidenceOptions,
   last: number,
 ): Steps<InvalidInput, ResolvedEvidenceOptions> {

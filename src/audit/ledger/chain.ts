@@ -13,7 +13,7 @@ import type { EventStore, RecordedEvent } from '../../store/port.ts'
  * @returns the position of the first event that cannot be read, or does not name the hash of the event before it: one of the two was
  * changed, or something between them is missing. Infinity if there is none. Throws a `StoreError`
  */
-export const brokenAt = async (store: EventStore, lineage: Lineage, through: number): Promise<number> => {
+export const findBreak = async (store: EventStore, lineage: Lineage, through: number): Promise<number> => {
   const pace = pacer()
   let head: string | null = null
   let position = 0

@@ -23,7 +23,7 @@ export interface PendingSeal extends ChainHead {
 }
 
 /** Returns the state of a conversation after a look at it. */
-export const pendingAfterLook = (
+export const stateAfterLook = (
   before: PendingSeal | undefined,
   head: ChainHead,
   now: number,

@@ -5,7 +5,7 @@ import { catchTyped, run, type Steps } from '../../result/steps.ts'
 import { isLoss } from '../../store/errors.ts'
 import type { EventStore } from '../../store/port.ts'
 import { extentOf } from '../../store/whole/whole-writes.ts'
-import { brokenAt } from './chain.ts'
+import { findBreak } from './chain.ts'
 import type { LedgerError } from './errors.ts'
 import { differenceFrom, type HeadEntry, headsOf } from './heads.ts'
 import { keyText } from './keys.ts'
@@ -70,7 +70,7 @@ export async function* sealStatusOf(store: EventStore, conversation: string): St
   const through = found[0]?.position ?? -1
   const broken = E.isLeft(read)
     ? 0
-    : yield* catchTyped<LedgerError, number>(() => brokenAt(store, lineage, through))
+    : yield* catchTyped<LedgerError, number>(() => findBreak(store, lineage, through))
   const heads = found.map((head) =>
     head.state === 'same' && head.position >= broken ? { ...head, state: 'changed' as const } : head,
   )

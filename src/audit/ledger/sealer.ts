@@ -3,7 +3,7 @@ import { catchTyped, orThrow, run, type Steps } from '../../result/steps.ts'
 import { pause } from '../../result/timers.ts'
 import type { Checkpoint as StorePlace } from '../../store/port.ts'
 import { type AnchorResult, anchorCheckpoint } from './check-anchors.ts'
-import { isDue, pendingAfterLook, type SealPolicy, type PendingSeal } from './due.ts'
+import { isDue, stateAfterLook, type SealPolicy, type PendingSeal } from './due.ts'
 import { type LastHeads, ownerOf, streamNamed } from './entries.ts'
 import type { SealError } from './errors.ts'
 import type { Ledger } from './log.ts'
@@ -160,7 +160,7 @@ async function* lookAt({ store }: SealContext, state: State): Steps<SealError, S
   const look = async (stream: string): Promise<void> => {
     const head = await orThrow(run(headOf(store, stream)))
     if (typeof head === 'object' && (head.isUnfinished || isNews(sealed.get(head.name), head)))
-      pending.set(stream, pendingAfterLook(pending.get(stream), head, Date.now(), since))
+      pending.set(stream, stateAfterLook(pending.get(stream), head, Date.now(), since))
   }
   yield* catchTyped<SealError, void>(async () => {
     for await (const stream of streams) await look(stream)

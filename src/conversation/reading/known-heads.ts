@@ -20,7 +20,7 @@ export interface StreamHead extends ChainEnd, HeadState {}
  *
  * @param resolved the head that the last event leads to, if that is a rewind and its head is known
  */
-export const knownAfter = (
+export const headAfter = (
   known: StreamHead,
   events: readonly Event[],
   hash: string | null,
@@ -40,7 +40,7 @@ export const knownAfter = (
 }
 
 /** Returns the head as far as the last event alone determines it. */
-export const knownFrom = (end: ChainEnd, type: string | undefined): StreamHead =>
+export const headFrom = (end: ChainEnd, type: string | undefined): StreamHead =>
   type !== undefined && isEventType(type)
     ? { ...end, lastType: type, head: type === 'Rewound' ? undefined : lastPosition(end) }
     : end

@@ -1,4 +1,4 @@
-import { type Diff, differenceOf, goneIn } from '../../projections/diff.ts'
+import { type Diff, differenceOf, missingItems } from '../../projections/diff.ts'
 import type { Steps } from '../../result/steps.ts'
 import type { StoreError } from '../../store/errors.ts'
 import { loadEffective } from './load.ts'
@@ -9,7 +9,7 @@ import type { Reader } from './reader.ts'
 export async function* loadDiff(reading: Reader, from: number, to: number): Steps<StoreError, Diff> {
   const before = (yield* loadEffective(reading, from, false)).effective.items
   const after = (yield* loadEffective(reading, to, false)).effective.items
-  const gone = goneIn({ before, after })
+  const gone = missingItems({ before, after })
     .map(({ position }) => position)
     .filter((position) => position <= to)
     .toSorted((one, other) => one - other)

@@ -1,7 +1,7 @@
 import { isMarker } from '../../events/event-traits.ts'
 import type { ConversationEvent } from '../../events/events.ts'
 import { itemOf } from '../../projections/effective.ts'
-import { decideFates, type Entry, type EntryState, leftAt } from '../../projections/full.ts'
+import { decideFates, type Entry, type EntryState, rewindsAt } from '../../projections/full.ts'
 import { newestFates } from '../../projections/newest.ts'
 import { draftOf, evolve, type Slot } from '../../projections/outline.ts'
 import { type Log, parent, resolve } from '../../projections/path.ts'
@@ -42,7 +42,7 @@ export async function* loadNewest(reading: Reader, asked: Newest): Steps<StoreEr
     const read = asked.abandoned ? readAll : readPath
     const { log, first, path } = yield* read(reading, asked, wanted)
     const fates = (await inBreaths(newestFates(path, first))) ?? (yield* fatesFrom(reading, first, path))
-    const left = asked.abandoned ? await inBreaths(leftAt(log, asked.at, first)) : []
+    const left = asked.abandoned ? await inBreaths(rewindsAt(log, asked.at, first)) : []
     const entries: Entry[] = []
     for (let position = Math.min(asked.before - 1, asked.at); position >= first; position--) {
       const event = log[position]

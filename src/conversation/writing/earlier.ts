@@ -5,7 +5,7 @@ import { ok, type Steps } from '../../result/steps.ts'
 import type { StoreError } from '../../store/errors.ts'
 import { pagesOf } from '../../store/pages.ts'
 import type { EventStore, FindResult, RecordedEvent } from '../../store/port.ts'
-import { type CompleteEnvelope, type WriteResult, writtenAt } from './encode.ts'
+import { type CompleteEnvelope, type WriteResult, writeResultAt } from './encode.ts'
 import { type ChainEnd, lastPosition } from '../reading/ends.ts'
 
 const nothing: FindResult = { revision: undefined, through: Infinity }
@@ -42,5 +42,5 @@ export async function* earlier(
     events.push(...own)
     if (own.length < page.length) break
   }
-  return writtenAt(conversation, lastPosition({ ...end, revision }), events)
+  return writeResultAt(conversation, lastPosition({ ...end, revision }), events)
 }

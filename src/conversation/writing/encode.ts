@@ -61,7 +61,7 @@ export type WrittenEvent<T extends EventType = EventType> = {
  *
  * @param decided the same events before encoding, if no other call can have written them
  */
-export const writtenAt = (
+export const writeResultAt = (
   conversation: string,
   first: number,
   events: readonly StoredEvent[],

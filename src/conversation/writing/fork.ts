@@ -9,7 +9,7 @@ import type { ForkError } from '../../store/errors.ts'
 import type { LruCache } from '../../store/lru.ts'
 import type { EventStore } from '../../store/port.ts'
 import { earlier, findEarlier } from './earlier.ts'
-import { type CompleteEnvelope, encodeChain, type WriteResult, writtenAt } from './encode.ts'
+import { type CompleteEnvelope, encodeChain, type WriteResult, writeResultAt } from './encode.ts'
 import {
   type ChainEnd,
   chainEndAt,
@@ -17,7 +17,7 @@ import {
   readChainEnd,
   readConversationEnd,
 } from '../reading/ends.ts'
-import { type StreamHead, knownAfter } from '../reading/known-heads.ts'
+import { type StreamHead, headAfter } from '../reading/known-heads.ts'
 import type { Lineage } from '../reading/lineage.ts'
 import { readRecordedAt } from '../reading/reader.ts'
 
@@ -86,8 +86,8 @@ export const forks = (store: EventStore, ends: LruCache<StreamHead>): Forks => {
         repeat: isNamed ? 'silent' : 'none',
       }),
     )
-    if (appended === 'written') ends.set(command.id, knownAfter(end, events, chain.hash))
-    return writtenAt(command.id, position + 1, chain.events)
+    if (appended === 'written') ends.set(command.id, headAfter(end, events, chain.hash))
+    return writeResultAt(command.id, position + 1, chain.events)
   }
 
   return async (conversation, command, envelope) => {

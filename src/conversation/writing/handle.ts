@@ -17,12 +17,12 @@ import {
   encodeChain,
   type CommandEnvelope,
   type WriteResult,
-  writtenAt,
+  writeResultAt,
 } from './encode.ts'
 import { chainEndAt, chainEndOf, lastPosition, readConversationEnd } from '../reading/ends.ts'
 import { forks } from './fork.ts'
 import { inOrder } from './in-order.ts'
-import { continues, type StreamHead, knownAfter, knownFrom } from '../reading/known-heads.ts'
+import { continues, type StreamHead, headAfter, headFrom } from '../reading/known-heads.ts'
 import { momentAfter, momentsOf, sizeOf } from '../reading/moments.ts'
 import { placeEvents } from './place-events.ts'
 import type { Own } from '../reading/lineage.ts'
@@ -89,7 +89,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     ends.forget(conversation)
     const limit = isAppend(command) ? 1 : aheadOf(conversation, command)
     const read = yield* readConversationEnd(store, conversation, before?.lineage, limit)
-    const known = knownFrom(yield* chainEndOf(conversation, read), read.last?.type)
+    const known = headFrom(yield* chainEndOf(conversation, read), read.last?.type)
     if (before && !continues(known, before)) moments.forget(conversation)
     // One that is not there yet may begin as a fork.
     if (known.revision >= 0) ends.set(conversation, known)
@@ -127,7 +127,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
   /** Remembers the written events for the next command. */
   const note = (conversation: string, known: StreamHead, decided: CommandDecision, chain: Chain): void => {
     const { events, moment, from = known.head, to } = decided
-    ends.set(conversation, knownAfter({ ...known, head: from }, events, chain.hash, to))
+    ends.set(conversation, headAfter({ ...known, head: from }, events, chain.hash, to))
     const read = moment && placeEvents(conversation, known, chain)
     const after = read && E.isRight(read) ? momentAfter(moment, read.right) : undefined
     if (after) moments.keep(conversation, after)
@@ -171,7 +171,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
         if (remembers && (E.isLeft(decided) || decided.right.events.length === 0)) continue
         if (E.isLeft(decided)) return decided
         const first = lastPosition(known) + 1
-        if (decided.right.events.length === 0) return E.right(writtenAt(conversation, first, []))
+        if (decided.right.events.length === 0) return E.right(writeResultAt(conversation, first, []))
         const chain = encodeChain(conversation, known.hash, decided.right.events, envelope)
         if (E.isLeft(chain)) return chain
         const appended = await append(conversation, known, chain.right, envelope.isNamed)
@@ -180,7 +180,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
           if (appended.right === 'written') note(conversation, known, decided.right, chain.right)
           else ends.forget(conversation)
           const own = envelope.isNamed ? [] : decided.right.events
-          return E.right(writtenAt(conversation, first, chain.right.events, own))
+          return E.right(writeResultAt(conversation, first, chain.right.events, own))
         }
         if (appended.left._tag !== 'Conflict') ends.forget(conversation)
         if (!(await isTriedAgain(appended.left, remembers ? 0 : tries))) return appended
@@ -201,7 +201,7 @@ export const handler = (store: EventStore, defaultActor: Actor): Handler => {
     saw: (conversation, lineage, last, moment) => {
       const { revision = -1 } = ends.get(conversation) ?? {}
       // What this process has written since is newer.
-      if (revision < last.revision) ends.set(conversation, knownFrom(chainEndAt(lineage, last), last.type))
+      if (revision < last.revision) ends.set(conversation, headFrom(chainEndAt(lineage, last), last.type))
       if (moment && sizeOf(moment.effective, mostSeen) <= mostSeen) moments.keep(conversation, moment)
     },
     fork: (conversation, command, envelope) =>

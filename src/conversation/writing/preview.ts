@@ -7,7 +7,7 @@ import type { EventStore } from '../../store/port.ts'
 import { decideBlind, decideOn, isBlind } from './command-decision.ts'
 import { completeEnvelope, encodeChain } from './encode.ts'
 import { chainEndOf, lastPosition, readConversationEnd } from '../reading/ends.ts'
-import { knownFrom } from '../reading/known-heads.ts'
+import { headFrom } from '../reading/known-heads.ts'
 import { loadEffective } from '../reading/load.ts'
 import { loadLog } from '../reading/log.ts'
 import { momentAfter, momentsOf } from '../reading/moments.ts'
@@ -36,7 +36,7 @@ export async function* previewOf(
   command: ConversationCommand,
 ): Steps<WriteError, Preview> {
   const end = yield* readConversationEnd(store, conversation)
-  const known = knownFrom(yield* chainEndOf(conversation, end), end.last?.type)
+  const known = headFrom(yield* chainEndOf(conversation, end), end.last?.type)
   const reading = reader(store, known.lineage)
   const moments = momentsOf()
   const { events } = isBlind(command)

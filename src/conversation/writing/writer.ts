@@ -13,7 +13,7 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import { copyJson, isFields, type Json } from '../../events/json.ts'
 import type { CommandEnvelope, WriteResult } from './encode.ts'
 import type { Handler } from './handle.ts'
-import { oversizedIn } from '../../projections/pictures.ts'
+import { findOversized } from '../../projections/pictures.ts'
 import type { MethodResult, ResultStyle } from '../../result/answer.ts'
 import type {
   AppendError,
@@ -117,7 +117,7 @@ interface CommandOrder<T extends CommandType> {
 }
 
 /** Splits a writer's options into the command and its envelope, both checked. `own`: as in `checkJson`. */
-export const split = <T extends CommandType>(
+export const splitInput = <T extends CommandType>(
   type: T,
   options: CommandEnvelope & Record<string, unknown>,
   own?: object,
@@ -167,8 +167,8 @@ export const withoutOversized = <M>(messages: M): E.Either<InvalidInput, M> => {
     const { content, shown } = message
     const edit = isFields(shown) ? shown['content'] : undefined
     for (const [path, found] of [
-      ['content', oversizedIn(content)],
-      ['shown.content', oversizedIn(edit)],
+      ['content', findOversized(content)],
+      ['shown.content', findOversized(edit)],
     ] as const)
       if (found)
         return E.left(
@@ -192,11 +192,11 @@ export const parseCommand = ({
   ...input
 }: Record<string, unknown>): E.Either<InvalidInput, CommandOrder<DataType>> => {
   if (!isType(type)) return E.left(invalidInput('type', `is one of ${types.join(', ')}`))
-  if (type !== 'append') return split<DataType>(type, { ...input, messages })
+  if (type !== 'append') return splitInput<DataType>(type, { ...input, messages })
   return pipe(
     snapshotOf(Array.isArray(messages) ? messages : [messages]),
     E.flatMap(withoutOversized),
-    E.flatMap((own) => split<DataType>(type, { ...input, messages: undefined }, { messages: own })),
+    E.flatMap((own) => splitInput<DataType>(type, { ...input, messages: undefined }, { messages: own })),
   )
 }
 
@@ -223,7 +223,7 @@ export const createWriter = (
         : handler.handle(id, given.right.command, given.right.envelope)
     }
   const run = <T extends DataType>(type: T, input: unknown, own?: object) =>
-    carryOut(input, (options) => split(type, options, own))
+    carryOut(input, (options) => splitInput(type, options, own))
 
   const appending =
     (checked: (messages: Json) => E.Either<InvalidInput, Json>): ConversationWriter['append'] =>

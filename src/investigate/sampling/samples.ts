@@ -10,7 +10,7 @@ import type { TurnOptions } from '../../agent/turn/options.ts'
 import type { Prices } from '../../agent/turn/spending/prices.ts'
 import { canonicalText } from '../canonical.ts'
 import { paidCallsIn } from '../paid-calls.ts'
-import { type UsageTotals, spentOn, sumSpent } from '../usage-totals.ts'
+import { type UsageTotals, totalsOf, sumSpent } from '../usage-totals.ts'
 
 /** Kind of a sample: the agent's request, the recorded request sent again, or a free run of the agent. */
 export type SampleKind = 'agent' | 'control' | 'free'
@@ -82,7 +82,7 @@ export const runSample = async (
     ended,
     replies: own.length,
     waiting,
-    spent: sumSpent(calls.map((one) => spentOn(one, prices))),
+    spent: sumSpent(calls.map((one) => totalsOf(one, prices))),
   }
 }
 

@@ -3,7 +3,7 @@ import type { BodyOf } from './api.ts'
 import { createInvestigatingClient } from './investigating-client.ts'
 import { createReadingMethods } from './reading-methods.ts'
 import { sendable, type Transport, withId } from './transport.ts'
-import { searching, createTurnMethod } from './turn-method.ts'
+import { searchPages, createTurnMethod } from './turn-method.ts'
 import type { ConversationClient } from './types.ts'
 
 type Subject = 'effective' | 'full' | 'request' | undefined
@@ -85,6 +85,6 @@ export const conversation = (server: Transport, id: string): ConversationClient 
     pause: (options = {}) => done(post('/conversations/{id}/pause', of, options)),
     resume: (options = {}) => done(post('/conversations/{id}/resume', of, options)),
     turn: createTurnMethod(server, id),
-    search: (text, options) => searching(server, id, text, options),
+    search: (text, options) => searchPages(server, id, text, options),
   }
 }

@@ -10,11 +10,11 @@ import type {
 } from '../../index.ts'
 import { apiPathOf } from './api-path.ts'
 import { conversation } from './conversation.ts'
-import { audited, costOfAll } from './investigating-client.ts'
-import { resumed } from './streams.ts'
+import { ledgerStatus, costOfAll } from './investigating-client.ts'
+import { resumeStream } from './streams.ts'
 import { pause } from './pause.ts'
 import { type ClientOptions, transport } from './transport.ts'
-import { searching, whole } from './turn-method.ts'
+import { searchPages, whole } from './turn-method.ts'
 import type { Client, StepsQuery, Workers } from './types.ts'
 
 /**
@@ -69,7 +69,7 @@ export const openClient = (url: string, options: ClientOptions = {}): Client => 
     const [beginning = '', ...more] = prefixes
     if (more.length > 0) throw new TypeError('a server follows one prefix: open a stream for each')
     const path = apiPathOf('/events', {}, { after, from, beginning: beginning || undefined })
-    for await (const { id = '', data } of resumed(server, { method: 'GET', path, signal })) {
+    for await (const { id = '', data } of resumeStream(server, { method: 'GET', path, signal })) {
       const followed: FollowedEvent =
         data === undefined
           ? { type: 'checkpoint', checkpoint: id }
@@ -82,9 +82,9 @@ export const openClient = (url: string, options: ClientOptions = {}): Client => 
     url: server.url,
     conversation: (id) => conversation(server, id),
     conversations,
-    search: (text, its) => searching(server, undefined, text, its),
+    search: (text, its) => searchPages(server, undefined, text, its),
     steps,
-    audit: () => audited(server),
+    audit: () => ledgerStatus(server),
     cost: () => costOfAll(server),
     workers,
     follow,

@@ -76,7 +76,7 @@ export interface InvestigatingClient {
 }
 
 /** Returns the status of the store's ledger; undefined if there is none. */
-export const audited = async ({ get }: Transport): Promise<LedgerStatus | undefined> => {
+export const ledgerStatus = async ({ get }: Transport): Promise<LedgerStatus | undefined> => {
   const { ledger } = await get<{ readonly ledger?: LedgerStatus }, '/audit'>('/audit')
   return ledger
 }

@@ -2,7 +2,7 @@ import type { ConversationEvent, Entry, FullOptions, Item, ModelCall } from '../
 import { apiPathOf } from './api-path.ts'
 import type { QueryOf } from './api.ts'
 import { isError } from './errors.ts'
-import { resumed } from './streams.ts'
+import { resumeStream } from './streams.ts'
 import type { Transport } from './transport.ts'
 import type { ConversationClient, EventsQuery, StreamOptions } from './types.ts'
 
@@ -101,7 +101,7 @@ export const createReadingMethods = (
     { signal, fields }: Pick<EventsQuery, 'signal' | 'fields'>,
   ): AsyncGenerator<ConversationEvent, void> {
     const path = apiPathOf('/conversations/{id}/events', of, { after, fields })
-    for await (const { event, data } of resumed(server, { method: 'GET', path, signal }))
+    for await (const { event, data } of resumeStream(server, { method: 'GET', path, signal }))
       if (event !== 'caught-up') yield data as ConversationEvent
   }
   async function* follow({ after, signal }: StreamOptions = {}): AsyncGenerator<ConversationEvent, void> {

@@ -6,7 +6,7 @@ import { type SseRequest, isPassing, type Transport, wait } from './transport.ts
  * Yields the messages of a stream until the signal aborts. After a broken connection it is requested again from the last id. Throws
  * errors that the server returns, and an error if the server cannot be reached within the usual number of retries.
  */
-export async function* resumed(
+export async function* resumeStream(
   { open, url, retries }: Transport,
   asking: Omit<SseRequest, 'lastId'>,
 ): AsyncGenerator<ParsedSseMessage, void> {

@@ -1,6 +1,6 @@
 import type { MessageInput, SearchPage } from '../../index.ts'
 import { apiPathOf } from './api-path.ts'
-import { resumed } from './streams.ts'
+import { resumeStream } from './streams.ts'
 import { pause } from './pause.ts'
 import { textOf, type Transport, withId } from './transport.ts'
 import type { AskOptions, ConversationClient, FindOptions, SearchHit, TurnMessage } from './types.ts'
@@ -15,7 +15,7 @@ export const createTurnMethod = (server: Transport, id: string): ConversationCli
     const body = textOf(withId({ ...options, ...messages }))
     const path = apiPathOf('/conversations/{id}/turns', { id })
     let isAsked = false
-    for await (const { id: position, event, data } of resumed(server, {
+    for await (const { id: position, event, data } of resumeStream(server, {
       method: 'POST',
       path,
       body,
@@ -48,7 +48,7 @@ export const whole = async <A extends Answered>(ask: () => Promise<A>, signal?: 
 }
 
 /** Yields all hits of a search in one conversation or in all, titles first, page by page, once everything is indexed. */
-export async function* searching(
+export async function* searchPages(
   { get }: Transport,
   id: string | undefined,
   text: string,

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { gzipSync } from 'node:zlib'
 import { toError } from '../../result/typed-error.ts'
 import { holder } from '../../ui/source/embedded/form.ts'
-import { builtIn } from '../page.ts'
+import { builtFolder } from '../page.ts'
 import { hashOf, headOf } from './head.ts'
 
 // One file that opens without a server: the page's script and style sheet, and one conversation.
@@ -50,7 +50,7 @@ const builtFile = async (folder: URL): Promise<{ readonly code: string; readonly
 export async function* htmlPage(
   title: string,
   data: AsyncIterable<string>,
-  folder = builtIn('ui-file/'),
+  folder = builtFolder('ui-file/'),
 ): AsyncGenerator<string, void> {
   const { code, style } = await builtFile(folder)
   const policy = [

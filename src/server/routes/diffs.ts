@@ -6,7 +6,7 @@ import type { Conversation, ConversationEvent, Entry, Store } from '../../index.
 import { full } from '../../projections/full.ts'
 import { itemIn } from '../../projections/effective.ts'
 import type { Log } from '../../projections/path.ts'
-import { bytesOf, largestAnswer, shownAt } from '../bounded.ts'
+import { bytesOf, largestAnswer, readView } from '../bounded.ts'
 import { effectiveChanges, type EntryChange, entryChanges, requestChanges } from '../diffs.ts'
 import { clip, ofConversation, whole } from '../parameters.ts'
 import { type JsonResponse, route } from '../route.ts'
@@ -100,7 +100,7 @@ const withContent = async (
 
 const checkShown = async (chat: Conversation, ...positions: readonly number[]): Promise<void> => {
   for (const at of positions)
-    if (at >= 0) await shownAt(chat, at, `diff ${chat.id} --from ${positions[0]} --to ${positions[1]}`)
+    if (at >= 0) await readView(chat, at, `diff ${chat.id} --from ${positions[0]} --to ${positions[1]}`)
 }
 
 const clippedTo =

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Entry, Item } from '../../index.ts'
 import { rendering } from '../../projections/render/renderer.ts'
 import { inBreaths } from '../../store/breath.ts'
-import { shownAt } from '../bounded.ts'
+import { readView } from '../bounded.ts'
 import { route } from '../route.ts'
 import { clippedItem } from '../../core.ts'
 import { type PageQuery, createPageLimit, linkHeader, pageOf } from '../paging.ts'
@@ -136,7 +136,7 @@ export const request = route({
   handle: async ({ params, query, store }) => {
     const chat = store.conversation(params.id)
     const position = query.at ?? (await chat.position())
-    await shownAt(chat, position, `render ${chat.id} --at ${position}`)
+    await readView(chat, position, `render ${chat.id} --at ${position}`)
     const rendered = await chat.render({ ...query, at: position })
     return immutableResponse(chat, position, ['request', query], { at: position, ...rendered })
   },

@@ -88,7 +88,7 @@ const isReference = (value: unknown): value is Reference => {
  * @param textsOf returns the text between the quotes, in pieces
  * @returns left: the first reference whose placeholder is missing
  */
-export const putBack = <S extends StoredEvent>(
+export const restoreLiterals = <S extends StoredEvent>(
   event: S,
   references: readonly Reference[],
   textsOf: (reference: Reference) => readonly string[],

@@ -3,7 +3,7 @@ import { breath } from '../breath.ts'
 import type { BlobDamaged, BlobMissing, StoreError } from '../errors.ts'
 import type { BlobStore, RecordedEvent } from '../port.ts'
 import { readContent, type ReadContent } from './content.ts'
-import { isCut, putBack, type Reference, referencesOf } from './cut.ts'
+import { isCut, restoreLiterals, type Reference, referencesOf } from './cut.ts'
 
 /** Number of blobs read concurrently. */
 const readers = 4
@@ -84,7 +84,7 @@ const restoredWith = (
   }
   return E.mapLeft((reference: Reference) =>
     damaged(event, reference, 'has no place in the event, whose data was changed'),
-  )(putBack(event, references, textsOf))
+  )(restoreLiterals(event, references, textsOf))
 }
 
 const advice = 'restore a backup, or import the session again'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type FollowItem } from '../../store/port.ts'
-import { type ContractRule, blobOf, bytesOf, event, infosOf, leftOf, right } from './support.ts'
+import { type ContractRule, blobOf, bytesOf, event, infosOf, errorOf, right } from './support.ts'
 
 /** Closing a store. */
 export const closing: readonly ContractRule[] = [
@@ -17,10 +17,10 @@ export const closing: readonly ContractRule[] = [
       await following
       await right(store.close())
       const errors = [
-        await leftOf(store.append({ stream: 'a', events: [event()], expected: 0 })),
-        await leftOf(store.read({ stream: 'a', from: 0, direction: 'forwards', limit: 1 })),
-        await leftOf(store.readAll({ limit: 1 })),
-        await leftOf(store.blobs.put(blobOf(1).sha256, blobOf(1).chunks)),
+        await errorOf(store.append({ stream: 'a', events: [event()], expected: 0 })),
+        await errorOf(store.read({ stream: 'a', from: 0, direction: 'forwards', limit: 1 })),
+        await errorOf(store.readAll({ limit: 1 })),
+        await errorOf(store.blobs.put(blobOf(1).sha256, blobOf(1).chunks)),
       ]
       assert.deepEqual(
         errors.map(({ _tag }) => _tag),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import * as E from 'fp-ts/lib/Either.js'
-import { type ContractRule, event, forwards, leftOf, right, texts } from './support.ts'
+import { type ContractRule, event, forwards, errorOf, right, texts } from './support.ts'
 
 /** Rules for refused and for concurrent appends. */
 export const guarding: readonly ContractRule[] = [
@@ -23,7 +23,7 @@ export const guarding: readonly ContractRule[] = [
       ]
       for (const fields of wrong) {
         const request = { stream: 'a', events: [one], expected: -1, ...fields }
-        assert.equal((await leftOf(store.append(request)))._tag, 'InvalidInput', JSON.stringify(fields))
+        assert.equal((await errorOf(store.append(request)))._tag, 'InvalidInput', JSON.stringify(fields))
       }
       assert.deepEqual(await right(store.streams('', '', 10)), [])
     },

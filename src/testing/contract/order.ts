@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { inspect } from 'node:util'
-import { type ContractRule, event, events, followUntil, ids, leftOf, right } from './support.ts'
+import { type ContractRule, event, events, followUntil, ids, errorOf, right } from './support.ts'
 
 /** The global order of events, and checkpoints in it. */
 export const globalOrder: readonly ContractRule[] = [
@@ -45,7 +45,7 @@ export const globalOrder: readonly ContractRule[] = [
       const untyped = [null, Number.NaN, -1, 0.5, 7, 1e9, {}, [], Object(checkpoint), true, 1n]
       for (const after of [...others, ...beyond, ...untyped] as readonly string[]) {
         const shown = inspect(after)
-        assert.equal((await leftOf(store.readAll({ after, limit: 3 })))._tag, 'InvalidInput', shown)
+        assert.equal((await errorOf(store.readAll({ after, limit: 3 })))._tag, 'InvalidInput', shown)
         await assert.rejects(
           followUntil(store, { after }, () => true),
           { _tag: 'InvalidInput' },

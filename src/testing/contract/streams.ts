@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { hashOf } from '../../events/codec.ts'
-import { type ContractRule, backwards, event, events, forwards, ids, leftOf, right } from './support.ts'
+import { type ContractRule, backwards, event, events, forwards, ids, errorOf, right } from './support.ts'
 
 /** Reading one stream, and finding streams. */
 export const streams: readonly ContractRule[] = [
@@ -123,7 +123,7 @@ export const streams: readonly ContractRule[] = [
       const first = event()
       await right(store.append({ stream: 'a-1', events: [first], expected: -1 }))
       await right(store.append({ stream: 'a-2', events: [event()], expected: -1 }))
-      await leftOf(store.append({ stream: 'a-1', events: [event()], expected: -1 }))
+      await errorOf(store.append({ stream: 'a-1', events: [event()], expected: -1 }))
       await right(store.append({ stream: 'a-1', events: [first], expected: -1 }))
       assert.deepEqual(await right(store.newest(['a-'], undefined, 3)), ['a-2', 'a-1'])
     },

@@ -35,7 +35,7 @@ export const right = async <A>(task: TaskEither<unknown, A>): Promise<A> => {
   assert.ok(E.isRight(result), JSON.stringify(result))
   return result.right
 }
-export const leftOf = async <Err>(task: TaskEither<Err, unknown>): Promise<Err> => {
+export const errorOf = async <Err>(task: TaskEither<Err, unknown>): Promise<Err> => {
   const result = await task()
   assert.ok(E.isLeft(result), 'it succeeded')
   return result.left

@@ -6,7 +6,7 @@ import {
   events,
   forwards,
   ids,
-  leftOf,
+  errorOf,
   right,
   texts,
 } from './support.ts'
@@ -54,7 +54,7 @@ export const writing: readonly ContractRule[] = [
       const [first, second] = [event('1'), event('2')]
       await right(store.append({ stream: 'a', events: [first], expected: -1 }))
       for (const expected of [-1, 1, 7]) {
-        const error = await leftOf(store.append({ stream: 'a', events: [event()], expected }))
+        const error = await errorOf(store.append({ stream: 'a', events: [event()], expected }))
         assert.deepEqual(
           { ...error, message: '' },
           { _tag: 'Conflict', message: '', stream: 'a', expected, actual: 0 },
@@ -62,7 +62,7 @@ export const writing: readonly ContractRule[] = [
       }
       await right(store.append({ stream: 'a', events: [second], expected: 0 }))
       assert.deepEqual(ids(await forwards(store, 'a')), [first.id, second.id])
-      const error = await leftOf(store.append({ stream: 'b', events: [event()], expected: 0 }))
+      const error = await errorOf(store.append({ stream: 'b', events: [event()], expected: 0 }))
       assert.equal(error._tag === 'Conflict' && error.actual, -1)
     },
   },
@@ -70,7 +70,7 @@ export const writing: readonly ContractRule[] = [
     title: 'several events are written all together or not at all',
     run: async (store) => {
       await right(store.append({ stream: 'a', events: events(3), expected: -1 }))
-      await leftOf(store.append({ stream: 'a', events: events(3), expected: 1 }))
+      await errorOf(store.append({ stream: 'a', events: events(3), expected: 1 }))
       assert.equal((await forwards(store, 'a')).length, 3)
     },
   },
@@ -90,7 +90,7 @@ export const writing: readonly ContractRule[] = [
       assert.deepEqual((await forwards(store, 'a')).map(texts).slice(0, 2), written)
       assert.equal((await forwards(store, 'a')).length, 3)
       const [first = event()] = written
-      await leftOf(store.append({ stream: 'a', events: [first, event()], expected: -1 }))
+      await errorOf(store.append({ stream: 'a', events: [first, event()], expected: -1 }))
     },
   },
   {

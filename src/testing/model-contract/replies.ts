@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ReplyEvent } from '../../agent/models/model.ts'
-import { call, long, type ModelCase, replyOf, requestTo, textOf, toldBy } from './support.ts'
+import { call, long, type ModelCase, replyOf, requestTo, textOf, contentOfEvents } from './support.ts'
 
 /** Contract cases about replies and the events of their streams. */
 export const replies: readonly ModelCase[] = [
@@ -90,7 +90,7 @@ export const replies: readonly ModelCase[] = [
           assert.ok(open.delete(index), 'the stop of a block that is not open')
       }
       assert.equal(open.size, 0)
-      const [text = '', input = ''] = toldBy(events)
+      const [text = '', input = ''] = contentOfEvents(events)
       assert.equal(text, textOf(content))
       assert.deepEqual(JSON.parse(input), { path: 'a.ts' })
       assert.ok(events.filter(({ type }) => type === 'content_block_delta').length > 2, 'it comes in parts')

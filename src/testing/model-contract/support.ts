@@ -83,7 +83,7 @@ export const textOf = (content: readonly Block[]): string =>
   content.flatMap((block) => (block.type === 'text' ? block.text : [])).join('')
 
 /** Returns the content conveyed by events, one text per block index. */
-export const toldBy = (events: readonly ReplyEvent[]): readonly string[] => {
+export const contentOfEvents = (events: readonly ReplyEvent[]): readonly string[] => {
   const told: string[] = []
   for (const event of events) {
     const delta = (event['delta'] ?? {}) as { readonly [field: string]: unknown }

@@ -62,16 +62,16 @@ const rangeOf = ({ after, through }: Rewritten): string =>
   (after ?? -1) + 1 === through ? number(through) : `${number((after ?? -1) + 1)} to ${number(through)}`
 
 /** Finds the newest sealed position that is unchanged. */
-export const sealedThrough = (heads: readonly AuditHead[]): AuditHead | undefined =>
+export const lastSealed = (heads: readonly AuditHead[]): AuditHead | undefined =>
   heads.filter(({ state }) => state === 'same').toSorted((one, other) => other.position - one.position)[0]
 
 /** Finds the newest unchanged position covered by a checkpoint that is kept elsewhere. */
-export const anchoredThrough = (
+export const lastAnchored = (
   heads: readonly AuditHead[],
   anchors: readonly AnchorRow[],
 ): AuditHead | undefined => {
   const size = Math.max(0, ...anchors.map((anchor) => anchor.size))
-  return sealedThrough(heads.filter(({ index }) => index < size))
+  return lastSealed(heads.filter(({ index }) => index < size))
 }
 
 /** Returns the verdict so far. An undefined argument is still being determined, or could not be. */
@@ -149,7 +149,7 @@ const proven = ({ last, ledger }: ConversationAuditResponse): AuditVerdict => {
       command: 'palimpsest audit init',
     }
   const { heads, anchors } = ledger
-  const sealed = sealedThrough(heads)
+  const sealed = lastSealed(heads)
   if (!sealed)
     return {
       tone: 'open',
@@ -158,7 +158,7 @@ const proven = ({ last, ledger }: ConversationAuditResponse): AuditVerdict => {
         'The ledger does not contain this conversation. Until it does, the conversation could be rewritten unseen.',
       command: 'palimpsest audit seal --anchor PLACE',
     }
-  const kept = anchoredThrough(heads, anchors)
+  const kept = lastAnchored(heads, anchors)
   if (!kept)
     return {
       tone: 'open',

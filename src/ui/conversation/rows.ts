@@ -84,7 +84,7 @@ export const pieceWith = (
   // What is hidden by a nested marker is known by what comes after it.
   const all = [...earlier, ...items, ...known.filter((entry) => entry.position >= until)]
   return {
-    entries: isGroup ? hiddenBy(all, position) : all.filter((entry) => entry.position >= from),
+    entries: isGroup ? entriesHiddenBy(all, position) : all.filter((entry) => entry.position >= from),
     hasMore: before?.hasMore !== false && (earlier.length > 0 || (isGroup && isFull && first > from)),
   }
 }
@@ -228,7 +228,7 @@ const isSeen = ({ kind }: HistoryRow): boolean => kind === 'same' || kind === 'g
  *
  * @param entries by position, up to the marker
  */
-export const hiddenBy = (entries: readonly ShownEntry[], marker: number): readonly ShownEntry[] => {
+export const entriesHiddenBy = (entries: readonly ShownEntry[], marker: number): readonly ShownEntry[] => {
   const hidden = new Set([marker])
   // From the last one: a marker comes after what it hides.
   for (const { position, status, by } of entries.toReversed())

@@ -36,7 +36,7 @@ export interface SaidBlock {
 }
 
 /** Returns the blocks of a request's messages, in order. The position of each is the index of its message. */
-export const saidIn = (request: ApiRequestBody): readonly SaidBlock[] =>
+export const blocksIn = (request: ApiRequestBody): readonly SaidBlock[] =>
   partsOf(request).messages.flatMap(({ index, role, parts }) =>
     parts.map(({ block }) => {
       const { cache_control: _, ...own } = block

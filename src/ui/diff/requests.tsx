@@ -10,7 +10,7 @@ import { ConfigurationChanges } from './configurations.tsx'
 import type { DiffEnd } from './ends.ts'
 import type { ExcerptEntry } from './excerpt.ts'
 import { type DiffRequest, requestAt } from './request-at.ts'
-import { breakpointsIn, type SaidBlock, saidIn, rowsOfBlocks, settingChanges } from './request-changes.ts'
+import { breakpointsIn, type SaidBlock, blocksIn, rowsOfBlocks, settingChanges } from './request-changes.ts'
 import type { DiffRow } from './rows.ts'
 import { DiffList } from './rows-view.tsx'
 import { Sums } from './sums.tsx'
@@ -121,7 +121,7 @@ const Messages = ({ before, after }: { readonly before: ApiRequestBody; readonly
   useEffect(() => {
     let isGone = false
     withPart(import('./words.ts'), ({ listsChanged }) => {
-      const [was, is] = [saidIn(before), saidIn(after)]
+      const [was, is] = [blocksIn(before), blocksIn(after)]
       const stretches = listsChanged(keysOf(was), keysOf(is))
       if (!isGone) setRows(rowsOfBlocks(was, is, stretches))
     })

@@ -19,7 +19,7 @@ const words: Readonly<Record<string, string>> = {
   unexplained: 'nothing in the log explains it',
 }
 
-export const brokenBy = ({ kind, idle, also }: Break): string => {
+export const describeBreak = ({ kind, idle, also }: Break): string => {
   if (kind !== 'expired') return words[kind] ?? kind
   const beside = also === undefined ? '' : `, and ${words[also] ?? also}`
   return `it expired after ${duration(idle * 1_000)}${beside}`

@@ -3,7 +3,7 @@ import { callName } from '../call-link.tsx'
 import { hrefs } from '../url.ts'
 import { useWidth } from '../conversation/ribbon/canvas.tsx'
 import { brief, number } from '../words.ts'
-import { brokenBy } from './breaks.ts'
+import { describeBreak } from './breaks.ts'
 import { apart, areaOf, lineOf, plotOf, type Point } from './curve.ts'
 import type { Break, ReplayRow } from '../source/answers.ts'
 
@@ -69,8 +69,8 @@ export const Curves = ({ id, last, recorded, replayed, breaks }: CurvesProps) =>
               key={index}
               class="break"
               href={hrefs.conversation(id, { at: one.event ?? one.position })}
-              aria-label={`break ${index + 1}, at ${number(one.position)}: ${brokenBy(one)}`}
-              title={brokenBy(one)}
+              aria-label={`break ${index + 1}, at ${number(one.position)}: ${describeBreak(one)}`}
+              title={describeBreak(one)}
               style={{ left: `${x}px`, top: `${y}px` }}
             >
               {index + 1}

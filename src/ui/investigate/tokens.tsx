@@ -10,7 +10,7 @@ import { Bar, Empty, Failed, Skeleton, useAsked, useFetched } from '../states.ts
 import { apiOf, hrefs } from '../url.ts'
 import { useTitle } from '../use-title.ts'
 import { brief, count, dollars, number, percent } from '../words.ts'
-import { brokenBy } from './breaks.ts'
+import { describeBreak } from './breaks.ts'
 import { Curves } from './curves.tsx'
 import {
   draftIn,
@@ -148,7 +148,7 @@ const BreakRow = ({ id, nth, one }: { readonly id: string; readonly nth: number;
     <span class="nth figures">{nth}</span>
     <CallLink id={id} of={one} />
     <span class="grow">
-      {brokenBy(one)}
+      {describeBreak(one)}
       {one.event !== undefined && (
         <>
           {' '}

@@ -10,7 +10,7 @@ import { useActions } from '../use-keys.ts'
 import { useTitle } from '../use-title.ts'
 import { number } from '../words.ts'
 import { placeOf } from './neighbours.ts'
-import { toldOf } from './receipt.ts'
+import { receiptLabelOf } from './receipt.ts'
 import { Reply } from './reply.tsx'
 import { apiPathOf } from '../../server/client/api-path.ts'
 import type { CallResponse } from '../source/answers.ts'
@@ -78,7 +78,7 @@ export const CallPage = ({ source, params: { id = '', call: name = '' }, search 
               exact={apiPathOf('/conversations/{id}/calls/{call}/request', { id, call: nameOf(value) })}
               isChat={value.body !== undefined}
               betas={value.betas}
-              told={toldOf(value)}
+              told={receiptLabelOf(value)}
               repairs={value.receipt?.options?.repairs}
               usage={value.origin?.usage}
               usd={value.usd}

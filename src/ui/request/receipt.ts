@@ -36,7 +36,7 @@ const words: Readonly<Record<ReceiptState, Omit<ReceiptLabel, 'state' | 'path'>>
 }
 
 /** Returns the icon, word and meaning of a receipt state; the meaning is the finding's message if there is one. */
-export const toldOf = ({ state, finding }: Pick<CallResponse, 'state' | 'finding'>): ReceiptLabel => {
+export const receiptLabelOf = ({ state, finding }: Pick<CallResponse, 'state' | 'finding'>): ReceiptLabel => {
   const { means, ...rest } = words[state]
   return { state, ...rest, means: finding?.message ?? means, path: finding?.path }
 }

@@ -7,7 +7,7 @@ import { copyBetween } from '../../../src/transfer/copy.ts'
 import { run } from '../../../src/result/steps.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
 import { type EventStore, maxPage, type RecordedEvent } from '../../../src/store/port.ts'
-import { knownBy } from '../../../src/agent/workers/work-board.ts'
+import { createWorkBoard } from '../../../src/agent/workers/work-board.ts'
 import { listSteps, type OpenStepInfo } from '../../../src/agent/workers/list-steps.ts'
 import { createWorkRequester } from '../../../src/agent/workers/requests.ts'
 import { atEnd } from '../../support/at-end.ts'
@@ -77,7 +77,7 @@ const played = async (all: readonly Deed[]): Promise<EventStore> => {
   const tick = ticking()
   right(await chat.append(question, { now: tick() })())
   for (const deed of all) {
-    const known = knownBy(() => true)
+    const known = createWorkBoard(() => true)
     for (const event of await eventsOf(store)) known.see(event, 0)
     const step = known.steps.get('c')
     const at = right(await chat.position()())

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest'
-import { knownBy } from '../../../src/agent/workers/work-board.ts'
+import { createWorkBoard } from '../../../src/agent/workers/work-board.ts'
 import { refusals } from '../../../src/agent/workers/refusals.ts'
 import { handClock } from '../../support/workers/hand-clock.ts'
 
 test('a conversation whose claim has failed is left alone for a while, and nothing is waited for after that', async () => {
   const { clock, pass } = handClock()
   const refused = refusals(
-    knownBy(() => true),
+    createWorkBoard(() => true),
     clock,
     1_000,
   )

@@ -6,7 +6,7 @@ import { orThrow, run } from '../../../src/result/steps.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
 import type { EventStore, RecordedEvent } from '../../../src/store/port.ts'
 import { type WorkSnapshot, type CarriedStep, rules } from '../../../src/agent/workers/work-snapshot.ts'
-import { type WorkBoard, knownBy } from '../../../src/agent/workers/work-board.ts'
+import { type WorkBoard, createWorkBoard } from '../../../src/agent/workers/work-board.ts'
 import { rosters } from '../../../src/agent/workers/roster.ts'
 import { joinParts, partsOf, type BoardSnapshot } from '../../../src/agent/workers/snapshot-parts.ts'
 import { snapshotsEnd, writeSettled } from '../../../src/agent/workers/snapshots.ts'
@@ -127,7 +127,10 @@ const inOrder = ({ steps, workers: all, paused = [], spending = [], ...rest }: W
     .toSorted((x, y) => (x.conversation < y.conversation ? -1 : 1)),
   workers: all.toSorted((x, y) => (x.worker < y.worker ? -1 : 1)),
 })
-const knownOf = (events: readonly RecordedEvent[], known: WorkBoard = knownBy(() => true)): WorkBoard => {
+const knownOf = (
+  events: readonly RecordedEvent[],
+  known: WorkBoard = createWorkBoard(() => true),
+): WorkBoard => {
   for (const event of events) known.see(event, 0)
   return known
 }
@@ -143,7 +146,7 @@ describe('what is settled', () => {
   test('is all that a reader has to know of the events before it', () => {
     fc.assert(
       fc.property(log, fc.nat(60), (events, cut) => {
-        const known = knownBy(() => true)
+        const known = createWorkBoard(() => true)
         const before = knownOf(events.slice(0, cut))
         const open = [...before.steps.keys()]
         known.restore(settled(before), 0)

@@ -4,7 +4,7 @@ import { orThrow, run } from '../../../src/result/steps.ts'
 import { memoryStore } from '../../../src/store/memory/store.ts'
 import { release, take } from '../../../src/agent/workers/attempt.ts'
 import { ownClock } from '../../../src/agent/workers/clock.ts'
-import { knownBy } from '../../../src/agent/workers/work-board.ts'
+import { createWorkBoard } from '../../../src/agent/workers/work-board.ts'
 import { isSeenWhole } from '../../../src/agent/workers/open-step.ts'
 import { placeOfClaim } from '../../../src/agent/workers/turns-end.ts'
 import { refusals } from '../../../src/agent/workers/refusals.ts'
@@ -18,7 +18,7 @@ const scene = async ({ answersAll = false, asksFirst = false } = {}) => {
   const chat = conversation('b')
   const { signal } = new AbortController()
   const step = async (after?: string) => {
-    const known = knownBy(() => true, {}, answersAll)
+    const known = createWorkBoard(() => true, {}, answersAll)
     const { events } = await orThrow(store.readAll({ after, prefixes: ['conversation-'], limit: 100 }))
     for (const event of events) known.see(event, 0)
     const open = known.steps.get('b')

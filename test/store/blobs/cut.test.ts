@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { StoredEvent } from '../../../src/events/codec.ts'
 import { piecesOf } from '../../../src/events/pieces.ts'
 import { contentOf, readContent } from '../../../src/store/blobs/content.ts'
-import { cutLiterals, isCut, putBack, referencesOf } from '../../../src/store/blobs/cut.ts'
+import { cutLiterals, isCut, restoreLiterals, referencesOf } from '../../../src/store/blobs/cut.ts'
 import { literalsOver } from '../../../src/store/blobs/literals.ts'
 import { blobChunk } from '../../../src/store/port.ts'
 import { right } from '../../support/either.ts'
@@ -36,7 +36,7 @@ const thereAndBack = async (
     expect(read).toMatchObject({ sha256: hash, bytes })
     texts.set(`${hash} ${isRaw}`, read.texts)
   }
-  const back = putBack(
+  const back = restoreLiterals(
     stored,
     referencesOf(stored) ?? [],
     ({ sha256: hash, raw = false }) => texts.get(`${hash} ${raw}`) ?? [],
@@ -172,7 +172,7 @@ describe('a cut event', () => {
     const { event: stored } = cutLiterals(whole, literalsOver(whole.data, 40))
     const references = referencesOf(stored) ?? []
     const changed = { ...stored, data: change(stored.data) }
-    expect(putBack(changed, references, () => ['x'])).toEqual({ _tag: 'Left', left: references[0] })
+    expect(restoreLiterals(changed, references, () => ['x'])).toEqual({ _tag: 'Left', left: references[0] })
   })
 
   const strings = fc.oneof(

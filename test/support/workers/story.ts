@@ -1,6 +1,6 @@
 import type { AnswerFlag, Origin } from '../../../src/events/events.ts'
 import type { RecordedEvent } from '../../../src/store/port.ts'
-import { type WorkBoard, knownBy } from '../../../src/agent/workers/work-board.ts'
+import { type WorkBoard, createWorkBoard } from '../../../src/agent/workers/work-board.ts'
 import { type Me, type PickResult, pick } from '../../../src/agent/workers/pick.ts'
 import type { WorkPolicy } from '../../../src/agent/workers/policy.ts'
 
@@ -42,7 +42,7 @@ export const story = ({
   policy,
   slots = 1,
 }: { readonly policy?: WorkPolicy; readonly slots?: number } = {}): Story => {
-  const known = knownBy(() => true, policy)
+  const known = createWorkBoard(() => true, policy)
   const revisions = new Map<string, number>()
   let now = 0
   let count = 0

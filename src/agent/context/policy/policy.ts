@@ -15,7 +15,7 @@ import { allowanceAfter, correctionFrom, type ContextRefusal } from './refusal.t
 import type { TokenCorrection } from '../tokens/usage.ts'
 import { coversOf, type Region, regionsOf } from './regions.ts'
 import { sliceOf } from '../../../projections/effective.ts'
-import { saidSince } from '../tokens/said-since.ts'
+import { tokensSince } from '../tokens/said-since.ts'
 import { type ContextSettings, type ContextLimits, limitsOf } from './settings.ts'
 import { countTokens, type TokenCount } from '../tokens/tokens.ts'
 import { planShortening, type ResultCut } from './plan-shortening.ts'
@@ -71,7 +71,7 @@ export const manageContext = (
   const limits = checked.right
   const { total: used } = count
   const allowed = refused ? allowanceAfter(refused, used, settings) : limits.allowed
-  const said = saidSince(effective, count, limits.window)
+  const said = tokensSince(effective, count, limits.window)
   const learned = refused && correctionFrom(refused, count)
   const measured = { used, allowed, ...(said !== undefined && { said }), ...(learned && { learned }) }
   const isTooLarge = refused !== undefined || used > allowed

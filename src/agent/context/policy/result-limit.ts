@@ -22,7 +22,7 @@ const textBytes = 3.3
 
 /** Returns the size of a result, in the bytes that the limit counts. */
 export const resultBytes = ({ content = '' }: KnownBlock<'tool_result'>): number =>
-  typeof content === 'string' ? Buffer.byteLength(content) : bytesOf(shownIn(content))
+  typeof content === 'string' ? Buffer.byteLength(content) : bytesOf(resultBlocksIn(content))
 
 const bytesOf = (blocks: readonly Block[]): number =>
   blocks.reduce((sum, block) => sum + blockBytes(block), 0)
@@ -39,7 +39,7 @@ const blockBytes = (block: Block): number => {
 const jsonBytes = (block: object): number => Buffer.byteLength(JSON.stringify(block)) + 1
 
 /** Returns the blocks of a result that are shown to a model; blocks are numbered by their index in this list. */
-export const shownIn = (content: readonly unknown[]): readonly Block[] =>
+export const resultBlocksIn = (content: readonly unknown[]): readonly Block[] =>
   content.filter((block) => isWellShaped(block)).filter(({ type }) => isResultType(type))
 
 /** Reduces each result larger than both the limit and a note to its head and tail; undefined if no result is. */
@@ -84,7 +84,7 @@ const cutResult = (block: KnownBlock<'tool_result'>, limit: ResultLimit): Block 
     const { head, note, tail } = cutText(content, id, limit)
     return { ...block, content: [head, note, tail].filter((part) => part !== '').join('\n') }
   }
-  return { ...block, content: cutBlocks(shownIn(content), id, limit) }
+  return { ...block, content: cutBlocks(resultBlocksIn(content), id, limit) }
 }
 
 interface Cut {

@@ -6,7 +6,7 @@ import type { TokenCount } from './tokens.ts'
  * The policy's newest marker records how much had been said by then, as a truncation may have hidden the summary. If the attempt failed
  * and nothing was hidden, the next reply records it.
  */
-export const saidSince = ({ items }: Effective, count: TokenCount, window: number): number | undefined => {
+export const tokensSince = ({ items }: Effective, count: TokenCount, window: number): number | undefined => {
   let newest: Item | undefined
   for (const item of items)
     if ((ofContext(item) || failureOf(item)) && item.position > (newest?.position ?? -1)) newest = item

@@ -29,7 +29,7 @@ export async function* callsNow(
   if (position === undefined) return { open: openCalls(now), said: Infinity, rewinds }
   const held = lastUserMessages(now, yield* chat.later(position), position)
   return held
-    ? { open: openCallsIn(held), held, said: saidSince(now, held.before), rewinds }
+    ? { open: openCallsIn(held), held, said: firstMessageSince(now, held.before), rewinds }
     : { open: [], said: Infinity, rewinds }
 }
 
@@ -48,7 +48,7 @@ export async function* rewindsAfter(
 }
 
 /** Returns the position of the user's first message in a history that is absent from the one before; Infinity if there is none. */
-export const saidSince = (now: Effective, { items }: Effective): number => {
+export const firstMessageSince = (now: Effective, { items }: Effective): number => {
   const before = new Set(items.map(({ position }) => position))
   return now.items.find((item) => !before.has(item.position) && isSaid(item))?.position ?? Infinity
 }

@@ -50,7 +50,7 @@ export const waitsForServer = (before: Effective, options: RequestOptions): bool
 }
 
 /** Returns the position after which to look for user messages that follow results; undefined if there are none. */
-export const heldSince = ({ items }: Effective): number | undefined => {
+export const deferralStart = ({ items }: Effective): number | undefined => {
   const last = items.findLastIndex((item) => !isSaid(item))
   return last < items.length - 1 && isResults(items[last]) ? endOf(items.slice(0, last + 1)) : undefined
 }

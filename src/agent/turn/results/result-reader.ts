@@ -1,6 +1,6 @@
 import * as E from 'fp-ts/lib/Either.js'
 import { beginningOf } from '../../context/policy/cut-text.ts'
-import { readerName, resultBytes, shownIn, textIn } from '../../context/policy/result-limit.ts'
+import { readerName, resultBytes, resultBlocksIn, textIn } from '../../context/policy/result-limit.ts'
 import type { ConversationHandle } from '../../../conversation/conversation.ts'
 import { type Block, isBlock, type KnownBlock, textBlock } from '../../../events/blocks.ts'
 import { contentOf } from '../../../events/events.ts'
@@ -45,7 +45,7 @@ export const resultReader = (chat: Pick<ConversationHandle, 'events' | 'position
       const result = await resultOf(chat, id)
       if (!result) throw new Error(`there is no result of a call ${JSON.stringify(id)} in this conversation`)
       const { content = '' } = result
-      const blocks = typeof content === 'string' ? [textBlock(content)] : shownIn(content)
+      const blocks = typeof content === 'string' ? [textBlock(content)] : resultBlocksIn(content)
       const chosen = block === undefined ? undefined : blocks[block]
       if (chosen && !isBlock(chosen, 'text')) return whole(chosen, maxResult)
       const text = chosen ? textIn([chosen]) : textIn(blocks)

@@ -43,7 +43,7 @@ const amountsIn = (usage: ModelUsage) => ({
 })
 
 /** Returns the limit of a budget that is reached, if any. */
-export const spentOf = (budget: Budget, usage: ModelUsage): keyof Budget | undefined => {
+export const limitReached = (budget: Budget, usage: ModelUsage): keyof Budget | undefined => {
   const amounts = amountsIn(usage)
   return (['calls', 'tokens', 'usd'] as const).find((kind) => {
     const most = budget[kind]
@@ -60,7 +60,7 @@ export const withinBudget = (
   const { models, usd } = usage
   if (budget.usd !== undefined && usd === undefined)
     return E.left(priceMissing(Object.keys(models).filter((model) => models[model]?.usd === undefined)))
-  const of = spentOf(budget, usage)
+  const of = limitReached(budget, usage)
   if (!of) return E.right(undefined)
   const { estimated } = usage
   const guessed =

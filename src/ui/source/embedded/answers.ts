@@ -2,7 +2,7 @@ import { blocksOf, clippedEvent, clippedItem, diff, effective, full, path, rende
 import { matchPath, type Parameters } from '../../url.ts'
 import { callList, findSentCall } from './calls.ts'
 import type { EmbeddedFile } from './form.ts'
-import { hiddenOf } from './hidden-states.ts'
+import { summarizeHidden } from './hidden-states.ts'
 import { filterList } from './list.ts'
 import { outlineOf, overviewOf } from './outline.ts'
 import { searchEmbedded } from './search.ts'
@@ -99,7 +99,7 @@ const answers: Readonly<Record<string, Answer>> = {
   '/conversations/:id/hidden': ({ file: { events }, query }) => ({
     items: (query.get('markers') ?? '')
       .split(',')
-      .flatMap((marker) => hiddenOf(events, Number(marker)) ?? []),
+      .flatMap((marker) => summarizeHidden(events, Number(marker)) ?? []),
   }),
   '/conversations/:id/search': (question) => searched(question),
   '/search': (question) => searched(question),

@@ -32,7 +32,7 @@ const hiddenBy = (log: Log, marker: number): readonly ConversationEvent[] => {
 }
 
 /** Returns what a marker hides, at all levels, in the form of the server's `hidden`; undefined if there is no such marker. */
-export const hiddenOf = (log: Log, marker: number): HiddenByMarker | undefined => {
+export const summarizeHidden = (log: Log, marker: number): HiddenByMarker | undefined => {
   const type = log[marker]?.type
   if (type !== 'Condensed' && type !== 'Truncated') return undefined
   const hidden = hiddenBy(log, marker)
