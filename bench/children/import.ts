@@ -3,7 +3,7 @@
 import { createReadStream } from 'node:fs'
 import { withBoundedHeap } from '../../src/cli/bounded-heap.ts'
 import { splitLines } from '../../src/transfer/formats/split-lines.ts'
-import { takeNotes } from '../../src/transfer/formats/source.ts'
+import { createImportNotes } from '../../src/transfer/formats/source.ts'
 import { openStore } from '../../src/index.ts'
 
 const [, , file = '', store] = process.argv
@@ -11,7 +11,7 @@ const bytes = (): AsyncIterable<Uint8Array> => createReadStream(file, { highWate
 
 const parse = async (): Promise<number> => {
   let lines = 0
-  const split = splitLines({ read: ({ text }) => void (JSON.parse(text) as unknown, lines++) }, takeNotes())
+  const split = splitLines({ read: ({ text }) => void (JSON.parse(text) as unknown, lines++) }, createImportNotes())
   for await (const piece of bytes()) split.push(piece)
   split.finish()
   return lines

@@ -6,8 +6,8 @@ import { everyCallIn, type ModelCall, type PassedCalls, type UnprovenCall } from
 import { catchTyped, type Steps } from '../result/steps.ts'
 import type { ReadError } from '../store/errors.ts'
 import { partsOf } from './lineage.ts'
-import type { ThreadTable } from './rows.ts'
-import { placeIn, type ThreadRow } from './thread.ts'
+import type { ConversationTable } from './rows.ts'
+import { placeIn, type ConversationRow } from './thread.ts'
 
 /** A page of the model calls in a conversation, in the order of their answers. */
 export interface CallsPage {
@@ -34,8 +34,8 @@ export interface CallCursor {
 /** Returns the position up to which the index can skip calls that were not requested, and the calls before it: the rest must be read. */
 export const callsBefore = (
   db: DatabaseSync,
-  rows: ThreadTable,
-  row: ThreadRow,
+  rows: ConversationTable,
+  row: ConversationRow,
   { from = 0, number }: Asked,
 ): CallCursor => {
   const through = (last: number): PassedCalls => callsThrough(db, rows, { ...row, last })
@@ -49,7 +49,7 @@ export const callsBefore = (
 }
 
 /** Returns the calls whose answers are in a conversation, through its last position considered. */
-const callsThrough = (db: DatabaseSync, rows: ThreadTable, thread: ThreadRow): PassedCalls => {
+const callsThrough = (db: DatabaseSync, rows: ConversationTable, thread: ConversationRow): PassedCalls => {
   let calls = 0
   const summaries = new Set<string>()
   for (const { row, last } of partsOf(rows, thread)) {
@@ -67,14 +67,14 @@ const callsThrough = (db: DatabaseSync, rows: ThreadTable, thread: ThreadRow): P
 }
 
 /** Counts the replies with a receipt in the chunks before this one. */
-const repliesBefore = (db: DatabaseSync, { n }: ThreadRow, number: number): number =>
+const repliesBefore = (db: DatabaseSync, { n }: ConversationRow, number: number): number =>
   Number(
     db.prepare('SELECT total(calls) AS calls FROM chunks WHERE thread = ? AND number < ?').get(n, number)?.[
       'calls'
     ],
   )
 
-const summariesIn = (db: DatabaseSync, { n }: ThreadRow, last: number) =>
+const summariesIn = (db: DatabaseSync, { n }: ConversationRow, last: number) =>
   db
     .prepare('SELECT answer, calls FROM marks WHERE thread = ? AND position <= ? AND answer IS NOT NULL')
     .all(n, last)

@@ -19,7 +19,7 @@ import { type BranchSummary, branchesOf } from './branches.ts'
 import { chunkLength } from './columns.ts'
 import { createFeed, type IndexProgress } from './feed.ts'
 import type { IndexFile } from './index-file.ts'
-import { listThreads, listOverviews, overviewsOf, type OverviewsPage } from './list.ts'
+import { listRows, listOverviews, overviewsOf, type OverviewsPage } from './list.ts'
 import { createBucketTaker, createOutlineTaker, type PieceTaker, tallyAt } from './outline.ts'
 import type {
   BranchesPage,
@@ -38,7 +38,7 @@ import type {
   UpTo,
 } from './port.ts'
 import { searchText, unsearchable } from './search.ts'
-import type { ThreadRow } from './thread.ts'
+import type { ConversationRow } from './thread.ts'
 import { traitNames } from './traits.ts'
 import { fateIn, viewOf } from './views.ts'
 
@@ -98,7 +98,7 @@ export const catalogueOf = (
   const read = <A>(
     id: string,
     { indexed: last }: UpTo,
-    reading: (row: ThreadRow, indexed: IndexFile, db: DatabaseSync) => A,
+    reading: (row: ConversationRow, indexed: IndexFile, db: DatabaseSync) => A,
   ): A | undefined =>
     feed.read((indexed, { db }) => {
       const row = indexed.rows.byId(id)
@@ -224,7 +224,7 @@ export const catalogueOf = (
     const { order = 'activity', limit = 50, cursor, ...rest } = yield* ok(checkOptions(options, findFields))
     const progress = yield* feed.catchUp(patience)
     const places = await placesOf(progress)
-    const found = yield* listThreads(store, feed, { ...rest, order, limit, cursor }, progress.isComplete)
+    const found = yield* listRows(store, feed, { ...rest, order, limit, cursor }, progress.isComplete)
     return { ...progress, ...places, ...found }
   }
 

@@ -7,9 +7,9 @@ import { textsOf } from '../projections/excerpts.ts'
 import type { Checkpoint, RecordedEvent } from '../store/port.ts'
 import { factsOf } from './facts.ts'
 import { buildOf } from './file.ts'
-import { type ThreadTable, rowsIn } from './rows.ts'
-import type { ThreadBuffer } from './thread.ts'
-import { type Threads, threadsOf } from './threads.ts'
+import { type ConversationTable, rowsIn } from './rows.ts'
+import type { ConversationBuffer } from './thread.ts'
+import { type ConversationRows, conversationRowsOf } from './threads.ts'
 import { titlesIn } from './titles.ts'
 import { wordsIn } from './words.ts'
 
@@ -29,8 +29,8 @@ export interface IndexPosition {
 
 /** Contents of an index file. */
 export interface IndexFile {
-  readonly rows: ThreadTable
-  readonly threads: Threads
+  readonly rows: ConversationTable
+  readonly threads: ConversationRows
   readonly reached: () => IndexPosition
   /** Id that tells the file from others made from the same store. */
   readonly build: string
@@ -56,7 +56,7 @@ export interface Unread {
 
 export const indexFileOf = (db: DatabaseSync): IndexFile => {
   const rows = rowsIn(db)
-  const threads = threadsOf(rows)
+  const threads = conversationRowsOf(rows)
   const words = wordsIn(db)
   const takeTitle = titlesIn(db)
   const sql = {
@@ -72,7 +72,7 @@ export const indexFileOf = (db: DatabaseSync): IndexFile => {
       : { checkpoint: undefined, landmark: undefined }
   }
 
-  const threadOf = (recorded: RecordedEvent): ThreadBuffer | undefined => {
+  const threadOf = (recorded: RecordedEvent): ConversationBuffer | undefined => {
     const id = conversationOf(recorded.stream)
     if (id === undefined) return undefined
     const known = threads.find(id)

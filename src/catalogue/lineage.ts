@@ -1,17 +1,17 @@
-import type { ThreadTable } from './rows.ts'
-import type { ThreadRow } from './thread.ts'
+import type { ConversationTable } from './rows.ts'
+import type { ConversationRow } from './thread.ts'
 
 /** Part of a conversation: the events of one thread through position `last`. */
 export interface LineagePart {
-  readonly row: ThreadRow
+  readonly row: ConversationRow
   readonly last: number
 }
 
 /** Returns the threads that make up a conversation, oldest first, omitting those that contribute no events. */
-export const partsOf = (rows: ThreadTable, own: ThreadRow): readonly LineagePart[] => {
+export const partsOf = (rows: ConversationTable, own: ConversationRow): readonly LineagePart[] => {
   const parts: LineagePart[] = []
   let end = own.last
-  for (let row: ThreadRow | undefined = own; row;) {
+  for (let row: ConversationRow | undefined = own; row;) {
     if (row.from <= end) parts.push({ row, last: end })
     end = Math.min(end, row.from - 1)
     row = row.parent === null ? undefined : rows.byNumber(row.parent)

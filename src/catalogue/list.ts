@@ -12,8 +12,8 @@ import { curveOf } from './outline.ts'
 import { rowOf } from './rows.ts'
 import { textIn } from './search.ts'
 import { isSearchable } from './texts.ts'
-import type { ThreadRow } from './thread.ts'
-import { threadsTitledWith } from './titles.ts'
+import type { ConversationRow } from './thread.ts'
+import { rowsTitledWith } from './titles.ts'
 import { type Trait, traits, traitsIn } from './traits.ts'
 
 /**
@@ -39,7 +39,7 @@ export interface ConversationFilter {
 }
 
 /** Summary of a conversation. */
-export interface ListedThread {
+export interface ListedRow {
   readonly id: string
   /** Estimated tokens of what the model sees now. */
   readonly tokens: number
@@ -52,8 +52,8 @@ export interface ListedThread {
   readonly has: readonly Trait[]
 }
 
-export interface ThreadList {
-  readonly items: readonly ListedThread[]
+export interface RowList {
+  readonly items: readonly ListedRow[]
   readonly next?: string
   /** Number of conversations; undefined while the index does not know all of them. */
   readonly total?: number
@@ -76,7 +76,7 @@ const atOnce = 100
 
 /** Rows in order, and the place to continue if there are more. */
 interface RowsPage {
-  readonly rows: readonly ThreadRow[]
+  readonly rows: readonly ConversationRow[]
   readonly next: string | undefined
   readonly mayHave: MayHave | undefined
 }
@@ -94,7 +94,7 @@ async function* rowsPage(
   if (since < moves.first - 1) return yield forgotten
   let after: After | undefined = value === undefined || n === undefined ? undefined : { value, n }
   const mayHave = q === undefined ? undefined : await textsOf(feed, q)
-  const rows: ThreadRow[] = []
+  const rows: ConversationRow[] = []
   const began = performance.now()
   let isMore = true
   while (isMore && rows.length < limit && performance.now() - began < patience) {
@@ -115,15 +115,15 @@ async function* rowsPage(
   return { rows, mayHave, next }
 }
 
-export async function* listThreads(
+export async function* listRows(
   store: EventStore,
   feed: Feed,
   filter: ConversationFilter,
   isComplete: boolean,
-): Steps<StoreError | InvalidInput, ThreadList> {
+): Steps<StoreError | InvalidInput, RowList> {
   const { order, limit, cursor } = filter
   const { rows, mayHave, next } = yield* rowsPage(store, feed, filter)
-  const countsIn = (db: DatabaseSync): Pick<ThreadList, 'total' | 'matching'> => {
+  const countsIn = (db: DatabaseSync): Pick<RowList, 'total' | 'matching'> => {
     const total = countOf(db, { order, limit, cursor })
     if (!mayHave) return { total, matching: countOf(db, filter) }
     return { total, ...(next === undefined && cursor === undefined && { matching: rows.length }) }
@@ -179,7 +179,7 @@ export const overviewsOf = (feed: Feed, ids: readonly string[]): OverviewsPage['
     ),
   )
 
-const overviewsIn = (db: DatabaseSync, rows: readonly ThreadRow[]): OverviewsPage['items'] => {
+const overviewsIn = (db: DatabaseSync, rows: readonly ConversationRow[]): OverviewsPage['items'] => {
   const noted = notedIn(db, rows)
   return rows.map(({ id, parent, last, problem, title, time: updated, messages }) =>
     parent !== null || problem !== null || last < 0 || noted.has(id)
@@ -188,7 +188,7 @@ const overviewsIn = (db: DatabaseSync, rows: readonly ThreadRow[]): OverviewsPag
   )
 }
 
-const notedIn = (db: DatabaseSync, rows: readonly ThreadRow[]): ReadonlySet<string> =>
+const notedIn = (db: DatabaseSync, rows: readonly ConversationRow[]): ReadonlySet<string> =>
   new Set(
     db
       .prepare('SELECT conversation FROM noted WHERE conversation IN (SELECT value FROM json_each(?))')
@@ -202,7 +202,7 @@ interface After {
   readonly n: string | number
 }
 
-const valueOf = (row: ThreadRow, order: ListOrder): string | number => {
+const valueOf = (row: ConversationRow, order: ListOrder): string | number => {
   switch (order) {
     case 'begun':
     case 'newest':
@@ -233,7 +233,7 @@ const textsOf = async (feed: Feed, q: string): Promise<MayHave> => {
       if (before) before.push(candidate)
       else said.set(candidate.thread, [candidate])
     }
-  return { titled: feed.read((_, { db }) => threadsTitledWith(db, wanted)), said }
+  return { titled: feed.read((_, { db }) => rowsTitledWith(db, wanted)), said }
 }
 
 /** Maximum number of conversations named in a query; if more may contain the text, some of them are soon met in any case. */
@@ -241,7 +241,7 @@ const mostNamed = 1_000
 
 async function* isWanted(
   store: EventStore,
-  row: ThreadRow,
+  row: ConversationRow,
   q: string,
   mayHave: MayHave,
 ): Steps<StoreError, boolean> {
@@ -304,7 +304,7 @@ const rowsSince = (
   filter: ConversationFilter,
   mayHave: MayHave | undefined,
   { after, limit, since }: Wanted,
-): readonly ThreadRow[] => {
+): readonly ConversationRow[] => {
   if (orders[filter.order][0] !== 'updated') return rowsOf(db, filter, mayHave, { after, limit })
   // Of several moves of a conversation, the first one: the other columns of a row with min() are those of that row.
   const moved = db
@@ -333,7 +333,7 @@ const rowsOf = (
   mayHave: MayHave | undefined,
   { after, limit }: Omit<Wanted, 'since'>,
   ...more: readonly Condition[]
-): readonly ThreadRow[] => {
+): readonly ConversationRow[] => {
   const [key, direction] = orders[filter.order]
   const conditions: Condition[] = [...conditionsOf(filter), ...more]
   if (after) conditions.push([`(${key}, n) ${direction === 'ASC' ? '>' : '<'} (?, ?)`, after.value, after.n])

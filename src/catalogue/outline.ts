@@ -1,14 +1,14 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { BucketColumns, EventKind, MarkerOutline, OutlineColumns } from '../projections/columns.ts'
 import { partsOf } from './lineage.ts'
-import type { Chunk, ThreadTable } from './rows.ts'
-import { placeIn, type ThreadRow } from './thread.ts'
+import type { Chunk, ConversationTable } from './rows.ts'
+import { placeIn, type ConversationRow } from './thread.ts'
 import type { HiddenTally } from './tally.ts'
 
 /** Consumes a conversation piece by piece, from the first requested position on. */
 export interface PieceTaker<P, A> {
   /** Reads the events from `first` through `last`. */
-  readonly read: (db: DatabaseSync, rows: ThreadTable, thread: ThreadRow, first: number, last: number) => P
+  readonly read: (db: DatabaseSync, rows: ConversationTable, thread: ConversationRow, first: number, last: number) => P
   readonly take: (piece: P) => void
   /** Returns the result of the pieces so far. */
   readonly taken: () => A
@@ -18,11 +18,11 @@ export interface PieceTaker<P, A> {
 interface Stretch {
   readonly first: number
   readonly last: number
-  readonly row: ThreadRow
+  readonly row: ConversationRow
   readonly chunks: readonly Chunk[]
 }
 
-const stretchesOf = (rows: ThreadTable, thread: ThreadRow, from: number, to: number): readonly Stretch[] =>
+const stretchesOf = (rows: ConversationTable, thread: ConversationRow, from: number, to: number): readonly Stretch[] =>
   partsOf(rows, thread).flatMap(({ row, last: end }) => {
     const [first, last] = [Math.max(from, row.from), Math.min(to, end)]
     if (first > last) return []
@@ -90,7 +90,7 @@ interface Mark extends Omit<MarkerOutline, 'kind' | 'method'> {
   readonly method: string | null
 }
 
-const marksIn = (db: DatabaseSync, { n }: ThreadRow, first: number, last: number): readonly Mark[] =>
+const marksIn = (db: DatabaseSync, { n }: ConversationRow, first: number, last: number): readonly Mark[] =>
   db
     .prepare('SELECT * FROM marks WHERE thread = ? AND position BETWEEN ? AND ? ORDER BY position')
     .all(n, first, last)
@@ -147,8 +147,8 @@ export const createBucketTaker = (
 /** Returns what a marker hides at all levels; undefined if no marker at this position hides anything. */
 export const tallyAt = (
   db: DatabaseSync,
-  rows: ThreadTable,
-  thread: ThreadRow,
+  rows: ConversationTable,
+  thread: ConversationRow,
   marker: number,
 ): HiddenTally | undefined => {
   const part = partsOf(rows, thread).find(({ row, last }) => row.from <= marker && marker <= last)
@@ -162,7 +162,7 @@ export const tallyAt = (
 const samples = 32
 
 /** Returns the tokens at evenly spaced positions, including the last one. */
-export const curveOf = (rows: ThreadTable, thread: ThreadRow): readonly number[] => {
+export const curveOf = (rows: ConversationTable, thread: ConversationRow): readonly number[] => {
   const count = Math.min(samples, thread.last + 1)
   const parts = partsOf(rows, thread)
   let chunk: Chunk | undefined

@@ -1,10 +1,10 @@
 import type { EventKind } from '../projections/columns.ts'
 import { chunkLength } from './columns.ts'
 import { isMessage } from './facts.ts'
-import type { KeptMark, ThreadTable } from './rows.ts'
+import type { KeptMark, ConversationTable } from './rows.ts'
 import { isMarker } from './shown-segments.ts'
 import { addKind, addMessages, addTally, noSum, type TokenSum, type SummedColumns } from './tally.ts'
-import { placeIn, type ThreadBuffer, type ThreadRow } from './thread.ts'
+import { placeIn, type ConversationBuffer, type ConversationRow } from './thread.ts'
 import type { ContextPast } from './weave.ts'
 
 /** Columns as they are read, from stored and not yet stored chunks. */
@@ -16,26 +16,26 @@ interface ReadColumns extends SummedColumns {
 /** The conversation before its next event, read only as far as requested. */
 export interface ReadPast extends ContextPast {
   /** Counts the replies with a receipt and the messages through a position. */
-  readonly countsThrough: (position: number) => Pick<ThreadRow, 'calls' | 'messages'>
+  readonly countsThrough: (position: number) => Pick<ConversationRow, 'calls' | 'messages'>
 }
 
-export const pastOf = (rows: ThreadTable, thread: ThreadBuffer): ReadPast => {
+export const pastOf = (rows: ConversationTable, thread: ConversationBuffer): ReadPast => {
   const read = new Map<string, ReadColumns | undefined>()
 
   /** Yields the threads from the one that has a position back to the first, each with its last position in the conversation. */
   function* threadsFrom(
     position: number,
-  ): Generator<{ readonly row: ThreadRow; readonly last: number }, void> {
+  ): Generator<{ readonly row: ConversationRow; readonly last: number }, void> {
     let last = position
-    for (let row: ThreadRow | undefined = thread.row; row;) {
+    for (let row: ConversationRow | undefined = thread.row; row;) {
       if (row.from <= last) yield { row, last }
       last = Math.min(last, row.from - 1)
       row = row.parent === null ? undefined : rows.byNumber(row.parent)
     }
   }
-  const ownerOf = (position: number): ThreadRow | undefined => threadsFrom(position).next().value?.row
+  const ownerOf = (position: number): ConversationRow | undefined => threadsFrom(position).next().value?.row
 
-  const columnsIn = (row: ThreadRow, number: number): ReadColumns | undefined => {
+  const columnsIn = (row: ConversationRow, number: number): ReadColumns | undefined => {
     const pending = row.n === thread.row.n ? thread.chunks.get(number) : undefined
     if (pending) {
       const { kinds, receipts, own, tokens, tools } = pending
@@ -57,7 +57,7 @@ export const pastOf = (rows: ThreadTable, thread: ThreadBuffer): ReadPast => {
     return columns && reading(columns, index)
   }
 
-  const markIn = (position: number): { readonly row: ThreadRow; readonly mark: KeptMark } | undefined => {
+  const markIn = (position: number): { readonly row: ConversationRow; readonly mark: KeptMark } | undefined => {
     for (const { row, last } of threadsFrom(position)) {
       const mark = rows.markThrough(row.n, last)
       if (mark) return { row, mark }

@@ -6,7 +6,7 @@ import type { ReadError } from '../store/errors.ts'
 import type { Checkpoint } from '../store/port.ts'
 import type { BranchSummary } from './branches.ts'
 import type { CallsPage } from './calls.ts'
-import type { ConversationFilter, ListOrder, ThreadList } from './list.ts'
+import type { ConversationFilter, ListOrder, RowList } from './list.ts'
 
 // What can be asked of a catalogue, and what it answers.
 
@@ -182,7 +182,7 @@ export interface FindFilter extends Omit<ConversationFilter, 'limit' | 'order' |
  * Conversations found, with what the index knows of each. An incomplete answer may lack any of them, and has no `total`: indexing
  * continues in the background, so repeat the request until the answer is complete.
  */
-export interface FindPage extends ThreadList {
+export interface FindPage extends RowList {
   /** True if everything in the store at the time of the request was indexed. */
   readonly isComplete: boolean
   /** Place in the store through which its events are indexed, if any are: `readAll({ after: indexed })` returns the others. */

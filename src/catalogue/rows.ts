@@ -12,11 +12,11 @@ import {
 } from './columns.ts'
 import { decodeShown, encodeShown, type ShownSegments } from './shown-segments.ts'
 import { addMessages, noSum, type TokenSum, type HiddenTally } from './tally.ts'
-import type { ClassifiedEvent, ThreadBuffer, ThreadRow } from './thread.ts'
+import type { ClassifiedEvent, ConversationBuffer, ConversationRow } from './thread.ts'
 import { traitOf } from './traits.ts'
 import type { ContextMark, MarkChange } from './weave.ts'
 
-type Begun = Pick<ThreadRow, 'id' | 'parent' | 'from' | 'tokens' | 'calls' | 'messages' | 'has'>
+type Begun = Pick<ConversationRow, 'id' | 'parent' | 'from' | 'tokens' | 'calls' | 'messages' | 'has'>
 
 /** A chunk of a conversation's columns. */
 export interface Chunk {
@@ -32,15 +32,15 @@ export interface KeptMark extends ContextMark {
   readonly hides: HiddenTally | undefined
 }
 
-export type ThreadCounts = Pick<ThreadRow, 'calls' | 'messages'>
+export type ConversationCounts = Pick<ConversationRow, 'calls' | 'messages'>
 
 /** Access to the tables of conversations. */
-export interface ThreadTable {
-  readonly byId: (id: string) => ThreadRow | undefined
-  readonly byNumber: (n: number) => ThreadRow | undefined
-  readonly add: (begun: Begun) => ThreadRow
+export interface ConversationTable {
+  readonly byId: (id: string) => ConversationRow | undefined
+  readonly byNumber: (n: number) => ConversationRow | undefined
+  readonly add: (begun: Begun) => ConversationRow
   /** Returns the chunks from number `first` through `last`, in order. */
-  readonly chunks: (row: ThreadRow, first?: number, last?: number) => readonly Chunk[]
+  readonly chunks: (row: ConversationRow, first?: number, last?: number) => readonly Chunk[]
   /** Returns the sums of the chunks in a range of numbers, both ends inclusive. */
   readonly sums: (
     n: number,
@@ -48,7 +48,7 @@ export interface ThreadTable {
     last: number,
   ) => readonly (HiddenTally & Pick<TokenSum, 'tokens'>)[]
   /** Counts the replies with a receipt, and the messages, before a chunk. */
-  readonly counts: (n: number, before: number) => ThreadCounts
+  readonly counts: (n: number, before: number) => ConversationCounts
   /** Returns the thread's own last mark through a position. */
   readonly markThrough: (n: number, position: number) => KeptMark | undefined
   /** Returns what is shown after a mark that has contents. */
@@ -61,12 +61,12 @@ export interface ThreadTable {
    * @param turn the change, if the event is a mark
    */
   readonly note: (n: number, found: ClassifiedEvent, turn: MarkChange | undefined) => void
-  readonly write: (thread: ThreadBuffer) => void
+  readonly write: (thread: ConversationBuffer) => void
   /** Writes only the chunks. */
-  readonly writeChunks: (thread: ThreadBuffer) => void
+  readonly writeChunks: (thread: ConversationBuffer) => void
 }
 
-export const rowsIn = (db: DatabaseSync): ThreadTable => {
+export const rowsIn = (db: DatabaseSync): ConversationTable => {
   const sql = {
     byId: db.prepare('SELECT * FROM threads WHERE id = ?'),
     byNumber: db.prepare('SELECT * FROM threads WHERE n = ?'),
@@ -102,14 +102,14 @@ export const rowsIn = (db: DatabaseSync): ThreadTable => {
     model: db.prepare('INSERT INTO models VALUES (?, ?) ON CONFLICT DO NOTHING'),
   }
 
-  const chunks: ThreadTable['chunks'] = ({ n, from }, first = 0, last = Number.MAX_SAFE_INTEGER) =>
+  const chunks: ConversationTable['chunks'] = ({ n, from }, first = 0, last = Number.MAX_SAFE_INTEGER) =>
     sql.chunks.all(n, first, last).map(({ number, columns, tools }) => ({
       start: from + Number(number) * chunkLength,
       columns: decodeColumns(columns as Uint8Array),
       tools: () => decodeTools(String(tools)),
     }))
 
-  const writeChunks: ThreadTable['writeChunks'] = ({ row: { n }, chunks: changed }) => {
+  const writeChunks: ConversationTable['writeChunks'] = ({ row: { n }, chunks: changed }) => {
     for (const [number, columns] of changed) {
       const { kinds, own, tools, receipts } = columns
       const sum = noSum()
@@ -130,7 +130,7 @@ export const rowsIn = (db: DatabaseSync): ThreadTable => {
     byId: (id) => rowOf(sql.byId.get(id)),
     byNumber: (n) => rowOf(sql.byNumber.get(n)),
     add: ({ id, parent, from, tokens, calls, messages, has }) =>
-      rowOf(sql.add.get(id, parent, from, from - 1, tokens, calls, messages, has)) as ThreadRow,
+      rowOf(sql.add.get(id, parent, from, from - 1, tokens, calls, messages, has)) as ConversationRow,
     chunks,
     sums: (n, first, last) =>
       sql.sums
@@ -195,7 +195,7 @@ const markOf = (row: Readonly<Record<string, SQLOutputValue>> | undefined): Kept
   }
 }
 
-export const rowOf = (row: Readonly<Record<string, SQLOutputValue>> | undefined): ThreadRow | undefined =>
+export const rowOf = (row: Readonly<Record<string, SQLOutputValue>> | undefined): ConversationRow | undefined =>
   row && {
     n: Number(row['n']),
     id: String(row['id']),

@@ -18,14 +18,14 @@ import type { IndexFile } from './index-file.ts'
 import { partsOf } from './lineage.ts'
 import { titlesWith, titleWith } from './titles.ts'
 import { isSearchable, longestQuery, shortestQuery } from './texts.ts'
-import type { ThreadRow } from './thread.ts'
+import type { ConversationRow } from './thread.ts'
 import { type VisibilityLookup, viewOf } from './views.ts'
 
 /** Text and scope of a search. */
 export interface SearchQuery {
   readonly text: string
   /** Conversation to search, through its last position considered; undefined for all conversations. */
-  readonly conversation: ThreadRow | undefined
+  readonly conversation: ConversationRow | undefined
   readonly limit: number
   readonly cursor: string | undefined
 }
@@ -87,13 +87,13 @@ export async function* searchText(
 interface Looked {
   /** Conversation in which a hit is reported. */
   readonly conversation: string
-  readonly thread: ThreadRow
+  readonly thread: ConversationRow
   /** Last position of the thread that belongs to that conversation. */
   readonly last: number
   readonly view: () => Promise<VisibilityLookup>
 }
 
-const viewsOf = (feed: Feed, conversation: ThreadRow | undefined) => {
+const viewsOf = (feed: Feed, conversation: ConversationRow | undefined) => {
   const known = new Map<number, Looked | undefined>()
   const look = (n: number): Looked | undefined =>
     feed.read(({ rows }) => {
@@ -134,7 +134,7 @@ async function* eventsOf(
 /** Reports whether a text occurs in a range of a thread. */
 export async function* textIn(
   store: EventStore,
-  thread: ThreadRow,
+  thread: ConversationRow,
   candidate: Candidate,
   wanted: string,
 ): Steps<StoreError, boolean> {

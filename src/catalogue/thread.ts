@@ -5,7 +5,7 @@ import { titleOf, titleWithin } from '../projections/titles.ts'
 import { traitOf } from './traits.ts'
 
 /** A conversation in the catalogue. */
-export interface ThreadRow {
+export interface ConversationRow {
   readonly n: number
   readonly id: string
   readonly parent: number | null
@@ -29,8 +29,8 @@ export interface ThreadRow {
 }
 
 /** A conversation with changes not written yet. */
-export interface ThreadBuffer {
-  row: ThreadRow
+export interface ConversationBuffer {
+  row: ConversationRow
   /** Changed chunks that are not written yet, by number. */
   readonly chunks: Map<number, Columns>
 }
@@ -43,7 +43,7 @@ export interface ClassifiedEvent {
 }
 
 /** Returns the chunk that has a position, and the index in it. */
-export const placeIn = ({ from }: Pick<ThreadRow, 'from'>, position: number) => ({
+export const placeIn = ({ from }: Pick<ConversationRow, 'from'>, position: number) => ({
   number: Math.floor((position - from) / chunkLength),
   index: (position - from) % chunkLength,
 })
@@ -55,7 +55,7 @@ export const placeIn = ({ from }: Pick<ThreadRow, 'from'>, position: number) => 
  * @param open returns the chunk with this number as stored, if it is not in memory
  */
 export const take = (
-  thread: ThreadBuffer,
+  thread: ConversationBuffer,
   { event, facts, size }: ClassifiedEvent,
   tokens: number,
   open: (number: number) => Columns | undefined,

@@ -1,34 +1,34 @@
 import { continueColumns } from './columns.ts'
 import { isMark, isMessage } from './facts.ts'
 import { pastOf } from './past.ts'
-import type { ThreadTable } from './rows.ts'
-import { type ClassifiedEvent, take, type ThreadBuffer, type ThreadRow } from './thread.ts'
+import type { ConversationTable } from './rows.ts'
+import { type ClassifiedEvent, take, type ConversationBuffer, type ConversationRow } from './thread.ts'
 import { traits } from './traits.ts'
 import { turnOf } from './weave.ts'
 
 /** The conversations of a file. Memory holds only what a transaction changes, until it is written. */
-export interface Threads {
-  readonly find: (id: string) => ThreadBuffer | undefined
+export interface ConversationRows {
+  readonly find: (id: string) => ConversationBuffer | undefined
   /**
    * Begins a conversation.
    *
    * @param from the position of its first event
    */
-  readonly begin: (id: string, parent: ThreadBuffer | undefined, from: number) => ThreadBuffer
+  readonly begin: (id: string, parent: ConversationBuffer | undefined, from: number) => ConversationBuffer
   /** Adds the next event of a conversation. The changes are stored by `write`. */
-  readonly take: (thread: ThreadBuffer, found: ClassifiedEvent) => void
+  readonly take: (thread: ConversationBuffer, found: ClassifiedEvent) => void
   /** Stops indexing the conversation, because of a problem. */
-  readonly damage: (thread: ThreadBuffer, problem: string) => void
+  readonly damage: (thread: ConversationBuffer, problem: string) => void
   readonly write: () => void
   /** Drops the changes of a rolled-back transaction. */
   readonly forget: () => void
 }
 
-export const threadsOf = (rows: ThreadTable): Threads => {
-  const open = new Map<string, ThreadBuffer>()
-  const changed = new Set<ThreadBuffer>()
+export const conversationRowsOf = (rows: ConversationTable): ConversationRows => {
+  const open = new Map<string, ConversationBuffer>()
+  const changed = new Set<ConversationBuffer>()
 
-  const use = (row: ThreadRow): ThreadBuffer => {
+  const use = (row: ConversationRow): ConversationBuffer => {
     const thread = { row, chunks: new Map() }
     open.set(row.id, thread)
     return thread
@@ -39,11 +39,11 @@ export const threadsOf = (rows: ThreadTable): Threads => {
   }
 
   /** Returns what a fork inherits from the conversations that it was forked from. */
-  const inherited = (parent: ThreadBuffer, from: number) => {
+  const inherited = (parent: ConversationBuffer, from: number) => {
     writeChanged()
     let has: number = traits.forked
     let end = from
-    for (let row: ThreadRow | undefined = parent.row; row;) {
+    for (let row: ConversationRow | undefined = parent.row; row;) {
       has |= rows.traits(row.n, end)
       end = Math.min(end, row.from)
       row = row.parent === null ? undefined : rows.byNumber(row.parent)

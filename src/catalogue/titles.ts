@@ -38,7 +38,7 @@ export const titlesWith = (db: DatabaseSync, wanted: string, most: number): read
     .flatMap((row) => hitOf(row, wanted))
 
 /** Returns the numbers of the threads whose own title contains a folded text. */
-export const threadsTitledWith = (db: DatabaseSync, wanted: string): ReadonlySet<number> =>
+export const rowsTitledWith = (db: DatabaseSync, wanted: string): ReadonlySet<number> =>
   new Set(
     db
       .prepare(`SELECT n FROM ${current}`)

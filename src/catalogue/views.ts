@@ -6,9 +6,9 @@ import { breath } from '../store/breath.ts'
 import { isMessage } from './facts.ts'
 import type { Feed } from './feed.ts'
 import { type LineagePart, partsOf } from './lineage.ts'
-import type { Chunk, ThreadTable } from './rows.ts'
+import type { Chunk, ConversationTable } from './rows.ts'
 import { type IndexedChange, stateAt, turner, type HistoryChange } from './states.ts'
-import { placeIn, type ThreadRow } from './thread.ts'
+import { placeIn, type ConversationRow } from './thread.ts'
 
 /** A conversation whose state can be looked up at several positions. */
 export interface VisibilityLookup {
@@ -25,7 +25,7 @@ const atOnce = 1_000
  *
  * @param row the conversation through the last position to consider
  */
-export const viewOf = async (feed: Pick<Feed, 'read'>, row: ThreadRow): Promise<VisibilityLookup> => {
+export const viewOf = async (feed: Pick<Feed, 'read'>, row: ConversationRow): Promise<VisibilityLookup> => {
   const parts = feed.read(({ rows }) => partsOf(rows, row))
   const turnings: HistoryChange[] = []
   const turning = turner()
@@ -81,7 +81,7 @@ const marksIn = (
 
 /** Returns the first model reply after a position. */
 const replyAfter = (
-  rows: ThreadTable,
+  rows: ConversationTable,
   parts: readonly LineagePart[],
   position: number,
 ): number | undefined => {

@@ -11,7 +11,7 @@ import type { ServedRequest } from './metrics.ts'
 import { pageIn } from './page.ts'
 import type { EventRelay } from './relay.ts'
 import { heartbeat } from './sse.ts'
-import { tokensIn } from './tokens.ts'
+import { accessTokensIn } from './tokens.ts'
 
 export interface ServeOptions {
   readonly store: Store
@@ -78,7 +78,7 @@ export const serve = async (options: ServeOptions): Promise<ServerHandle> => {
     page: pageIn(options.page),
     pageFile: options.pageFile,
     hosts: [...names, ...(isLocal ? [] : [host])].map((name) => name.toLowerCase()),
-    ...(tokenFile !== undefined && { authenticate: tokensIn(tokenFile) }),
+    ...(tokenFile !== undefined && { authenticate: accessTokensIn(tokenFile) }),
     relay,
     // Workers that relay post several times a second.
     onRequest: (request: ServedRequest) => request.route?.endsWith('/relay') || logger?.info(request),

@@ -20,12 +20,12 @@ const fileSchema = z.strictObject({ tokens: z.array(entrySchema) })
 type Entry = z.infer<typeof entrySchema>
 
 /** Error of reading or changing a token file. */
-export interface TokenFileError {
+export interface AccessTokenFileError {
   readonly _tag: 'TokenFileError'
   readonly message: string
   readonly file: string
 }
-const problem = (file: string, message: string): Error & TokenFileError =>
+const problem = (file: string, message: string): Error & AccessTokenFileError =>
   toError({ _tag: 'TokenFileError' as const, message: `token file ${file}: ${message}`, file })
 
 const isMissing = (error: unknown): boolean =>
@@ -73,7 +73,7 @@ const hashOf = (token: string): Buffer => createHash('sha256').update(token).dig
  *
  * @returns the token, which is not stored anywhere
  */
-export const createToken = (file: string, name: string, given: readonly AccessScope[]): string => {
+export const createAccessToken = (file: string, name: string, given: readonly AccessScope[]): string => {
   const tokens = existing(file)
   if (tokens.some((entry) => entry.name === name))
     throw problem(file, `has a token named ${name}: revoke it first`)
@@ -91,7 +91,7 @@ export const createToken = (file: string, name: string, given: readonly AccessSc
 }
 
 /** Removes a token: a running server rejects it from the next request on, and ends its event streams before sending anything more. */
-export const revokeToken = (file: string, name: string): void => {
+export const revokeAccessToken = (file: string, name: string): void => {
   const tokens = existing(file)
   if (!tokens.some((entry) => entry.name === name)) throw problem(file, `has no token named ${name}`)
   write(
@@ -101,14 +101,14 @@ export const revokeToken = (file: string, name: string): void => {
 }
 
 /** Lists the tokens of a file, without their hashes. */
-export const listTokens = (file: string): readonly Omit<Entry, 'sha256'>[] =>
+export const listAccessTokens = (file: string): readonly Omit<Entry, 'sha256'>[] =>
   read(file).map(({ name, scopes: given, created }) => ({ name, scopes: given, created }))
 
 /** Finds the owner of a token; undefined if it is not, or no longer, in the file. */
 export type Authenticate = (token: string) => Identity | undefined
 
 /** Makes an `Authenticate` from a file, which is read again when it changes. Throws `TokenFileError` if it cannot be read at the start. */
-export const tokensIn = (file: string): Authenticate => {
+export const accessTokensIn = (file: string): Authenticate => {
   const stamp = (): string => {
     const { mtimeNs, ino, size } = statSync(file, { bigint: true })
     return `${mtimeNs} ${ino} ${size}`

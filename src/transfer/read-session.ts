@@ -4,7 +4,7 @@ import { type FileUnreadable, fileUnreadable, type ImportError } from './formats
 import { type SessionFile, type SessionOptions, sessionReader } from './formats/parse-session.ts'
 import type { ImportPlan, StoredImport } from './formats/plan.ts'
 import type { Shelf } from './formats/shelf.ts'
-import { linesOf, takeNotes } from './formats/source.ts'
+import { linesOf, createImportNotes } from './formats/source.ts'
 import { splitLines } from './formats/split-lines.ts'
 import { pacer } from '../store/breath.ts'
 import { toError } from '../result/typed-error.ts'
@@ -44,7 +44,7 @@ type Read = Promise<E.Either<ImportError, ImportPlan | StoredImport>>
 
 /** Like `parseSession`, but lets other work of the process run. */
 export const readText = async ({ text, ...options }: SessionFile, shelf: Shelf): Read => {
-  const reader = sessionReader(options, takeNotes(), shelf)
+  const reader = sessionReader(options, createImportNotes(), shelf)
   const pace = pacer()
   for (const line of linesOf(text)) {
     reader.read(line)
@@ -56,7 +56,7 @@ export const readText = async ({ text, ...options }: SessionFile, shelf: Shelf):
 
 /** Reads a session as its bytes arrive. Large content goes to the shelf. Throws `FileUnreadable`. */
 export const readSession = async ({ bytes, ...options }: OpenSession, shelf: Shelf): Read => {
-  const notes = takeNotes()
+  const notes = createImportNotes()
   const reader = sessionReader(options, notes, shelf)
   const lines = splitLines(reader, notes)
   const pace = pacer()

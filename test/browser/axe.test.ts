@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { sampleIds } from '../../src/cli/sample.ts'
 import { bisect } from '../../src/investigate/index.ts'
-import { createToken } from '../../src/server/tokens.ts'
+import { createAccessToken } from '../../src/server/tokens.ts'
 import { faultsInBoth, faultsOf } from '../support/axe.ts'
 import { noBrowser } from '../support/browser.ts'
 import { exported, opened, sample } from '../support/exported.ts'
@@ -67,7 +67,7 @@ describe.skipIf(noBrowser !== '')(`axe finds nothing${noBrowser}`, () => {
 
   test('where a token is needed', async () => {
     const tokenFile = join(temporaryFolder(), 'tokens.json')
-    createToken(tokenFile, 'ann', ['read'])
+    createAccessToken(tokenFile, 'ann', ['read'])
     const { page } = await looking(await served(undefined, { tokenFile }), '/', {
       allowed: [/status of 401/],
     })

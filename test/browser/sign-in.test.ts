@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { createToken, revokeToken } from '../../src/server/tokens.ts'
+import { createAccessToken, revokeAccessToken } from '../../src/server/tokens.ts'
 import { browsing, noBrowser } from '../support/browser.ts'
 import { sheet } from '../support/looking.ts'
 import { served } from '../support/served.ts'
@@ -11,9 +11,9 @@ import { temporaryFolder } from '../support/stores.ts'
 /** A server that needs tokens, with a conversation: ann may write, eve only read, sam only write. */
 const guarded = async () => {
   const tokenFile = join(temporaryFolder(), 'tokens.json')
-  const ann = createToken(tokenFile, 'ann', ['read', 'write'])
-  const eve = createToken(tokenFile, 'eve', ['read'])
-  const sam = createToken(tokenFile, 'sam', ['write'])
+  const ann = createAccessToken(tokenFile, 'ann', ['read', 'write'])
+  const eve = createAccessToken(tokenFile, 'eve', ['read'])
+  const sam = createAccessToken(tokenFile, 'sam', ['write'])
   const scene = await served(undefined, { tokenFile })
   const chat = scene.store.conversation('talk')
   await chat.append([
@@ -102,13 +102,13 @@ describe.skipIf(noBrowser !== '')(`a server that needs tokens${noBrowser}`, () =
     await page.getByText('The secret is 42.').first().waitFor()
     // Otherwise it may notice before anybody does anything.
     await settled(page)
-    revokeToken(tokenFile, 'ann')
+    revokeAccessToken(tokenFile, 'ann')
     await page.getByRole('slider', { name: 'Position', exact: true }).press('ArrowLeft')
     await form(page).getByText('Your token is no longer valid here.').waitFor()
     expect(await page.textContent('body')).not.toContain('secret')
     await signIn(page, ann)
     await form(page).getByRole('alert').waitFor()
-    await signIn(page, createToken(tokenFile, 'ann', ['read', 'write']))
+    await signIn(page, createAccessToken(tokenFile, 'ann', ['read', 'write']))
     await page.getByText('What is the secret?').first().waitFor()
     await expect.poll(() => new URL(page.url()).search).toBe('?at=0')
   })
@@ -125,10 +125,10 @@ describe.skipIf(noBrowser !== '')(`a server that needs tokens${noBrowser}`, () =
     await rewind.getByLabel('reason (optional)').fill('It told the secret.')
     await rewind.getByText('Rewound to 0').waitFor()
     await settled(page)
-    revokeToken(tokenFile, 'ann')
+    revokeAccessToken(tokenFile, 'ann')
     await page.keyboard.press('Control+Enter')
     await form(page).waitFor()
-    await signIn(page, createToken(tokenFile, 'ann', ['read', 'write']))
+    await signIn(page, createAccessToken(tokenFile, 'ann', ['read', 'write']))
     await expect.poll(() => form(page).count()).toBe(0)
     expect(await rewind.getByLabel('reason (optional)').inputValue()).toBe('It told the secret.')
     await page.keyboard.press('Control+Enter')

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openStore } from '../../src/index.ts'
 import { bisect } from '../../src/investigate/index.ts'
 import { routes } from '../../src/server/routes/index.ts'
-import { createToken, tokensIn } from '../../src/server/tokens.ts'
+import { createAccessToken, accessTokensIn } from '../../src/server/tokens.ts'
 import { atEnd } from '../support/at-end.ts'
 import { type Ask, type Asked, type Got, serving, servingAtPort } from '../support/server/asking.ts'
 import { wiper } from '../support/server/wiper.ts'
@@ -438,11 +438,11 @@ const scene = async () => {
   const folder = mkdtempSync(join(tmpdir(), 'palimpsest-'))
   const file = join(folder, 'tokens.json')
   const tokens = {
-    all: createToken(file, 'all', ['read', 'write', 'audit']),
-    read: createToken(file, 'reader', ['read']),
-    write: createToken(file, 'writer', ['write']),
+    all: createAccessToken(file, 'all', ['read', 'write', 'audit']),
+    read: createAccessToken(file, 'reader', ['read']),
+    write: createAccessToken(file, 'writer', ['write']),
   }
-  const settings = { store, authenticate: tokensIn(file), maxBody: 5_000 }
+  const settings = { store, authenticate: accessTokensIn(file), maxBody: 5_000 }
   const port = await servingAtPort(settings)
   const { ask } = await serving(settings)
   const asking =

@@ -8,7 +8,7 @@ import { tell } from '../../src/conversation/beside/worker-log.ts'
 import { openStore } from '../../src/index.ts'
 import { orThrow, run } from '../../src/result/steps.ts'
 import { routes } from '../../src/server/routes/index.ts'
-import { createToken, revokeToken, tokensIn } from '../../src/server/tokens.ts'
+import { createAccessToken, revokeAccessToken, accessTokensIn } from '../../src/server/tokens.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import { atEnd } from '../support/at-end.ts'
 import { type Asked, type Scene, serving } from '../support/server/asking.ts'
@@ -408,8 +408,8 @@ describe('a request', () => {
 
   test('needs a token with the scope of what it asks for, until that is revoked', async () => {
     const tokens = file()
-    const [ann, bob] = [createToken(tokens, 'ann', ['read', 'write']), createToken(tokens, 'bob', ['read'])]
-    const { ask } = await talking({ authenticate: tokensIn(tokens) })
+    const [ann, bob] = [createAccessToken(tokens, 'ann', ['read', 'write']), createAccessToken(tokens, 'bob', ['read'])]
+    const { ask } = await talking({ authenticate: accessTokensIn(tokens) })
     const nobody = await ask('conversations')
     expect(nobody).toMatchObject({ status: 401, json: { tag: 'Unauthorized' } })
     expect(nobody.headers.get('www-authenticate')).toBe('Bearer')
@@ -426,7 +426,7 @@ describe('a request', () => {
     })
     expect(await ask('/metrics')).toMatchObject({ status: 401 })
     expect(await ask('/healthz')).toMatchObject({ status: 200 })
-    revokeToken(tokens, 'bob')
+    revokeAccessToken(tokens, 'bob')
     expect(await ask('conversations', bearer(bob))).toMatchObject({ status: 401 })
     rmSync(tokens)
     expect(await ask('conversations', bearer(ann))).toMatchObject({ status: 401 })
@@ -434,8 +434,8 @@ describe('a request', () => {
 
   test('of a page has a cookie, for as long as the token is valid', async () => {
     const tokens = file()
-    const ann = createToken(tokens, 'ann', ['read'])
-    const { ask } = await talking({ authenticate: tokensIn(tokens) })
+    const ann = createAccessToken(tokens, 'ann', ['read'])
+    const { ask } = await talking({ authenticate: accessTokensIn(tokens) })
     expect(await ask('session', { json: { token: 'pal_no' } })).toMatchObject({ status: 401 })
     const { headers } = await ask('session', { json: { token: ann } })
     const cookie = headers.get('set-cookie') ?? ''
@@ -443,7 +443,7 @@ describe('a request', () => {
     expect(cookie).not.toContain(ann)
     const asked = { headers: { cookie: cookie.split(';')[0] ?? '' } }
     expect(await ask('conversations', asked)).toMatchObject({ status: 200 })
-    revokeToken(tokens, 'ann')
+    revokeAccessToken(tokens, 'ann')
     expect(await ask('conversations', asked)).toMatchObject({ status: 401 })
   })
 
@@ -455,8 +455,8 @@ describe('a request', () => {
 
   test('is who has asked for an answer', async () => {
     const tokens = file()
-    const ann = createToken(tokens, 'ann', ['read', 'write'])
-    const { ask, store } = await talking({ authenticate: tokensIn(tokens) })
+    const ann = createAccessToken(tokens, 'ann', ['read', 'write'])
+    const { ask, store } = await talking({ authenticate: accessTokensIn(tokens) })
     const headers = { authorization: `Bearer ${ann}` }
     expect(await ask('conversations/a/request', { json: {}, headers })).toMatchObject({ status: 200 })
     const actors = []
@@ -467,8 +467,8 @@ describe('a request', () => {
 
   test('says to whom it asks what he may do here', async () => {
     const tokens = file()
-    const ann = createToken(tokens, 'ann', ['read'])
-    const { ask } = await talking({ authenticate: tokensIn(tokens), isReadOnly: true })
+    const ann = createAccessToken(tokens, 'ann', ['read'])
+    const { ask } = await talking({ authenticate: accessTokensIn(tokens), isReadOnly: true })
     expect(await ask('session')).toMatchObject({ status: 401 })
     expect((await ask('session', { headers: { authorization: `Bearer ${ann}` } })).json).toEqual({
       by: 'ann',
@@ -481,8 +481,8 @@ describe('a request', () => {
   test('says with every answer what he may do here', async () => {
     const access = async (scopes: readonly ['read'] | readonly ['read', 'write'], isReadOnly: boolean) => {
       const tokens = file()
-      const authorization = `Bearer ${createToken(tokens, 'ann', scopes)}`
-      const { ask } = await talking({ authenticate: tokensIn(tokens), isReadOnly })
+      const authorization = `Bearer ${createAccessToken(tokens, 'ann', scopes)}`
+      const { ask } = await talking({ authenticate: accessTokensIn(tokens), isReadOnly })
       return (await ask('conversations/a', { headers: { authorization } })).headers.get('palimpsest-access')
     }
     expect(await access(['read'], false)).toBe('read')

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { PassThrough, type Writable } from 'node:stream'
 import { describe, expect, test } from 'vitest'
 import { serve } from '../../src/server/serve.ts'
-import { createToken, revokeToken } from '../../src/server/tokens.ts'
+import { createAccessToken, revokeAccessToken } from '../../src/server/tokens.ts'
 import { eventStream, type SseMessage } from '../../src/server/sse.ts'
 import { atEnd } from '../support/at-end.ts'
 import { opened, temporaryFolder } from '../support/stores.ts'
@@ -69,7 +69,7 @@ const message = (n: number) =>
 test('a reader whose token is revoked is told nothing more', async () => {
   const store = await opened('memory:')
   const tokenFile = join(temporaryFolder(), 'tokens.json')
-  const [ann, eve] = ['ann', 'eve'].map((name) => createToken(tokenFile, name, ['read']))
+  const [ann, eve] = ['ann', 'eve'].map((name) => createAccessToken(tokenFile, name, ['read']))
   const server = await serve({ store, port: 0, tokenFile })
   atEnd(server.close)
   const chat = store.conversation('a')
@@ -78,7 +78,7 @@ test('a reader whose token is revoked is told nothing more', async () => {
   const headers = { accept: 'text/event-stream', authorization: `Bearer ${ann}` }
   const reading = await fetch(url, { headers })
   expect(reading.status).toBe(200)
-  revokeToken(tokenFile, 'ann')
+  revokeAccessToken(tokenFile, 'ann')
   const other = reader(url, { authorization: `Bearer ${eve}` }, (all) => all.some(({ id }) => id === '1'))
   await chat.append(message(1))
   expect(await reading.text()).not.toContain('Message 1.')

@@ -13,7 +13,7 @@ import { createRelayClient } from '../../src/cli/work/relay-client.ts'
 import { openStore, tool } from '../../src/index.ts'
 import { newRelay } from '../../src/server/relay.ts'
 import { serve } from '../../src/server/serve.ts'
-import { createToken } from '../../src/server/tokens.ts'
+import { createAccessToken } from '../../src/server/tokens.ts'
 import { messagesApi } from '../../src/testing/messages-api/server.ts'
 import { program } from '../cli/palimpsest.ts'
 import { atEnd } from '../support/at-end.ts'
@@ -186,8 +186,8 @@ test('palimpsest serve --work answers and streams in one process, and ends on SI
 test('palimpsest work --relay tells a server that wants a token, and works on if that does not take it', async () => {
   const { folder, agent, begin } = await processes()
   const file = join(folder, 'tokens.json')
-  const token = createToken(file, 'worker', ['write'])
-  const asking = createToken(file, 'ann', ['read', 'write'])
+  const token = createAccessToken(file, 'worker', ['write'])
+  const asking = createAccessToken(file, 'ann', ['read', 'write'])
   const { said } = await begin('serve', '--port', '0', '--token-file', file)
   const ask = (id: string) =>
     all(

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Store } from '../../src/index.ts'
-import { createToken, tokensIn } from '../../src/server/tokens.ts'
+import { createAccessToken, accessTokensIn } from '../../src/server/tokens.ts'
 import { type Asked, serving } from '../support/server/asking.ts'
 import { wiper } from '../support/server/wiper.ts'
 import { opened, temporaryFolder } from '../support/stores.ts'
@@ -156,8 +156,8 @@ describe('a conversation that is begun under a command id, without an id of its 
 
   test('is another one for another caller', async () => {
     const tokens = join(temporaryFolder(), 'tokens.json')
-    const [ann, bob] = ['ann', 'bob'].map((name) => createToken(tokens, name, ['read', 'write']))
-    const { ask } = await serving({ authenticate: tokensIn(tokens) })
+    const [ann, bob] = ['ann', 'bob'].map((name) => createAccessToken(tokens, name, ['read', 'write']))
+    const { ask } = await serving({ authenticate: accessTokensIn(tokens) })
     const by = (token: string | undefined) => begin('Hello.', { authorization: `Bearer ${token}` })
     const [one, other] = [await ask('conversations', by(ann)), await ask('conversations', by(bob))]
     expect([one.status, other.status]).toEqual([201, 201])

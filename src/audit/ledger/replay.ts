@@ -17,12 +17,12 @@ export interface HeldCheckpoint extends LedgerCheckpoint {
 
 /** Result of replaying a batch of entries. */
 export interface ReplayBatchResult {
-  readonly wrong: readonly Wrong[]
+  readonly wrong: readonly LedgerFault[]
   readonly completed: readonly CompletedTile[]
   /** True if nothing can be said about later batches. */
   readonly isBroken: boolean
 }
-export interface Wrong {
+export interface LedgerFault {
   readonly kind: 'ledger' | 'anchor'
   readonly message: string
 }
@@ -35,7 +35,7 @@ export interface LedgerReplay {
   /** Takes the next batch. */
   readonly take: (batch: Batch) => ReplayBatchResult
   /** Returns the problems that show once all batches were taken. */
-  readonly end: () => readonly Wrong[]
+  readonly end: () => readonly LedgerFault[]
 }
 
 /**
@@ -54,8 +54,8 @@ export const replayOf = (
   const signed = new Set<VerifierKey>()
 
   /** Compares the ledger with the checkpoints of its current size that anchors hold. */
-  const compared = (): readonly Wrong[] => {
-    const wrong: Wrong[] = []
+  const compared = (): readonly LedgerFault[] => {
+    const wrong: LedgerFault[] = []
     for (; (held[reached]?.size ?? Infinity) <= edge.size; reached++) {
       const { size, root, anchor } = held[reached] as HeldCheckpoint
       if (size === edge.size && !root.equals(edgeRoot(edge)))
@@ -92,7 +92,7 @@ export const replayOf = (
         completed: [],
         isBroken: true,
       }
-    const wrong: Wrong[] = []
+    const wrong: LedgerFault[] = []
     const completed: CompletedTile[] = []
     for (let at = 0; at < entries.length;) {
       const stop = Math.min(entries.length, (held[reached]?.size ?? Infinity) - from)
@@ -110,18 +110,18 @@ export const replayOf = (
     return { wrong, completed, isBroken: false }
   }
 
-  const end = (): readonly Wrong[] => [
+  const end = (): readonly LedgerFault[] => [
     // A new key signs the entry that makes it known, and sealers continue only what their own key has signed.
     ...(keys.length === 1 || signed.has(keys.at(-1) as VerifierKey)
       ? []
       : [ledger('the key that is to sign now has signed nothing: somebody else may have named it')]),
-    ...held.slice(reached).map(({ size, anchor }): Wrong => ({
+    ...held.slice(reached).map(({ size, anchor }): LedgerFault => ({
       kind: 'anchor',
       message: `${anchor} has seen ${size} entries, and the ledger has ${edge.size}: the store is an older copy, or entries were removed`,
     })),
     ...held
       .filter(({ note }) => !isSignedBy(note, keys))
-      .map(({ anchor, size }): Wrong => ({
+      .map(({ anchor, size }): LedgerFault => ({
         kind: 'anchor',
         message: `${anchor} holds a checkpoint of ${size} entries that is not signed with a key of the ledger`,
       })),
@@ -129,7 +129,7 @@ export const replayOf = (
   return { edge: () => edge, signers: () => [...signed], take, end }
 }
 
-const ledger = (message: string): Wrong => ({ kind: 'ledger', message })
+const ledger = (message: string): LedgerFault => ({ kind: 'ledger', message })
 
 const keyIn = (text: string): readonly VerifierKey[] => {
   const key = pipe(

@@ -2,7 +2,7 @@ import { chunkLength } from '../../catalogue/columns.ts'
 import { factsOf } from '../../catalogue/facts.ts'
 import { inMemory } from '../../catalogue/file.ts'
 import { rowsIn } from '../../catalogue/rows.ts'
-import { threadsOf } from '../../catalogue/threads.ts'
+import { conversationRowsOf } from '../../catalogue/threads.ts'
 import type { Conversation, ConversationEvent, Store } from '../../index.ts'
 import { receiptsChecked } from '../../agent/receipts/audit.ts'
 import { isUnproven } from '../../agent/receipts/calls.ts'
@@ -80,7 +80,7 @@ const answersOf = async (store: Store, chat: Conversation, at: number): Promise<
  * not be complete yet.
  */
 const tokenCounter = (): ((event: ConversationEvent) => number) => {
-  const threads = threadsOf(rowsIn(inMemory().db))
+  const threads = conversationRowsOf(rowsIn(inMemory().db))
   const thread = threads.begin('', undefined, 0)
   return (event) => {
     threads.take(thread, { event, facts: factsOf(event), size: 0 })

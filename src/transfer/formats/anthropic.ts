@@ -10,7 +10,7 @@ import {
   parametersOf,
   planOf,
 } from './messages.ts'
-import { type Notes, stringOf } from './source.ts'
+import { type ImportNotes, stringOf } from './source.ts'
 
 const known = new Set(['role', 'content'])
 const owned = [
@@ -35,7 +35,7 @@ export const anthropic: DocumentFormat = {
 /** Parses a request of the Messages API, or only its list of messages. Blocks are kept unchanged. */
 const parseAnthropic = (
   draft: ConversationDraft,
-  notes: Notes,
+  notes: ImportNotes,
   shelf: Shelf,
 ): readonly ConversationPlan[] => {
   const { owner, messages } = draft

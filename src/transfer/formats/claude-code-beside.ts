@@ -1,6 +1,6 @@
 import { type Fields, isFields } from '../../events/json.ts'
 import type { PlannedNote } from './plan.ts'
-import { digest, type Notes, stringOf, timeOf } from './source.ts'
+import { digest, type ImportNotes, stringOf, timeOf } from './source.ts'
 
 /** Annotations in a session beside its messages: its titles, and the tool call that started each subagent. */
 export interface SessionAnnotations {
@@ -21,7 +21,7 @@ interface Title {
   readonly leaf?: unknown
 }
 
-export const beside = (notes: Notes): SessionAnnotations => {
+export const beside = (notes: ImportNotes): SessionAnnotations => {
   const found: Title[] = []
   const calls = new Map<string, string>()
   return {
@@ -52,7 +52,7 @@ const textIn = ({ type, summary, customTitle, aiTitle }: Fields): string | undef
 const planned = (
   found: readonly Title[],
   has: (uuid: unknown) => boolean,
-  notes: Notes,
+  notes: ImportNotes,
 ): readonly PlannedNote[] => {
   const titles: PlannedNote[] = []
   const before = new Map<string, { readonly count: number; readonly text: string }>()

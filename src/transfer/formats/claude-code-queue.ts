@@ -1,6 +1,6 @@
 import type { NewMessage } from '../../commands/command.ts'
 import { isFields } from '../../events/json.ts'
-import { digest, type FileEntry, messageProblem, type Notes, stringOf, timeOf } from './source.ts'
+import { digest, type FileEntry, messageProblem, type ImportNotes, stringOf, timeOf } from './source.ts'
 
 /** A prompt typed while the agent worked, or a report from a background task. */
 export interface QueuedPrompt {
@@ -43,7 +43,7 @@ const kinds: readonly QueuedPrompt['kind'][] = ['queued prompt', 'queued notice'
  * no prompt is waiting, or drops the record of a task; `dequeue` sends it after the turn, as an entry; `popAll` returns all of them for
  * editing.
  */
-export const queueOf = (notes: Notes): Queue => {
+export const queueOf = (notes: ImportNotes): Queue => {
   let waiting: readonly QueuedPrompt[] = []
   let sent: readonly SentPrompt[] = []
   // Texts that have left the queue and have no entry yet; texts that have an attachment and have not left the queue yet.

@@ -3,12 +3,12 @@ import type { Queue } from './claude-code-queue.ts'
 import { endOf, isCompacted, lastShown, type Node, type Parent, type Round } from './claude-code-tree.ts'
 import type { ImportStep } from './plan.ts'
 import type { LazyList, Shelf } from './shelf.ts'
-import { type FileEntry, lostParent, type Notes, placeIn, stringOf, timeOf } from './source.ts'
+import { type FileEntry, lostParent, type ImportNotes, placeIn, stringOf, timeOf } from './source.ts'
 import { type StepList, stepsOn } from './steps.ts'
 
 /** One chain of a session, from the entries read so far: messages are added to it, and steps are hidden. */
 export interface SessionChain {
-  readonly notes: Notes
+  readonly notes: ImportNotes
   readonly queue: Pick<Queue, 'due'>
   readonly steps: StepList
   /** Step from which the children of an entry continue, by the entry's uuid. */
@@ -29,7 +29,7 @@ export interface SessionChain {
   answered: string | undefined
 }
 
-export const newThread = (notes: Notes, shelf: Shelf, queue: Pick<Queue, 'due'>): SessionChain => ({
+export const newChain = (notes: ImportNotes, shelf: Shelf, queue: Pick<Queue, 'due'>): SessionChain => ({
   notes,
   queue,
   steps: stepsOn(shelf),

@@ -7,7 +7,7 @@ import * as said from './claude-code-messages.ts'
 import {
   afterCopies,
   finish as stepsOf,
-  newThread,
+  newChain,
   pass,
   placeOf,
   type SessionChain,
@@ -24,7 +24,7 @@ import {
   type FileLine,
   type LineReader,
   messageProblem,
-  type Notes,
+  type ImportNotes,
   otherEntry,
   sameEntry,
   stringOf,
@@ -43,7 +43,7 @@ export const claudeCode: LineFormat = {
  * Reads Claude Code's JSONL: one entry per line, a tree by `uuid` and `parentUuid`, ordered by time. The session is one conversation;
  * each subagent (`agentId`, or the root of a sidechain) is another.
  */
-const readClaudeCode = (notes: Notes, shelf: Shelf): LineReader<readonly ConversationPlan[]> => {
+const readClaudeCode = (notes: ImportNotes, shelf: Shelf): LineReader<readonly ConversationPlan[]> => {
   const session = sessionOf(notes, shelf)
   const ordered = inOrder(session)
   const read = (line: FileLine): void => {
@@ -89,7 +89,7 @@ interface Session {
   readonly finish: () => readonly ConversationPlan[]
 }
 
-const sessionOf = (notes: Notes, shelf: Shelf): Session => {
+const sessionOf = (notes: ImportNotes, shelf: Shelf): Session => {
   const threads = new Map<string, SessionChain>()
   const queue = queueOf(notes)
   const seen = new Map<unknown, number>()
@@ -103,7 +103,7 @@ const sessionOf = (notes: Notes, shelf: Shelf): Session => {
     first ??= entry.fields
     if (stringOf(sessionId) !== undefined) ids.add(String(sessionId))
     const key = isSidechain === true ? rootOf(entry.fields) : ''
-    const current = threads.get(key) ?? newThread(notes, shelf, key === '' ? queue : noQueue)
+    const current = threads.get(key) ?? newChain(notes, shelf, key === '' ? queue : noQueue)
     threads.set(key, current)
     aside.see(entry.fields)
     if (isAgain(entry.fields)) current.copies.add(entry.fields['uuid'])
@@ -143,7 +143,7 @@ const sessionOf = (notes: Notes, shelf: Shelf): Session => {
 
 /** Reports repeated entries, and entries that have other content under the same id. */
 const repeats =
-  (seen: Map<unknown, number>, notes: Notes): ((fields: Fields) => boolean) =>
+  (seen: Map<unknown, number>, notes: ImportNotes): ((fields: Fields) => boolean) =>
   ({ uuid, type, message }) => {
     if (typeof uuid !== 'string') return false
     const before = seen.get(uuid)
@@ -168,7 +168,7 @@ const sidechainRoots = (): ((fields: Fields) => string) => {
 interface Reading {
   readonly current: SessionChain
   readonly queue: Queue
-  readonly notes: Notes
+  readonly notes: ImportNotes
   readonly aside: SessionAnnotations
 }
 

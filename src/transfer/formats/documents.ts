@@ -5,7 +5,7 @@ import { type ConversationDraft, entriesOfList } from './messages.ts'
 import type { ConversationPlan } from './plan.ts'
 import type { Shelf } from './shelf.ts'
 import { type Fields, isFields } from '../../events/json.ts'
-import { type FileLine, type LineReader, type Notes, parseJson, valuesOf, valuesOfLine } from './source.ts'
+import { type FileLine, type LineReader, type ImportNotes, parseJson, valuesOf, valuesOfLine } from './source.ts'
 
 /**
  * Reads the conversations in a JSON document (a list of messages, one object, or a list of objects) or in JSONL with one object per
@@ -13,7 +13,7 @@ import { type FileLine, type LineReader, type Notes, parseJson, valuesOf, values
  */
 export const documents =
   ({ parse }: DocumentFormat) =>
-  (notes: Notes, shelf: Shelf): LineReader<readonly ConversationPlan[]> => {
+  (notes: ImportNotes, shelf: Shelf): LineReader<readonly ConversationPlan[]> => {
     const plans: ConversationPlan[] = []
     const held: FileLine[] = []
     let isLines: boolean | undefined
@@ -51,7 +51,7 @@ const hasMessages = (value: unknown): value is Fields => isFields(value) && Arra
 /** True if a line contains a whole conversation; no line of a longer document does. */
 const hasConversation = (text: string): boolean => valuesOf(text).values.some(hasMessages)
 
-const draftsOf = (document: unknown, line: number, notes: Notes): readonly ConversationDraft[] => {
+const draftsOf = (document: unknown, line: number, notes: ImportNotes): readonly ConversationDraft[] => {
   const owners: readonly unknown[] = Array.isArray(document) ? document : [document]
   const found = owners.filter(hasMessages)
   if (found.length > 0)

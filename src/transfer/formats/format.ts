@@ -2,14 +2,14 @@ import type { Fields } from '../../events/json.ts'
 import type { ConversationDraft } from './messages.ts'
 import type { BuiltInFormat, ConversationPlan } from './plan.ts'
 import type { Shelf } from './shelf.ts'
-import type { LineReader, Notes } from './source.ts'
+import type { LineReader, ImportNotes } from './source.ts'
 
 /** A format of JSON Lines. */
 export interface LineFormat<A = readonly ConversationPlan[]> {
   readonly name: BuiltInFormat
   /** Reports whether a line with these fields shows that the file has this format. */
   readonly recognises: (fields: Fields) => boolean
-  readonly read: (notes: Notes, shelf: Shelf) => LineReader<A>
+  readonly read: (notes: ImportNotes, shelf: Shelf) => LineReader<A>
 }
 
 /** A format of lists of messages, in a JSON document or one per line. */
@@ -17,7 +17,7 @@ export interface DocumentFormat {
   readonly name: BuiltInFormat
   /** @param owner the object that contains the messages; empty if there is none */
   readonly recognises: (messages: readonly Fields[], owner: Fields) => boolean
-  readonly parse: (draft: ConversationDraft, notes: Notes, shelf: Shelf) => readonly ConversationPlan[]
+  readonly parse: (draft: ConversationDraft, notes: ImportNotes, shelf: Shelf) => readonly ConversationPlan[]
 }
 
 export const hasAll = (fields: Fields, ...names: readonly string[]): boolean =>

@@ -6,14 +6,14 @@ import type { ConversationPlan, ImportStep } from './plan.ts'
 import type { LazyList, Shelf } from './shelf.ts'
 import { stepsOn } from './steps.ts'
 import { type Fields, isFields } from '../../events/json.ts'
-import { digest, type FileEntry, idOf, messageProblem, type Notes, stringOf } from './source.ts'
+import { digest, type FileEntry, idOf, messageProblem, type ImportNotes, stringOf } from './source.ts'
 
 /** Returns the blocks of a content: a string is one text block. Anything but a list is passed on, to be reported as a bad line. */
 export const blocksOf = (content: unknown): readonly Block[] =>
   typeof content === 'string' ? [{ type: 'text', text: content }] : (content as readonly Block[])
 
 /** Reports fields that a message cannot have. */
-export const leaveOutFields = (fields: Fields, known: ReadonlySet<string>, notes: Notes): void => {
+export const leaveOutFields = (fields: Fields, known: ReadonlySet<string>, notes: ImportNotes): void => {
   for (const field of Object.keys(fields))
     if (!known.has(field)) notes.leftOut(`field ${field}`, 'messages have no such field')
 }
@@ -48,7 +48,7 @@ export interface ListedMessage {
 export const listSteps = (
   configuration: Configuration,
   messages: readonly ListedMessage[],
-  { notes, shelf }: { readonly notes: Notes; readonly shelf: Shelf },
+  { notes, shelf }: { readonly notes: ImportNotes; readonly shelf: Shelf },
 ): LazyList<ImportStep> => {
   const steps = stepsOn(shelf)
   const wrong = check(dataSchemas.Configured, configuration)
@@ -83,7 +83,7 @@ export const planOf = (
 }
 
 /** Returns the objects of a list, each with its line. */
-export const entriesOfList = (list: unknown, line: number, notes: Notes): readonly FileEntry[] => {
+export const entriesOfList = (list: unknown, line: number, notes: ImportNotes): readonly FileEntry[] => {
   if (!Array.isArray(list)) return []
   return list.flatMap((fields: unknown, index) => {
     if (isFields(fields)) return [{ line, fields }]

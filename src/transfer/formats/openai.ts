@@ -13,7 +13,7 @@ import { type DocumentFormat, someHave } from './format.ts'
 import type { ConversationPlan } from './plan.ts'
 import type { Shelf } from './shelf.ts'
 import { type Fields, isFields } from '../../events/json.ts'
-import { type FileEntry, type Notes, stringOf } from './source.ts'
+import { type FileEntry, type ImportNotes, stringOf } from './source.ts'
 
 const callFields = ['tool_calls', 'tool_call_id', 'function_call']
 const known = new Set(['role', 'content', 'refusal', 'reasoning_content', ...callFields])
@@ -39,7 +39,7 @@ export const openAi: DocumentFormat = {
 }
 
 /** Parses OpenAI's Chat format. Leading system or developer messages are the system prompt. */
-const parseOpenAi = (draft: ConversationDraft, notes: Notes, shelf: Shelf): readonly ConversationPlan[] => {
+const parseOpenAi = (draft: ConversationDraft, notes: ImportNotes, shelf: Shelf): readonly ConversationPlan[] => {
   const { owner, messages } = draft
   const start = messages.findIndex(({ fields }) => !isSystem(fields))
   const leading = start < 0 ? messages : messages.slice(0, start)
@@ -59,7 +59,7 @@ const isSystem = ({ role }: Fields): boolean => role === 'system' || role === 'd
 
 const isResult = ({ role }: Fields): boolean => role === 'tool' || role === 'function'
 
-const configurationOf = (owner: Fields, leading: readonly FileEntry[], notes: Notes): Configuration => {
+const configurationOf = (owner: Fields, leading: readonly FileEntry[], notes: ImportNotes): Configuration => {
   const blocks = leading.flatMap(({ fields }) => blocksOfParts(fields['content']))
   for (const { fields } of leading) notes.mapped(`message ${String(fields['role'])}, leading`)
   const [only] = blocks

@@ -6,7 +6,7 @@ import { isNoteType, noteCodec, type NoteEvent } from '../../events/notes.ts'
 import { hasAll, type LineFormat } from './format.ts'
 import type { StoredConversation } from './plan.ts'
 import { listOn, type Shelf } from './shelf.ts'
-import { entriesIn, type FileEntry, type FileLine, type LineReader, type Notes, stringOf } from './source.ts'
+import { entriesIn, type FileEntry, type FileLine, type LineReader, type ImportNotes, stringOf } from './source.ts'
 
 interface Chain {
   readonly id: string
@@ -36,7 +36,7 @@ export const palimpsest: LineFormat<readonly StoredConversation[]> = {
  * conversation. Every event is decoded, and every link of the hash chain is checked. An event that does not follow the one before it is
  * a bad line.
  */
-const readPalimpsest = (notes: Notes, shelf: Shelf): LineReader<readonly StoredConversation[]> => {
+const readPalimpsest = (notes: ImportNotes, shelf: Shelf): LineReader<readonly StoredConversation[]> => {
   const chains = new Map<string, Chain>()
   const beside = new Map<string, NoteChain>()
   const read = (line: FileLine): void => {

@@ -18,7 +18,7 @@ import type {
 import { recogniseLine, recogniseText } from './recognise.ts'
 import { formatNames, ownFormats, type SessionFormat } from './registry.ts'
 import { memoryShelf, type Shelf } from './shelf.ts'
-import { idOf, type FileLine, type LineReader, linesOf, type Notes, takeNotes } from './source.ts'
+import { idOf, type FileLine, type LineReader, linesOf, type ImportNotes, createImportNotes } from './source.ts'
 
 /** Options for reading a session file. */
 export interface SessionOptions {
@@ -47,7 +47,7 @@ type Result = E.Either<ImportError, ImportPlan | StoredImport>
  * would rename one of several stored conversations.
  */
 export const parseSession = ({ text, ...options }: SessionFile): Result => {
-  const reader = sessionReader(options, takeNotes())
+  const reader = sessionReader(options, createImportNotes())
   for (const line of linesOf(text)) reader.read(line)
   return reader.finish()
 }
@@ -55,7 +55,7 @@ export const parseSession = ({ text, ...options }: SessionFile): Result => {
 /** Like `parseSession`, line by line. Lines are kept in memory until the format is known, and those of a JSON document until the end. */
 export const sessionReader = (
   { file, format, id, skipBadLines = false }: SessionOptions,
-  notes: Notes,
+  notes: ImportNotes,
   shelf: Shelf = memoryShelf(),
 ): LineReader<Result> => {
   const checked = id === undefined ? E.right(id) : check(conversationIdSchema, id)
@@ -113,7 +113,7 @@ interface FormatReader {
   readonly finish: (id: string | undefined) => E.Either<ImportError, Unreported>
 }
 
-const readerOf = (format: Format, notes: Notes, shelf: Shelf): FormatReader => {
+const readerOf = (format: Format, notes: ImportNotes, shelf: Shelf): FormatReader => {
   const own = ownFormats().get(format)
   if (format === 'palimpsest') {
     const stored = palimpsest.read(notes, shelf)
@@ -129,7 +129,7 @@ const readerOf = (format: Format, notes: Notes, shelf: Shelf): FormatReader => {
 }
 
 /** Reads a file of a registered format, entirely in memory. */
-const ownReader = ({ parse }: SessionFormat, notes: Notes): LineReader<readonly ConversationPlan[]> => {
+const ownReader = ({ parse }: SessionFormat, notes: ImportNotes): LineReader<readonly ConversationPlan[]> => {
   const held: FileLine[] = []
   return {
     read: (line) => held.push(line),

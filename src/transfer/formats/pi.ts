@@ -15,7 +15,7 @@ import {
   type LineReader,
   messageProblem,
   lostParent,
-  type Notes,
+  type ImportNotes,
   otherEntry,
   placeIn,
   sameEntry,
@@ -52,7 +52,7 @@ export const pi: LineFormat = {
  * Reads pi's JSONL, both the early linear version and the later tree (`id`, `parentId`): a header, then messages, compactions, and
  * changes of model and thinking level.
  */
-const readPi = (notes: Notes, shelf: Shelf): LineReader<readonly ConversationPlan[]> => {
+const readPi = (notes: ImportNotes, shelf: Shelf): LineReader<readonly ConversationPlan[]> => {
   const steps = stepsOn(shelf)
   const nodes = new Map<string, Node>()
   const order: Node[] = []
@@ -113,7 +113,7 @@ const readPi = (notes: Notes, shelf: Shelf): LineReader<readonly ConversationPla
   return { read, finish }
 }
 
-const noteHeader = ({ branchedFrom, parentSession }: Fields, notes: Notes): void => {
+const noteHeader = ({ branchedFrom, parentSession }: Fields, notes: ImportNotes): void => {
   const from = stringOf(branchedFrom) ?? stringOf(parentSession)
   if (from !== undefined) notes.note(`the session was branched from ${from}`)
 }
@@ -121,7 +121,7 @@ const noteHeader = ({ branchedFrom, parentSession }: Fields, notes: Notes): void
 interface Context {
   readonly nodes: ReadonlyMap<string, Node>
   readonly order: readonly Node[]
-  readonly notes: Notes
+  readonly notes: ImportNotes
 }
 
 const leftOut = new Map<unknown, string>([
@@ -155,7 +155,7 @@ const mapEntry = ({ line, fields }: FileEntry, node: Node, context: Context): Ma
   }
 }
 
-const bad = (line: number, problem: string, notes: Notes): undefined => {
+const bad = (line: number, problem: string, notes: ImportNotes): undefined => {
   notes.bad(line, problem)
   return undefined
 }
@@ -175,7 +175,7 @@ const say = (line: number, message: Fields, context: Context): Mapped | undefine
   return undefined
 }
 
-const configure = (type: string, fields: Fields, now: Configuration, notes: Notes): Mapped | undefined => {
+const configure = (type: string, fields: Fields, now: Configuration, notes: ImportNotes): Mapped | undefined => {
   const { modelId, provider, thinkingLevel } = fields
   const parameters = {
     ...now.parameters,

@@ -3,7 +3,7 @@ import { type InvalidInput, invalidInput } from '../../events/errors.ts'
 import type { Log } from '../../projections/path.ts'
 import { exporterOfLog, type FormatExporter } from './exporter.ts'
 import { formats, type ImportStep } from './plan.ts'
-import type { Notes } from './source.ts'
+import type { ImportNotes } from './source.ts'
 
 /** One conversation of a session file. */
 export interface SessionConversation {
@@ -23,7 +23,7 @@ export interface SessionFormat {
    */
   readonly recognises: (line: string) => boolean
   /** Reads a whole file. Reports each entry's outcome to `notes`; a `bad` line ends the import unless bad lines are skipped. */
-  readonly parse: (text: string, notes: Omit<Notes, 'report'>) => readonly SessionConversation[]
+  readonly parse: (text: string, notes: Omit<ImportNotes, 'report'>) => readonly SessionConversation[]
   /** Writes a conversation in pieces, for `palimpsest export --format NAME`. */
   readonly write?: (log: Log, conversation: string) => Iterable<string>
 }

@@ -3,7 +3,7 @@ import type { Message } from '../../events/events.ts'
 import { type DocumentFormat, someHave } from './format.ts'
 import type { ConversationPlan, ImportStep } from './plan.ts'
 import type { Fields } from '../../events/json.ts'
-import { digest, type FileEntry, idOf, messageProblem, type Notes, stringOf, timeOf } from './source.ts'
+import { digest, type FileEntry, idOf, messageProblem, type ImportNotes, stringOf, timeOf } from './source.ts'
 import { blocksOf, leaveOutFields } from './messages.ts'
 
 /** A message of the file. `hiddenBy` is the ref of the message that hides it. */
@@ -37,7 +37,7 @@ export const roo: DocumentFormat = {
  * Parses Roo Code's `api_conversation_history.json`: messages, some of which are tagged as hidden by a summary or a truncation marker.
  * A tag counts only if the file has the summary or marker that it names.
  */
-const parseRoo = (entries: readonly FileEntry[], notes: Notes): readonly ConversationPlan[] => {
+const parseRoo = (entries: readonly FileEntry[], notes: ImportNotes): readonly ConversationPlan[] => {
   const messages = readMessages(entries, notes)
   const first = entries[0]?.fields ?? {}
   const steps = stepsOf(messages, notes)
@@ -46,7 +46,7 @@ const parseRoo = (entries: readonly FileEntry[], notes: Notes): readonly Convers
   return steps.length === 0 ? [] : [{ id: idOf(id), steps }]
 }
 
-const readMessages = (entries: readonly FileEntry[], notes: Notes): readonly RooMessage[] => {
+const readMessages = (entries: readonly FileEntry[], notes: ImportNotes): readonly RooMessage[] => {
   const refs = refMaker()
   const owners = new Map<string, string>()
   const read = entries.flatMap(({ line, fields }, index) => {
@@ -100,7 +100,7 @@ const refMaker = (): ((fields: Fields) => string) => {
  * Returns every message in its place. A summary or marker hides what comes before it; a message that names an earlier one is hidden at
  * once.
  */
-const stepsOf = (messages: readonly RooMessage[], notes: Notes): readonly ImportStep[] => {
+const stepsOf = (messages: readonly RooMessage[], notes: ImportNotes): readonly ImportStep[] => {
   const members = new Map<string, Set<string>>()
   for (const { ref, hiddenBy } of messages)
     if (hiddenBy !== undefined) members.set(hiddenBy, (members.get(hiddenBy) ?? new Set()).add(ref))

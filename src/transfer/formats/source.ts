@@ -56,7 +56,7 @@ export const sameEntry = 'the same entry again'
 export const otherEntry = 'another entry has the same id and other content: the first one is imported'
 
 /** Collects the outcome of each entry while a file is read. */
-export interface Notes {
+export interface ImportNotes {
   readonly mapped: (kind: string) => void
   readonly leftOut: (kind: string, reason: string) => void
   readonly bad: (line: number, problem: string) => void
@@ -64,7 +64,7 @@ export interface Notes {
   readonly report: () => ImportReport
 }
 
-export const takeNotes = (): Notes => {
+export const createImportNotes = (): ImportNotes => {
   const mapped = new Map<string, number>()
   const leftOut = new Map<string, Tally & { readonly reason: string }>()
   const badLines: BadLineNote[] = []
@@ -115,7 +115,7 @@ export function* linesOf(text: string): Generator<FileLine> {
  * Yields the JSON objects of a line: one, several if a writer left out the newline, none for a blank line. Text that is not JSON is
  * reported as bad and skipped; a whole object after it is read.
  */
-export function* entriesIn(given: FileLine, notes: Notes): Generator<FileEntry> {
+export function* entriesIn(given: FileLine, notes: ImportNotes): Generator<FileEntry> {
   const { line } = given
   for (const [index, fields] of valuesOfLine(given, notes).entries())
     if (isFields(fields)) yield { line, part: index + 1, fields }
@@ -123,7 +123,7 @@ export function* entriesIn(given: FileLine, notes: Notes): Generator<FileEntry> 
 }
 
 /** Returns the JSON values of a line. Text that is not JSON is reported as bad; a whole object after it is one of the values. */
-export const valuesOfLine = ({ line, text, isOpen }: FileLine, notes: Notes): readonly unknown[] => {
+export const valuesOfLine = ({ line, text, isOpen }: FileLine, notes: ImportNotes): readonly unknown[] => {
   const values: unknown[] = []
   const wholeIn = searcher(mostEffort * text.length)
   for (let rest = text; rest.trim() !== '';) {

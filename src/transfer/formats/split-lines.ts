@@ -1,5 +1,5 @@
 import { constants, isUtf8 } from 'node:buffer'
-import type { FileLine, LineReader, Notes } from './source.ts'
+import type { FileLine, LineReader, ImportNotes } from './source.ts'
 
 /** Accepts the bytes of a file in pieces, split anywhere. */
 export interface Splitter {
@@ -16,7 +16,7 @@ const newline = 0x0a
  */
 export const splitLines = (
   { read }: Pick<LineReader<unknown>, 'read'>,
-  notes: Notes,
+  notes: ImportNotes,
   longest: number = constants.MAX_STRING_LENGTH,
 ): Splitter => {
   let line = 1

@@ -11,7 +11,7 @@ import { describe, expect, test } from 'vitest'
 import { type EventsQuery, isError, openClient } from 'palimpsest/client'
 import type { Store } from '../../../src/index.ts'
 import { serve, type ServeOptions } from '../../../src/server/serve.ts'
-import { createToken } from '../../../src/server/tokens.ts'
+import { createAccessToken } from '../../../src/server/tokens.ts'
 import { messagesApi } from '../../../src/testing/messages-api/server.ts'
 import { atEnd } from '../../support/at-end.ts'
 import { builtPackage } from '../../support/bundle.ts'
@@ -253,7 +253,7 @@ describe('a client', () => {
 
   test('rejects with the errors of the library, and says what only a server refuses', async () => {
     const file = join(temporaryFolder(), 'tokens.json')
-    const token = createToken(file, 'ann', ['read'])
+    const token = createAccessToken(file, 'ann', ['read'])
     const { store, url } = await serving({ tokenFile: file })
     await store.conversation('a').append(hello)
     const failed = async (promise: Promise<unknown>): Promise<unknown> =>

@@ -3,7 +3,7 @@ import { parseSession } from '../../../src/transfer/formats/parse-session.ts'
 import { openStore } from '../../../src/index.ts'
 import type { ImportReport } from '../../../src/transfer/formats/plan.ts'
 import { sessionReader } from '../../../src/transfer/formats/parse-session.ts'
-import { takeNotes } from '../../../src/transfer/formats/source.ts'
+import { createImportNotes } from '../../../src/transfer/formats/source.ts'
 import { splitLines } from '../../../src/transfer/formats/split-lines.ts'
 import { right } from '../../support/either.ts'
 import { atEnd } from '../../support/at-end.ts'
@@ -71,7 +71,7 @@ describe.each(formats)('a damaged line of %s', (_, lines) => {
     const text = `${lines.slice(0, 3).join('\n')}\n${(lines[3] ?? '').slice(0, 40)}`
     const badLines = [{ line: 4, problem: expect.stringContaining('may still be writing it') as unknown }]
     expect(reportOf(text).badLines).toEqual(badLines)
-    const notes = takeNotes()
+    const notes = createImportNotes()
     const reader = sessionReader(fileOf(text), notes)
     const splitter = splitLines(reader, notes)
     splitter.push(Buffer.from(text))

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest'
 import type { NewMessage } from '../../../src/commands/command.ts'
 import { sessionReader } from '../../../src/transfer/formats/parse-session.ts'
 import { memoryShelf } from '../../../src/transfer/formats/shelf.ts'
-import { takeNotes } from '../../../src/transfer/formats/source.ts'
+import { createImportNotes } from '../../../src/transfer/formats/source.ts'
 import { stepsOn } from '../../../src/transfer/formats/steps.ts'
 import { fileShelf } from '../../../src/transfer/shelf.ts'
 import { jsonl } from '../../support/import-log.ts'
@@ -70,7 +70,7 @@ describe('the steps of a session', () => {
     setFlagsFromString('--expose-gc')
     const collect = runInNewContext('gc') as () => void
     const shelf = fileShelf(0)
-    const reader = sessionReader({ file: 'f', format: 'claude-code' }, takeNotes(), shelf)
+    const reader = sessionReader({ file: 'f', format: 'claude-code' }, createImportNotes(), shelf)
     const entries = 10_000
     const heap = (): number => {
       collect()

@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { parseSession, type SessionFile } from '../../../src/transfer/formats/parse-session.ts'
 import { planEvents } from '../../../src/transfer/formats/plan-events.ts'
 import { isStored, type ImportPlan, type StoredImport } from '../../../src/transfer/formats/plan.ts'
-import { type FileLine, linesOf, takeNotes } from '../../../src/transfer/formats/source.ts'
+import { type FileLine, linesOf, createImportNotes } from '../../../src/transfer/formats/source.ts'
 import { splitLines } from '../../../src/transfer/formats/split-lines.ts'
 import { openStore } from '../../../src/index.ts'
 import { readSession } from '../../../src/transfer/read-session.ts'
@@ -146,7 +146,7 @@ describe('the lines of a file', () => {
     longest?: number,
   ): { readonly lines: readonly FileLine[]; readonly report: unknown } => {
     const lines: FileLine[] = []
-    const notes = takeNotes()
+    const notes = createImportNotes()
     const splitter = splitLines({ read: (line) => lines.push(line) }, notes, longest)
     for (const piece of bytes) splitter.push(piece)
     splitter.finish()
