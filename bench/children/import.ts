@@ -11,7 +11,10 @@ const bytes = (): AsyncIterable<Uint8Array> => createReadStream(file, { highWate
 
 const parse = async (): Promise<number> => {
   let lines = 0
-  const split = splitLines({ read: ({ text }) => void (JSON.parse(text) as unknown, lines++) }, createImportNotes())
+  const split = splitLines(
+    { read: ({ text }) => void (JSON.parse(text) as unknown, lines++) },
+    createImportNotes(),
+  )
   for await (const piece of bytes()) split.push(piece)
   split.finish()
   return lines

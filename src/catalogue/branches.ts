@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { partsOf } from './lineage.ts'
 import type { ConversationTable } from './rows.ts'
-import type { ConversationRow } from './thread.ts'
+import type { ConversationRow } from './conversation-row.ts'
 
 /** Positions off the path: abandoned by a rewind, including everything among them that was abandoned before. */
 export interface AbandonedRange {
@@ -33,7 +33,11 @@ const most = 100
  * Reads only as much as it returns, however long the conversation is. @param thread the conversation through the last position to
  * consider
  */
-export const branchesOf = (db: DatabaseSync, rows: ConversationTable, thread: ConversationRow): BranchSummary => {
+export const branchesOf = (
+  db: DatabaseSync,
+  rows: ConversationTable,
+  thread: ConversationRow,
+): BranchSummary => {
   const abandoned = abandonedIn(db, rows, thread)
   const forks = db
     .prepare('SELECT id, "from" FROM threads WHERE parent = ? AND "from" <= ? ORDER BY n DESC LIMIT ?')
@@ -47,7 +51,11 @@ export const branchesOf = (db: DatabaseSync, rows: ConversationTable, thread: Co
 }
 
 /** Walks back along the path from rewind to rewind; returns up to one range more than `most`. */
-const abandonedIn = (db: DatabaseSync, rows: ConversationTable, thread: ConversationRow): readonly AbandonedRange[] => {
+const abandonedIn = (
+  db: DatabaseSync,
+  rows: ConversationTable,
+  thread: ConversationRow,
+): readonly AbandonedRange[] => {
   const before = db.prepare(
     "SELECT position, target FROM marks WHERE thread = ? AND kind = 'W' AND position <= ? ORDER BY position DESC LIMIT 1",
   )

@@ -7,7 +7,7 @@ import { catchTyped, type Steps } from '../result/steps.ts'
 import type { ReadError } from '../store/errors.ts'
 import { partsOf } from './lineage.ts'
 import type { ConversationTable } from './rows.ts'
-import { placeIn, type ConversationRow } from './thread.ts'
+import { placeIn, type ConversationRow } from './conversation-row.ts'
 
 /** A page of the model calls in a conversation, in the order of their answers. */
 export interface CallsPage {

@@ -38,7 +38,7 @@ import type {
   UpTo,
 } from './port.ts'
 import { searchText, unsearchable } from './search.ts'
-import type { ConversationRow } from './thread.ts'
+import type { ConversationRow } from './conversation-row.ts'
 import { traitNames } from './traits.ts'
 import { fateIn, viewOf } from './views.ts'
 

@@ -1,5 +1,5 @@
 import type { ConversationTable } from './rows.ts'
-import type { ConversationRow } from './thread.ts'
+import type { ConversationRow } from './conversation-row.ts'
 
 /** Part of a conversation: the events of one thread through position `last`. */
 export interface LineagePart {

@@ -12,7 +12,7 @@ import { curveOf } from './outline.ts'
 import { rowOf } from './rows.ts'
 import { textIn } from './search.ts'
 import { isSearchable } from './texts.ts'
-import type { ConversationRow } from './thread.ts'
+import type { ConversationRow } from './conversation-row.ts'
 import { rowsTitledWith } from './titles.ts'
 import { type Trait, traits, traitsIn } from './traits.ts'
 

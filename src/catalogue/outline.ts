@@ -2,13 +2,19 @@ import type { DatabaseSync } from 'node:sqlite'
 import type { BucketColumns, EventKind, MarkerOutline, OutlineColumns } from '../projections/columns.ts'
 import { partsOf } from './lineage.ts'
 import type { Chunk, ConversationTable } from './rows.ts'
-import { placeIn, type ConversationRow } from './thread.ts'
+import { placeIn, type ConversationRow } from './conversation-row.ts'
 import type { HiddenTally } from './tally.ts'
 
 /** Consumes a conversation piece by piece, from the first requested position on. */
 export interface PieceTaker<P, A> {
   /** Reads the events from `first` through `last`. */
-  readonly read: (db: DatabaseSync, rows: ConversationTable, thread: ConversationRow, first: number, last: number) => P
+  readonly read: (
+    db: DatabaseSync,
+    rows: ConversationTable,
+    thread: ConversationRow,
+    first: number,
+    last: number,
+  ) => P
   readonly take: (piece: P) => void
   /** Returns the result of the pieces so far. */
   readonly taken: () => A
@@ -22,7 +28,12 @@ interface Stretch {
   readonly chunks: readonly Chunk[]
 }
 
-const stretchesOf = (rows: ConversationTable, thread: ConversationRow, from: number, to: number): readonly Stretch[] =>
+const stretchesOf = (
+  rows: ConversationTable,
+  thread: ConversationRow,
+  from: number,
+  to: number,
+): readonly Stretch[] =>
   partsOf(rows, thread).flatMap(({ row, last: end }) => {
     const [first, last] = [Math.max(from, row.from), Math.min(to, end)]
     if (first > last) return []

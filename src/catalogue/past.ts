@@ -4,7 +4,7 @@ import { isMessage } from './facts.ts'
 import type { KeptMark, ConversationTable } from './rows.ts'
 import { isMarker } from './shown-segments.ts'
 import { addKind, addMessages, addTally, noSum, type TokenSum, type SummedColumns } from './tally.ts'
-import { placeIn, type ConversationBuffer, type ConversationRow } from './thread.ts'
+import { placeIn, type ConversationBuffer, type ConversationRow } from './conversation-row.ts'
 import type { ContextPast } from './weave.ts'
 
 /** Columns as they are read, from stored and not yet stored chunks. */
@@ -57,7 +57,9 @@ export const pastOf = (rows: ConversationTable, thread: ConversationBuffer): Rea
     return columns && reading(columns, index)
   }
 
-  const markIn = (position: number): { readonly row: ConversationRow; readonly mark: KeptMark } | undefined => {
+  const markIn = (
+    position: number,
+  ): { readonly row: ConversationRow; readonly mark: KeptMark } | undefined => {
     for (const { row, last } of threadsFrom(position)) {
       const mark = rows.markThrough(row.n, last)
       if (mark) return { row, mark }

@@ -12,7 +12,7 @@ import {
 } from './columns.ts'
 import { decodeShown, encodeShown, type ShownSegments } from './shown-segments.ts'
 import { addMessages, noSum, type TokenSum, type HiddenTally } from './tally.ts'
-import type { ClassifiedEvent, ConversationBuffer, ConversationRow } from './thread.ts'
+import type { ClassifiedEvent, ConversationBuffer, ConversationRow } from './conversation-row.ts'
 import { traitOf } from './traits.ts'
 import type { ContextMark, MarkChange } from './weave.ts'
 
@@ -195,7 +195,9 @@ const markOf = (row: Readonly<Record<string, SQLOutputValue>> | undefined): Kept
   }
 }
 
-export const rowOf = (row: Readonly<Record<string, SQLOutputValue>> | undefined): ConversationRow | undefined =>
+export const rowOf = (
+  row: Readonly<Record<string, SQLOutputValue>> | undefined,
+): ConversationRow | undefined =>
   row && {
     n: Number(row['n']),
     id: String(row['id']),

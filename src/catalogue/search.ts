@@ -18,7 +18,7 @@ import type { IndexFile } from './index-file.ts'
 import { partsOf } from './lineage.ts'
 import { titlesWith, titleWith } from './titles.ts'
 import { isSearchable, longestQuery, shortestQuery } from './texts.ts'
-import type { ConversationRow } from './thread.ts'
+import type { ConversationRow } from './conversation-row.ts'
 import { type VisibilityLookup, viewOf } from './views.ts'
 
 /** Text and scope of a search. */

@@ -8,7 +8,7 @@ import type { Feed } from './feed.ts'
 import { type LineagePart, partsOf } from './lineage.ts'
 import type { Chunk, ConversationTable } from './rows.ts'
 import { type IndexedChange, stateAt, turner, type HistoryChange } from './states.ts'
-import { placeIn, type ConversationRow } from './thread.ts'
+import { placeIn, type ConversationRow } from './conversation-row.ts'
 
 /** A conversation whose state can be looked up at several positions. */
 export interface VisibilityLookup {

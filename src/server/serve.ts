@@ -11,7 +11,7 @@ import type { ServedRequest } from './metrics.ts'
 import { pageIn } from './page.ts'
 import type { EventRelay } from './relay.ts'
 import { heartbeat } from './sse.ts'
-import { accessTokensIn } from './tokens.ts'
+import { accessTokensIn } from './access-tokens.ts'
 
 export interface ServeOptions {
   readonly store: Store

@@ -2,7 +2,7 @@ import type { Store } from '../index.ts'
 import type { ServedRequest } from './metrics.ts'
 import type { PageFiles } from './page.ts'
 import type { EventRelay } from './relay.ts'
-import type { Authenticate } from './tokens.ts'
+import type { Authenticate } from './access-tokens.ts'
 
 /** Settings of a server. */
 export interface ServerSettings {

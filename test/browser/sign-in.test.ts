@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
-import { createAccessToken, revokeAccessToken } from '../../src/server/tokens.ts'
+import { createAccessToken, revokeAccessToken } from '../../src/server/access-tokens.ts'
 import { browsing, noBrowser } from '../support/browser.ts'
 import { sheet } from '../support/looking.ts'
 import { served } from '../support/served.ts'

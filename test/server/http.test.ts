@@ -8,7 +8,7 @@ import { tell } from '../../src/conversation/beside/worker-log.ts'
 import { openStore } from '../../src/index.ts'
 import { orThrow, run } from '../../src/result/steps.ts'
 import { routes } from '../../src/server/routes/index.ts'
-import { createAccessToken, revokeAccessToken, accessTokensIn } from '../../src/server/tokens.ts'
+import { createAccessToken, revokeAccessToken, accessTokensIn } from '../../src/server/access-tokens.ts'
 import { memoryStore } from '../../src/store/memory/store.ts'
 import { atEnd } from '../support/at-end.ts'
 import { type Asked, type Scene, serving } from '../support/server/asking.ts'
@@ -408,7 +408,10 @@ describe('a request', () => {
 
   test('needs a token with the scope of what it asks for, until that is revoked', async () => {
     const tokens = file()
-    const [ann, bob] = [createAccessToken(tokens, 'ann', ['read', 'write']), createAccessToken(tokens, 'bob', ['read'])]
+    const [ann, bob] = [
+      createAccessToken(tokens, 'ann', ['read', 'write']),
+      createAccessToken(tokens, 'bob', ['read']),
+    ]
     const { ask } = await talking({ authenticate: accessTokensIn(tokens) })
     const nobody = await ask('conversations')
     expect(nobody).toMatchObject({ status: 401, json: { tag: 'Unauthorized' } })

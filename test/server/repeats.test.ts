@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Store } from '../../src/index.ts'
-import { createAccessToken, accessTokensIn } from '../../src/server/tokens.ts'
+import { createAccessToken, accessTokensIn } from '../../src/server/access-tokens.ts'
 import { type Asked, serving } from '../support/server/asking.ts'
 import { wiper } from '../support/server/wiper.ts'
 import { opened, temporaryFolder } from '../support/stores.ts'

@@ -13,7 +13,7 @@ import { ledgerStream, logStream, tilesStream } from './facts.ts'
 import { differenceFrom } from './heads.ts'
 import { parseKey } from './keys.ts'
 import { batchIn, completedTileOf } from './log.ts'
-import { type HeldCheckpoint, isAmong, replayOf } from './replay.ts'
+import { type HeldCheckpoint, isAmong, replayOf } from './ledger-replay.ts'
 import { dataOf } from './stored-facts.ts'
 import type { CompletedTile } from './tiles.ts'
 

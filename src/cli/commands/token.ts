@@ -34,7 +34,7 @@ Examples:
   palimpsest token create dashboard --scopes read --file tokens.json`,
     )
     .action(async (name: string, { file, scopes: given }: Options) => {
-      const { createAccessToken: createToken } = await import('../../server/tokens.ts')
+      const { createAccessToken: createToken } = await import('../../server/access-tokens.ts')
       const made = createToken(file, name, given)
       const { out, isJson } = shell.surroundings()
       if (isJson) await out.json({ name, scopes: given, token: made, file })
@@ -49,7 +49,7 @@ Examples:
     .option(...fileOption)
     .addHelpText('after', '\nExamples:\n  palimpsest token revoke ann')
     .action(async (name: string, { file }: Options) => {
-      const { revokeAccessToken: revokeToken } = await import('../../server/tokens.ts')
+      const { revokeAccessToken: revokeToken } = await import('../../server/access-tokens.ts')
       revokeToken(file, name)
       const { out, isJson } = shell.surroundings()
       if (isJson) await out.json({ name, file })
@@ -61,7 +61,7 @@ Examples:
     .option(...fileOption)
     .addHelpText('after', '\nExamples:\n  palimpsest token list --json')
     .action(async ({ file }: Options) => {
-      const { listAccessTokens: listTokens } = await import('../../server/tokens.ts')
+      const { listAccessTokens: listTokens } = await import('../../server/access-tokens.ts')
       const tokens = listTokens(file)
       const { out, isJson } = shell.surroundings()
       if (isJson) return out.json({ tokens })

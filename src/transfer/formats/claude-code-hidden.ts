@@ -1,7 +1,7 @@
 import type { NewMessage } from '../../commands/command.ts'
 import { type Fields, isFields } from '../../events/json.ts'
 import { user } from './claude-code-messages.ts'
-import { after, begin, link, place, placeOf, settleBefore, type SessionChain } from './claude-code-thread.ts'
+import { after, begin, link, place, placeOf, settleBefore, type SessionChain } from './claude-code-chain.ts'
 import {
   clear,
   endOf,

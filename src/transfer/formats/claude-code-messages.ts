@@ -1,6 +1,6 @@
 import type { NewMessage } from '../../commands/command.ts'
 import { type Block, isBlock } from '../../events/blocks.ts'
-import { after, begin, link, noteReturn, settleBefore, type SessionChain } from './claude-code-thread.ts'
+import { after, begin, link, noteReturn, settleBefore, type SessionChain } from './claude-code-chain.ts'
 import { callIds, type Parent, replyBefore, resultIds, type Round } from './claude-code-tree.ts'
 import { type FileEntry, stringOf, timeOf } from './source.ts'
 import { blocksOf } from './steps.ts'

@@ -11,7 +11,7 @@ import {
   pass,
   placeOf,
   type SessionChain,
-} from './claude-code-thread.ts'
+} from './claude-code-chain.ts'
 import { hasAll, type LineFormat } from './format.ts'
 import type { ConversationPlan } from './plan.ts'
 import type { Shelf } from './shelf.ts'

@@ -5,7 +5,14 @@ import { type ConversationDraft, entriesOfList } from './messages.ts'
 import type { ConversationPlan } from './plan.ts'
 import type { Shelf } from './shelf.ts'
 import { type Fields, isFields } from '../../events/json.ts'
-import { type FileLine, type LineReader, type ImportNotes, parseJson, valuesOf, valuesOfLine } from './source.ts'
+import {
+  type FileLine,
+  type LineReader,
+  type ImportNotes,
+  parseJson,
+  valuesOf,
+  valuesOfLine,
+} from './source.ts'
 
 /**
  * Reads the conversations in a JSON document (a list of messages, one object, or a list of objects) or in JSONL with one object per

@@ -39,7 +39,11 @@ export const openAi: DocumentFormat = {
 }
 
 /** Parses OpenAI's Chat format. Leading system or developer messages are the system prompt. */
-const parseOpenAi = (draft: ConversationDraft, notes: ImportNotes, shelf: Shelf): readonly ConversationPlan[] => {
+const parseOpenAi = (
+  draft: ConversationDraft,
+  notes: ImportNotes,
+  shelf: Shelf,
+): readonly ConversationPlan[] => {
   const { owner, messages } = draft
   const start = messages.findIndex(({ fields }) => !isSystem(fields))
   const leading = start < 0 ? messages : messages.slice(0, start)

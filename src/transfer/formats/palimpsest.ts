@@ -6,7 +6,14 @@ import { isNoteType, noteCodec, type NoteEvent } from '../../events/notes.ts'
 import { hasAll, type LineFormat } from './format.ts'
 import type { StoredConversation } from './plan.ts'
 import { listOn, type Shelf } from './shelf.ts'
-import { entriesIn, type FileEntry, type FileLine, type LineReader, type ImportNotes, stringOf } from './source.ts'
+import {
+  entriesIn,
+  type FileEntry,
+  type FileLine,
+  type LineReader,
+  type ImportNotes,
+  stringOf,
+} from './source.ts'
 
 interface Chain {
   readonly id: string

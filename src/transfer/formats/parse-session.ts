@@ -18,7 +18,14 @@ import type {
 import { recogniseLine, recogniseText } from './recognise.ts'
 import { formatNames, ownFormats, type SessionFormat } from './registry.ts'
 import { memoryShelf, type Shelf } from './shelf.ts'
-import { idOf, type FileLine, type LineReader, linesOf, type ImportNotes, createImportNotes } from './source.ts'
+import {
+  idOf,
+  type FileLine,
+  type LineReader,
+  linesOf,
+  type ImportNotes,
+  createImportNotes,
+} from './source.ts'
 
 /** Options for reading a session file. */
 export interface SessionOptions {

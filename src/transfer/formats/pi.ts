@@ -175,7 +175,12 @@ const say = (line: number, message: Fields, context: Context): Mapped | undefine
   return undefined
 }
 
-const configure = (type: string, fields: Fields, now: Configuration, notes: ImportNotes): Mapped | undefined => {
+const configure = (
+  type: string,
+  fields: Fields,
+  now: Configuration,
+  notes: ImportNotes,
+): Mapped | undefined => {
   const { modelId, provider, thinkingLevel } = fields
   const parameters = {
     ...now.parameters,

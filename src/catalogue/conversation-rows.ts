@@ -2,7 +2,12 @@ import { continueColumns } from './columns.ts'
 import { isMark, isMessage } from './facts.ts'
 import { pastOf } from './past.ts'
 import type { ConversationTable } from './rows.ts'
-import { type ClassifiedEvent, take, type ConversationBuffer, type ConversationRow } from './thread.ts'
+import {
+  type ClassifiedEvent,
+  take,
+  type ConversationBuffer,
+  type ConversationRow,
+} from './conversation-row.ts'
 import { traits } from './traits.ts'
 import { turnOf } from './weave.ts'
 
