@@ -29,7 +29,7 @@ export const askedOf = <N extends string, O extends object>(
 export const numberOf = (name: string, text: string, least: number): number => {
   const value = Number(text)
   if (!Number.isInteger(value) || value < least)
-    throw new Error(`--${name} is a whole number, ${least} or more, not ${text}`)
+    throw new Error(`--${name} must be a whole number, ${least} or more, not ${text}`)
   return value
 }
 

@@ -37,7 +37,7 @@ async function* copying(options: CopyConversations): Steps<CopyError | UnknownSc
   if (ids !== undefined && !isListOf(ids, isConversationId))
     return yield invalidInput(
       'ids',
-      'is a list of conversation ids, of 1 to 200 characters of A–Z a–z 0–9 . _ : -',
+      'must be a list of conversation ids, each with 1 to 200 characters of A–Z a–z 0–9 . _ : -',
     )
   yield* ok(checkOptions(options, optionFields))
   const from = yield* ok(openEvents(options.from, false))

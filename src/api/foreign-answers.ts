@@ -80,6 +80,6 @@ export const pageFault = (page: AllPage, after: string | undefined): Fault => {
   const { events, checkpoint } = page
   return (
     eventsFault(events) ??
-    (events.length > 0 && checkpoint === after ? 'which has events and is no further than before' : undefined)
+    (events.length > 0 && checkpoint === after ? 'which has events but no later checkpoint' : undefined)
   )
 }

@@ -100,7 +100,9 @@ const openOptions = (options: unknown): E.Either<InvalidInput, StoreOptions> => 
   if (create !== undefined && !isCreate(create))
     return E.left(invalidInput('create', "is true, false or 'late'"))
   if (largeContent !== undefined && !isLargeContent(largeContent))
-    return E.left(invalidInput('largeContent', `is a whole number of bytes, at least ${leastLargeContent}`))
+    return E.left(
+      invalidInput('largeContent', `must be a whole number of bytes, at least ${leastLargeContent}`),
+    )
   if (index !== undefined && (typeof index !== 'string' || index === ''))
     return E.left(invalidInput('index', 'is the path of a folder'))
   const rest = {
@@ -207,7 +209,7 @@ export const storeOn = (
 
 async function* blobOf({ blobs }: EventStore, sha256: string): AsyncGenerator<Uint8Array, void> {
   if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256))
-    throw toError(invalidInput('sha256', 'is a SHA-256 in hex: 64 characters of 0–9 a–f'))
+    throw toError(invalidInput('sha256', 'must be a SHA-256 in hex: 64 characters of 0–9 a–f'))
   yield* blobs.get(sha256)
 }
 
@@ -215,7 +217,7 @@ const isString = (value: unknown): boolean => typeof value === 'string'
 
 const noWorkerId = invalidInput(
   'worker',
-  'is the id of a worker: `id` of `store.worker`, or as `store.workers()` lists it',
+  'must be the id of a worker: `id` of `store.worker`, or as listed by `store.workers()`',
 )
 
 /** Loads the importers on the first import: they are a large part of the library. */

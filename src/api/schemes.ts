@@ -24,7 +24,7 @@ import { printableUrl } from './secrets.ts'
 /** Errors of opening a store by its URL. */
 export type OpenError = StoreError | InvalidInput | UnknownScheme
 
-const storeUrls = 'a store URL is memory:, sqlite:path/to/file.db or esdb://host:2113'
+const storeUrls = 'a store URL must be memory:, sqlite:path/to/file.db or esdb://host:2113'
 
 const noUrl = (url: string): InvalidInput => invalidInput('url', `${storeUrls}, not ${printableUrl(url)}`)
 

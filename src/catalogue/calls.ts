@@ -19,7 +19,7 @@ export interface CallsPage {
 
 /** The calls requested. */
 interface Asked {
-  /** Only answers from this position on. */
+  /** Only calls whose answer is at this position or later. */
   readonly from?: number | undefined
   /** Only calls with a receipt, from this number on. */
   readonly number?: number | undefined

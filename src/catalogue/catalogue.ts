@@ -265,7 +265,8 @@ export const catalogueOf = (
     options: FatesOptions,
   ): Steps<ReadError, readonly EntryFate[] | undefined> {
     const { at, of = [] } = yield* ok(checkOptions(options, fatesFields))
-    if (at === undefined) return yield invalidInput('at', 'name the position to look from')
+    if (at === undefined)
+      return yield invalidInput('at', 'must be a position: the one to view the history from')
     const known = yield* upTo(id)
     if (at > known.last) return yield outOfRange(id, at, known.last)
     if (known.indexed < at) return undefined
@@ -323,7 +324,7 @@ const findFields = {
   q: kinds.text,
   has: {
     is: (value: unknown) => isListOf(value, (one) => traitNames.some((name) => name === one)),
-    needed: `is a list of ${traitNames.join(', ')}`,
+    needed: `must be a list of ${traitNames.join(', ')}`,
   },
   actor: kinds.text,
   model: kinds.text,

@@ -13,7 +13,7 @@ export const cursorText = ({ build, after }: Cursor): string =>
 /** The error for a cursor that this index did not issue: the index may have been rebuilt. */
 const stale = invalidInput(
   'cursor',
-  'is not of this list, or the index was built again since: begin the list again',
+  'does not belong to this list, or the index was rebuilt in the meantime: start the list again',
 )
 
 /** Decodes a cursor of this build into the values to continue after. */

@@ -85,7 +85,7 @@ export const indexFileOf = (db: DatabaseSync): IndexFile => {
     words.write()
     if (parent && from.position <= parent.row.last) return threads.begin(id, parent, from.position + 1)
     const thread = threads.begin(id, undefined, 0)
-    threads.damage(thread, 'what it was forked from could not be indexed')
+    threads.damage(thread, 'the conversation it was forked from could not be indexed')
     return thread
   }
 

@@ -143,7 +143,7 @@ export interface FatesOptions {
 
 /** Options of `calls`. */
 export interface CallsOptions {
-  /** Only answers from this position on. Default 0. */
+  /** Only calls whose answer is at this position or later. Default 0. */
   readonly from?: number | undefined
   /** Only calls with a receipt, from this number on. */
   readonly number?: number | undefined

@@ -34,7 +34,9 @@ const count = wholeFrom(0)
 export const callName = (text: string): CallName => {
   const name = callNameIn(text)
   if (name === undefined)
-    throw new InvalidArgumentError('It must be the number of a call, or p and the position of a reply: p17.')
+    throw new InvalidArgumentError(
+      'It must be the number of a call, or p followed by the position of a reply: p17.',
+    )
   return name
 }
 /** Rule for a worker's name. The worker's id, which is the name and a UUID, names a stream. */
@@ -99,7 +101,7 @@ const actor = (text: string): Actor => {
 /** Adds the options that identify a command and who runs it. */
 export const withEnvelope = (command: Command): Command =>
   command
-    .option('--command-id <id>', 'make the command idempotent: repeated with this id, it writes nothing')
+    .option('--command-id <id>', 'id that makes the command idempotent: a repetition writes nothing')
     .option('--actor <kind[:id]>', 'who is acting (default: user)', actor)
 
 /** Makes an option that conflicts with others, named in camel case: `keepLast`. */
@@ -114,7 +116,11 @@ export const exclusive = (
 export const withWriteOptions = (command: Command): Command =>
   withEnvelope(
     command
-      .option('--after <position>', 'refuse unless this is still the last position', positionOrStart)
+      .option(
+        '--after <position>',
+        'refuse the command unless this is still the last position',
+        positionOrStart,
+      )
       .addOption(
         new Option('--tolerate <what>', 'with --after: allow these events after it').choices(['markers']),
       ),

@@ -31,7 +31,8 @@ const adviceOn = (error: unknown, file: string): string => {
   const message = error instanceof Error ? error.message : ''
   if (/import statement outside a module|Unexpected token 'export'/.test(message))
     return `: rename it to ${file.replace(/\.c?([jt])s$/, '.m$1s')}, or put "type": "module" into package.json`
-  if (/strip-only mode/.test(message)) return ': Node only strips types, so compile it first, or do without'
+  if (/strip-only mode/.test(message))
+    return ': Node only strips types: compile the module first, or avoid that syntax'
   return ''
 }
 

@@ -65,7 +65,7 @@ const programOf = ({ isJson, hide, host, fail }: Telling & Pick<CommandContext, 
   const shown = (text: string): string => visibleLines(hide(text))
   const program = new Command('palimpsest')
     .description(
-      'A store for conversations of LLM agents. Condense, truncate and rewind them without losing a word.',
+      'A store for conversations of LLM agents. Condense, truncate and rewind them without losing anything.',
     )
     .version(version, '--version')
     .addOption(
@@ -78,7 +78,7 @@ const programOf = ({ isJson, hide, host, fail }: Telling & Pick<CommandContext, 
     .option('--json', 'print JSON (shapes: docs/cli.md)')
     .option(
       '--import <file>',
-      'first load a module that registers stores or formats; may be repeated',
+      'first load this module, which registers stores or formats; may be repeated',
       listed,
     )
     .hook('preAction', (command) => loadPlugIns(command.opts<GlobalOptions>().import ?? []))

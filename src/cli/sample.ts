@@ -21,5 +21,8 @@ export const loadSample = async (store: Store): Promise<void> => {
 
 const parameters = { thinking: { type: 'adaptive' }, max_tokens: 800 }
 const refused = async () =>
-  E.left({ _tag: 'ModelFailed' as const, message: 'The sample has no model: give it a worker of your own.' })
+  E.left({
+    _tag: 'ModelFailed' as const,
+    message: 'The sample has no model: run a worker of your own for it.',
+  })
 const nobody: Model = { call: refused, countTokens: refused }

@@ -93,7 +93,7 @@ export const staleContext = (conversation: string, after: number, last: number):
   message:
     after > last
       ? `conversation ${conversation} ends at position ${last}; nothing can be computed from position ${after}`
-      : `conversation ${conversation} is at position ${last} by now, not at ${after}: read it again and decide again`,
+      : `conversation ${conversation} is now at position ${last}, not at ${after}: read it again, then repeat the command`,
   conversation,
   after,
   last,
@@ -166,6 +166,6 @@ export const conversationNotFound = (conversation: string): ConversationNotFound
 
 export const conversationExists = (conversation: string): ConversationExists => ({
   _tag: 'ConversationExists',
-  message: `conversation ${conversation} exists already: fork under another id`,
+  message: `conversation ${conversation} already exists: fork under another id`,
   conversation,
 })

@@ -3,7 +3,7 @@ import { z } from 'zod'
 /** Name of a call: its number, from 1, or for a reply without a receipt `p` and its position: `p17`. */
 export type CallName = number | `p${number}`
 
-const rule = 'is the number of a call, from 1, or p and the position of a reply, such as p17'
+const rule = 'must be the number of a call, from 1, or p followed by the position of a reply, such as p17'
 
 export const callNameSchema = z.union([z.int().min(1), z.string().regex(/^p\d{1,15}$/)], { error: rule })
 

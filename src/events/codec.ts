@@ -89,7 +89,7 @@ export const mostText = 64 * 1024 * 1024
 
 const tooMuchText = (length: number): EventTooLarge =>
   eventTooLarge(
-    `the event has at least ${(length / 1024 / 1024).toFixed(1)} MiB of text, content that is stored outside included; an event takes at most ${mostText / 1024 / 1024} MiB`,
+    `the event has at least ${(length / 1024 / 1024).toFixed(1)} MiB of text, content that is stored outside included; an event may have at most ${mostText / 1024 / 1024} MiB`,
     length,
     mostText,
   )

@@ -137,12 +137,12 @@ export const askingShape = {
   priority: z.int().min(0).max(9).optional(),
 }
 export const askedSchema = z.union([z.literal(true), z.strictObject(askingShape)], {
-  error: 'is true, or { tenant, priority }',
+  error: 'must be true, or { tenant, priority }',
 })
 
 export const metadataSchema = z.object({
   schema: z.int().min(1),
-  time: z.string().regex(isoTime, { error: 'is not a time like 2026-01-31T12:00:00.000Z' }),
+  time: z.string().regex(isoTime, { error: 'must be a time such as 2026-01-31T12:00:00.000Z' }),
   actor: z.object({ kind: z.string().min(1), id: z.string().optional() }),
   commandId: z.string().min(1),
   $correlationId: z.string().optional(),

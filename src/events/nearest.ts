@@ -6,8 +6,8 @@ export const unknownField = (name: string, known: readonly string[]): string => 
   const meant = nearest(name, known)
   if (meant !== undefined) return `is unknown: did you mean ${meant}?`
   return known.length === 0
-    ? 'is unknown: nothing is taken here'
-    : `is unknown: there are ${known.join(', ')}`
+    ? 'is unknown: no options are accepted here'
+    : `is unknown: the known ones are ${known.join(', ')}`
 }
 
 /** Returns the known name that takes the fewest changes, if they affect at most half of its letters; case is ignored. */

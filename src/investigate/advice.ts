@@ -14,7 +14,7 @@ export const adviceOn = (
 }
 
 const noCache =
-  'nothing was cached: give turns `cache: "5m"` (the default), and check that the prompt is longer than the model caches at least'
+  'nothing was cached: give turns `cache: "5m"` (the default), and check that the prompt is long enough for the model to cache it'
 
 const adviceFor = (
   kind: BreakKind,
@@ -28,8 +28,8 @@ const adviceFor = (
       const within = all.filter(({ idle }) => idle * 1_000 <= lifetimes['1h']).length
       return [
         isShort && within > 0
-          ? `the cache ran out ${times}, of these ${within} within an hour: cache: "1h" keeps it, at 1.6 times the price of writing it`
-          : `the cache ran out ${times}: nothing keeps it that long, so condense before a long pause`,
+          ? `the cache expired ${times}, ${within} of them within an hour: cache: "1h" keeps it, at 1.6 times the price of writing it`
+          : `the cache expired ${times}: no setting keeps it that long, so condense before a long pause`,
       ]
     }
     case 'tools-reordered':

@@ -119,7 +119,7 @@ export const bisect = async (chat: BisectedChat, options: BisectOptions): Promis
   const notes = await chat.notes()
   const begun = again ? undefined : bisectionIn(notes, asked)
   if (mark && !begun)
-    throw toError(invalidInput('mark', 'answers nothing: ask first which position to look at'))
+    throw toError(invalidInput('mark', 'answers no question: ask first which position to judge'))
   const reliability = options.reliability ?? (begun ? reliabilityIn(begun) : 1)
   // Of two who begin the same at the same time, both get the one bisection.
   const once = again ? {} : { commandId: `bisection ${digestOfAsked(asked)}` }
@@ -252,7 +252,7 @@ export interface EndsAlike {
 
 const endsAlike = (good: number, bad: number, verdicts: EndsAlike['verdicts']): EndsAlike => ({
   _tag: 'EndsAlike',
-  message: `the judge says ${verdicts[0]} of the good end, ${good}, and ${verdicts[1]} of the bad one, ${bad}: correct what is asked, or the ends, and ask again`,
+  message: `the judge says ${verdicts[0]} of the good end, ${good}, and ${verdicts[1]} of the bad one, ${bad}: correct the question or the ends, and ask again`,
   verdicts,
 })
 

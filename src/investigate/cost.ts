@@ -88,7 +88,7 @@ const family = async (store: Pick<Store, 'conversation'>, id: string): Promise<S
       links = await store.conversation(each).links({ onUnreadable })
     } catch (error) {
       if (each === id || !isTyped(error)) throw error
-      problems.push({ id: each, problem: `which subagents it has cannot be read: ${error.message}` })
+      problems.push({ id: each, problem: `its subagents cannot be read: ${error.message}` })
     }
     const own = childrenIn(links.filter(({ conversation }) => conversation === each)).get(each) ?? []
     children.set(each, own)
@@ -96,6 +96,6 @@ const family = async (store: Pick<Store, 'conversation'>, id: string): Promise<S
   }
   for (const [one, problem] of unreadable)
     if (!ids.has(one))
-      problems.push({ id: one, problem: `its notes cannot say whether it is a subagent: ${problem}` })
+      problems.push({ id: one, problem: `its notes do not show whether it is a subagent: ${problem}` })
   return { ids: familyOf(id, children), children, problems }
 }

@@ -31,7 +31,7 @@ const problem = (file: string, message: string): Error & AccessTokenFileError =>
 const isMissing = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ENOENT'
 
-const advice = 'palimpsest token create makes one'
+const advice = 'create one with palimpsest token create'
 const read = (file: string): readonly Entry[] => {
   let given: unknown
   try {
@@ -118,7 +118,7 @@ export const accessTokensIn = (file: string): Authenticate => {
     try {
       return load()
     } catch (error) {
-      throw isMissing(error) ? problem(file, 'is missing: palimpsest token create makes it') : error
+      throw isMissing(error) ? problem(file, 'is missing: create it with palimpsest token create') : error
     }
   }
   let known = begin()

@@ -75,7 +75,7 @@ export const api = (settings: ServerSettings): ServerApi => {
     checkOrigin: guard([...loopback, ...hosts]),
     permitted: (asked, { scope, method }) => {
       const identity = identityOf(asked)
-      if (!identity) throw requestError('Unauthorized', 'give a token that is valid: Authorization: Bearer …')
+      if (!identity) throw requestError('Unauthorized', 'send a valid token: Authorization: Bearer …')
       if (!identity.scopes.includes(scope))
         throw requestError('Forbidden', `this needs a token with the scope ${scope}`, { scope })
       if (isReadOnly && method !== 'get' && scope !== 'read')

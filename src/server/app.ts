@@ -19,7 +19,7 @@ import { eventsMedia } from './sse.ts'
 const readyWithin = 800
 const silent = (store: string): TypedError & { readonly store: string } => ({
   _tag: 'StoreUnavailable',
-  message: `${store} has not answered for ${readyWithin} ms: \`palimpsest doctor\` looks closer`,
+  message: `${store} has not answered for ${readyWithin} ms: run \`palimpsest doctor\``,
   store,
 })
 
@@ -130,7 +130,7 @@ export const appOf = (operations: ServerApi, settings: ServerSettings): Hono<{ V
     const { path } = c.req
     const allow = methodsAt(path).join(', ')
     return allow === ''
-      ? fail(requestError('NotFound', `there is no ${path}: ${basePath}/openapi.json lists what there is`))
+      ? fail(requestError('NotFound', `there is no ${path}: ${basePath}/openapi.json lists all paths`))
       : fail(requestError('MethodNotAllowed', `${path} takes ${allow}`), { allow })
   })
   server.onError((error) => fail(error))

@@ -39,7 +39,7 @@ export const textOf = async ({ req }: Context, most: number): Promise<string> =>
 }
 
 /** Makes the error for a body that ends early: the sender has left, or sends nothing more. */
-export const bodyBrokenOff = (): Error => requestError('InvalidRequest', 'the body of the request breaks off')
+export const bodyBrokenOff = (): Error => requestError('InvalidRequest', 'the request body ended early')
 
 const counted = async ({ body }: Request, most: number): Promise<string> => {
   const decoder = new TextDecoder()
@@ -54,4 +54,4 @@ const counted = async ({ body }: Request, most: number): Promise<string> => {
 }
 
 const tooLarge = (most: number): Error =>
-  requestError('BodyTooLarge', `a body has at most ${most} bytes`, { limit: most })
+  requestError('BodyTooLarge', `a body may have at most ${most} bytes`, { limit: most })

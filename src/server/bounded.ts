@@ -35,7 +35,7 @@ export const openBounded = async (
   if (events > most)
     throw requestError(
       'TooLong',
-      `conversation ${id} has ${events} events, and this server looks into ${most} at most: run palimpsest ${command}`,
+      `conversation ${id} has ${events} events, more than the ${most} that this server reads for one request: run palimpsest ${command}`,
       { events, limit: most },
     )
   return chat
@@ -77,7 +77,7 @@ export const bytesOf = (
     if (bytes > most)
       throw requestError(
         'TooLong',
-        `the events of ${id} are larger than ${most} bytes, which is as much as this server reads for that: run palimpsest ${command}`,
+        `the events of ${id} are larger than the ${most} bytes that this server reads for one request: run palimpsest ${command}`,
         { limit: most },
       )
   }
@@ -116,7 +116,7 @@ export const refuseMany = async (store: Pick<Store, 'conversations'>, command: s
     if (events > longest)
       throw requestError(
         'TooLong',
-        `the conversations of this store have more than ${longest} events, which is as many as this server looks into: run palimpsest ${command}`,
+        `the conversations of this store have more than the ${longest} events that this server reads for one request: run palimpsest ${command}`,
         { limit: longest },
       )
   }
@@ -134,7 +134,7 @@ export const readTogether = <S extends Pick<Store, 'conversation'>>(store: S, co
     if (events > longest)
       throw requestError(
         'TooLong',
-        `it takes more than ${longest} events, which is as many as this server looks into: run palimpsest ${command}`,
+        `this needs more than the ${longest} events that this server reads for one request: run palimpsest ${command}`,
         { limit: longest },
       )
   }
@@ -180,7 +180,7 @@ export const lane = (): Lane => {
       if (waiting.length >= mostWaiting)
         throw requestError(
           'Overloaded',
-          'this server is busy looking into conversations: try again in a moment',
+          'this server is busy reading long conversations: try again in a moment',
         )
       await room(leaving())
     } else working++
@@ -231,7 +231,8 @@ export const untilLeft = (chat: Conversation, left: AbortSignal): Conversation =
   }
 }
 
-const hasLeft = () => requestError('Ending', 'the client has left, or this server ends: ask again')
+const hasLeft = () =>
+  requestError('Ending', 'the client has disconnected, or this server is stopping: try again')
 
 /** Wraps a generator so that `end` runs when it ends, even if it was never read. */
 export const withEnd = <A>(

@@ -22,7 +22,9 @@ export const spanOf = (range: string | undefined, size: number): Span | undefine
   const last = from === '' || to === '' ? size - 1 : Math.min(size - 1, Number(to))
   if (from !== '' && to !== '' && Number(to) < first) return undefined
   if (first > last)
-    throw requestError('RangeNotSatisfiable', `there are ${size} bytes: ask for less`, { size })
+    throw requestError('RangeNotSatisfiable', `the content has ${size} bytes: request a smaller range`, {
+      size,
+    })
   return { first, last }
 }
 

@@ -65,7 +65,7 @@ export const direct = (api: ServerApi, otherwise: RequestListener): RequestListe
       const identity = api.permitted(asked, route)
       by = identity.by
       const answered = await api.carryOut(route, asked, givenOf(params, incoming, outgoing), identity)
-      if (!('body' in answered)) throw new TypeError(`${pattern} answers in another way than JSON`)
+      if (!('body' in answered)) throw new TypeError(`${pattern} does not answer in JSON`)
       reply = replyOf(asked, answered, api.accessOf(identity))
     } catch (error) {
       reply = api.problem(error)

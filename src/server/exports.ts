@@ -54,15 +54,12 @@ const within = (chat: Conversation, { isOfLog }: FormatExporter, command: string
 
 const refuseChanged = async (chat: Conversation, at: number, redact: readonly string[]): Promise<void> => {
   if (redact.length > 0)
-    throw requestError(
-      'InvalidRequest',
-      'a palimpsest export is to the byte: take another format to redact it',
-    )
+    throw requestError('InvalidRequest', 'a palimpsest export is verbatim: to redact, choose another format')
   for await (const event of chat.events({ from: at + 1 }))
     if (event.type === 'Forked')
       throw requestError(
         'InvalidRequest',
-        `position ${at} is of conversation ${event.data.from.conversation}, which ${chat.id} was forked from: export that`,
+        `position ${at} belongs to conversation ${event.data.from.conversation}, from which ${chat.id} was forked: export that one`,
       )
 }
 

@@ -29,20 +29,21 @@ export const guard =
     if (!hosts.includes(nameOf(host)))
       throw requestError(
         'HostRefused',
-        `this server is not called ${host || 'nothing'}: name it with --allow-host`,
+        `this server does not accept the host name ${host || '(none)'}: allow it with --allow-host`,
       )
     const site = req.header('sec-fetch-site')
     if (req.method === 'GET' || req.method === 'HEAD') {
       // A link to here may stand anywhere; nothing else that another page asks for is answered.
       const isOther = site === 'cross-site' || site === 'same-site'
       const isLink = req.header('sec-fetch-mode') === 'navigate' && !req.path.startsWith('/api/')
-      if (isOther && !isLink) throw requestError('OriginRefused', 'pages of other origins may not read here')
+      if (isOther && !isLink)
+        throw requestError('OriginRefused', 'pages of other origins may not read from this server')
       return
     }
     const origin = req.header('origin')
     const isOwn = origin === undefined || originHost(origin) === host.toLowerCase()
     if (!isOwn || site === 'cross-site')
-      throw requestError('OriginRefused', 'pages of other origins may not write here')
+      throw requestError('OriginRefused', 'pages of other origins may not write to this server')
   }
 
 const originHost = (origin: string): string | undefined => {

@@ -62,7 +62,7 @@ export const metrics = () => {
             return `palimpsest_requests_total{${label({ method, route, status })}} ${count}`
           }),
         ),
-        '# HELP palimpsest_request_seconds Until the answer began.',
+        '# HELP palimpsest_request_seconds Time until the response began.',
         '# TYPE palimpsest_request_seconds histogram',
         ...[...durations].flatMap(([route, { within, sum, count }]) => [
           ...within.map(
@@ -73,7 +73,7 @@ export const metrics = () => {
           `palimpsest_request_seconds_sum{${label({ route })}} ${sum}`,
           `palimpsest_request_seconds_count{${label({ route })}} ${count}`,
         ]),
-        '# HELP palimpsest_event_streams Readers of event streams now.',
+        '# HELP palimpsest_event_streams Current readers of event streams.',
         '# TYPE palimpsest_event_streams gauge',
         `palimpsest_event_streams ${streams}`,
         '# HELP process_resident_memory_bytes Resident memory.',

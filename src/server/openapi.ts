@@ -81,7 +81,7 @@ export const openApi = (routes: readonly Route[], base: string): Json => {
       ...(body && { requestBody: { required: true, content: json(jsonSchema(body, 'input')) } }),
       responses: {
         ...Object.fromEntries(all),
-        ...(isRanged && { 206: { description: 'the part that Range asks for', content: stream } }),
+        ...(isRanged && { 206: { description: 'The requested range', content: stream } }),
         ...(method === 'get' && { 304: { description: 'as in If-None-Match' } }),
         ...Object.fromEntries(
           statusesOf(refusals).map((status) => [
@@ -118,7 +118,7 @@ const idempotencyKey: Json = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: 'Repeated under the same, nothing is done again',
+  description: 'Key that makes the request idempotent: a repetition changes nothing',
   schema: { type: 'string' },
 }
 

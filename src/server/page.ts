@@ -50,10 +50,7 @@ export const servePage = <E extends Env>(server: Hono<E>, files: PageFiles | und
     server.get(address, (c) => {
       const document = files?.get('index.html')
       if (!document)
-        throw requestError(
-          'NotFound',
-          'the page is not built: npm run build:ui builds it, then start the server again',
-        )
+        throw requestError('NotFound', 'the page is not built: run npm run build:ui, then restart the server')
       return answered(c, document)
     })
   server.get('/assets/:file', (c) => {

@@ -14,10 +14,14 @@ export const ofConversation = z.strictObject({ id: conversationIdSchema })
 export const ofCall = ofConversation.extend({
   call: z
     .string()
-    .regex(/^p?\d{1,15}$/, { error: 'is the number of a call, or p and the position of a reply' })
-    .describe('Its number; for a reply without a receipt `p` and its position: p17'),
+    .regex(/^p?\d{1,15}$/, {
+      error: 'must be the number of a call, or p followed by the position of a reply',
+    })
+    .describe('Number of the call; for a reply without a receipt, `p` followed by its position: p17'),
 })
-export const at = whole(-1).optional().describe('The position to look from. Default: the last one')
+export const at = whole(-1)
+  .optional()
+  .describe('Position from which the history is viewed. Default: the last one')
 
 /** Maximum number of items on a page. */
 export const maxLimit = 1_000
@@ -25,5 +29,5 @@ export const limit = whole(1, maxLimit).default(200)
 export const clip = whole(1)
   .optional()
   .describe(
-    'Strings of blocks longer than so many characters are cut; `cuts` says which, and how long they are',
+    'Maximum length of strings in blocks, in characters: longer ones are cut, and `cuts` lists them with their lengths',
   )

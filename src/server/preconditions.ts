@@ -21,7 +21,7 @@ export const fenceOf = (after: number | undefined, headers: HeaderFields): numbe
   if (after === undefined && headers.get('if-match') === null)
     throw requestError(
       'PreconditionRequired',
-      'say what the command was decided on: `after`, the last position that you have seen, or If-Match with the ETag of the conversation (`*`: any state)',
+      'say which state the command is based on: `after`, the last position that you have seen, or If-Match with the ETag of the conversation (`*`: any state)',
     )
   return optionalFence(after, headers)
 }
@@ -32,7 +32,7 @@ export const optionalFence = (after: number | undefined, headers: HeaderFields):
   if (match === null || match === '*') return after
   const position = /^"r(-?\d{1,16})(?:\.[^"]{1,64})?"$/.exec(match)?.[1]
   if (position === undefined)
-    throw requestError('InvalidRequest', 'If-Match is the ETag of a conversation, like "r12", or *')
+    throw requestError('InvalidRequest', 'If-Match must be the ETag of a conversation, such as "r12", or *')
   if (after !== undefined && after !== Number(position))
     throw requestError(
       'InvalidRequest',
@@ -48,7 +48,7 @@ const longestId = 1_000
 export const commandIdOf = (commandId: string | undefined, headers: HeaderFields): string | undefined => {
   const key = headers.get('idempotency-key') ?? undefined
   if (key !== undefined && !(key.length >= 1 && key.length <= longestId))
-    throw requestError('InvalidRequest', `Idempotency-Key has 1 to ${longestId} characters`)
+    throw requestError('InvalidRequest', `Idempotency-Key must have 1 to ${longestId} characters`)
   if (key !== undefined && commandId !== undefined && key !== commandId)
     throw requestError('InvalidRequest', 'Idempotency-Key and commandId differ: give one of them')
   return commandId ?? key
@@ -95,7 +95,7 @@ export const commandBook = (): CommandBook => {
       if (before && before.digest !== digest)
         throw requestError(
           'CommandReused',
-          `commandId ${commandId} stands for another command: use a new one`,
+          `commandId ${commandId} was used for another command: use a new one`,
         )
       if (before?.answer) return { answer: await (before.answer as Promise<A>), isRepeat: true }
       const answer = work()

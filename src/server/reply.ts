@@ -51,9 +51,7 @@ export const problemReply = (
   more: Readonly<Record<string, string>> = {},
 ): HttpResponse => {
   const known = isTyped(error) ? error : undefined
-  const problem = problemOf(
-    known ?? { _tag: 'Internal', message: 'this server has a fault; its log says which' },
-  )
+  const problem = problemOf(known ?? { _tag: 'Internal', message: "internal error: see the server's log" })
   if (problem.status >= 500) onFault?.(error)
   const { status, conversation, after, last, size } = problem
   const isStale = status === 412 && Number(after) < Number(last)

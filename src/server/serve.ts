@@ -68,7 +68,7 @@ export const serve = async (options: ServeOptions): Promise<ServerHandle> => {
   if (!isLocal && tokenFile === undefined)
     throw serveError(
       'TokenRequired',
-      `${host} can be reached from other machines: give --token-file (palimpsest token create makes it), or listen on 127.0.0.1`,
+      `other machines can reach ${host}: add --token-file (created by palimpsest token create), or listen on 127.0.0.1`,
     )
   const logger = log && pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime }, log)
   const ending = new AbortController()

@@ -21,7 +21,7 @@ export const acceptsEvents = (headers: HeaderFields): boolean =>
 export const checkAccepts = (headers: HeaderFields): void => {
   const accepted = headers.get('accept') ?? '*/*'
   if (![eventsMedia, 'text/*', '*/*'].some((media) => accepted.includes(media)))
-    throw requestError('NotAcceptable', `this is a stream: ask with Accept: ${eventsMedia}`)
+    throw requestError('NotAcceptable', `this is an event stream: request it with Accept: ${eventsMedia}`)
 }
 
 /** Interval of the heartbeat on a silent stream, in milliseconds: below the timeouts of proxies. */

@@ -30,9 +30,10 @@ const lookEvery = 5_000
 const soon = 50
 
 const details = {
-  tokens: 'what the model writes comes as it is written',
-  events: 'no worker tells this server what the model writes (--relay): events come as they are recorded',
-  nobody: 'no worker is there: the answer is asked for, and comes once one is started (palimpsest work)',
+  tokens: "the model's output is streamed as it is written",
+  events: 'no worker relays its output to this server (--relay): events arrive as they are recorded',
+  nobody:
+    'no worker is running: the request is recorded, and answered once a worker starts (palimpsest work)',
 }
 
 /** Makes the first message: the number of workers available, and the content of the stream. */

@@ -15,9 +15,9 @@ export const checkAppend = ({
 }: AppendRequest): E.Either<InvalidInput, AppendRequest> => {
   if (!isText(stream) || stream === '') return E.left(invalidInput('stream', 'names the stream'))
   if (!Number.isSafeInteger(expected) || expected < -1)
-    return E.left(invalidInput('expected', "is the stream's last revision, -1 for a new one"))
+    return E.left(invalidInput('expected', "must be the stream's last revision, or -1 for a new stream"))
   if (!Array.isArray(events) || events.length === 0)
-    return E.left(invalidInput('events', 'are one or more: an append of nothing writes nothing'))
+    return E.left(invalidInput('events', 'must be one or more: an append without events is not possible'))
   const kept: StoredEvent[] = []
   for (let index = 0; index < events.length; index++) {
     const event = keptOf(events[index])
@@ -28,7 +28,7 @@ export const checkAppend = ({
 }
 
 const needed =
-  'has the texts id, type, data and metadata, without half surrogate pairs; id and type not empty'
+  'must have the texts id, type, data and metadata, without half surrogate pairs; id and type not empty'
 
 const keptOf = (event: Partial<StoredEvent> | null | undefined): StoredEvent | undefined => {
   const { id, type, data, metadata } = event ?? {}

@@ -144,7 +144,7 @@ export type StoreUnavailable = StoreFailure<'StoreUnavailable'>
 
 export const conflict = (stream: string, expected: number, actual: number): Conflict => ({
   _tag: 'Conflict',
-  message: `stream ${stream} is at revision ${actual}, not at ${expected}: somebody else wrote to it`,
+  message: `stream ${stream} is at revision ${actual}, not at ${expected}: it was written to in the meantime`,
   stream,
   expected,
   actual,
@@ -156,7 +156,7 @@ export const outcomeUnknown = (
   cause: unknown,
 ): OutcomeUnknown => ({
   _tag: 'OutcomeUnknown',
-  message: `whether ${events.length === 1 ? 'the event was' : `the ${events.length} events were`} written to ${stream} is not known: look for ${events[0]} there, or send the command again under the same command id, which writes it at most once`,
+  message: `whether ${events.length === 1 ? 'the event was' : `the ${events.length} events were`} written to ${stream} is unknown: look for ${events[0]} there, or repeat the command with the same command id, which writes it at most once`,
   stream,
   events,
   cause,
@@ -176,7 +176,7 @@ export const importUnfinished = (conversation: string): ImportUnfinished => ({
 
 export const fileExists = (
   file: string,
-  advice = 'exists already: name another file, or overwrite it with force',
+  advice = 'already exists: name another file, or overwrite it with force',
 ): FileExists => ({ _tag: 'FileExists', message: `${file} ${advice}`, file })
 
 /** @param what the store's fault, such as `answered 5, which is no list of names` */

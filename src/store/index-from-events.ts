@@ -100,7 +100,7 @@ const ownPage = (log: EventLog, after: Checkpoint | undefined): TE.TaskEither<St
     log.readAll({ after, limit: maxPage }),
     TE.mapLeft((error) =>
       error._tag === 'InvalidInput'
-        ? storeFaulty(log.url, 'readAll', 'refused a checkpoint that it gave', error)
+        ? storeFaulty(log.url, 'readAll', 'refused a checkpoint that it had returned', error)
         : error,
     ),
   )

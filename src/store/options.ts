@@ -20,13 +20,19 @@ export type OptionKinds<O> = { readonly [K in keyof O]-?: Kind }
 export const kinds = {
   /** The conversation checks whether the position exists. */
   position: kind((value) => typeof value === 'number', 'is a position, a number'),
-  first: kind((value) => Number.isInteger(value) && Number(value) >= 0, 'is the first position, 0 or more'),
+  first: kind(
+    (value) => Number.isInteger(value) && Number(value) >= 0,
+    'must be the first position, 0 or more',
+  ),
   last: kind(
     (value) => typeof value === 'number' && (Number.isInteger(value) || value === Infinity),
-    'is the last position, a whole number',
+    'must be the last position, a whole number',
   ),
-  count: kind((value) => Number.isInteger(value) && Number(value) >= 0, 'is a whole number, 0 or more'),
-  several: kind((value) => Number.isInteger(value) && Number(value) >= 1, 'is a whole number, 1 or more'),
+  count: kind((value) => Number.isInteger(value) && Number(value) >= 0, 'must be a whole number, 0 or more'),
+  several: kind(
+    (value) => Number.isInteger(value) && Number(value) >= 1,
+    'must be a whole number, 1 or more',
+  ),
   flag: kind((value) => typeof value === 'boolean', 'is true or false'),
   text: kind(isText, 'is a text'),
   number: kind((value) => typeof value === 'number', 'is a number'),
@@ -38,7 +44,7 @@ export const kinds = {
 
 /** Returns the kind of an option that must be one of these strings. */
 export const oneOf = (names: readonly string[]): Kind =>
-  kind((value) => typeof value === 'string' && names.includes(value), `is one of ${names.join(', ')}`)
+  kind((value) => typeof value === 'string' && names.includes(value), `must be one of ${names.join(', ')}`)
 
 /** True if this is a list whose elements all pass a test. Stops at the first that fails: a sparse array may have four billion elements. */
 export const isListOf = (list: unknown, is: (value: unknown) => boolean): boolean => {

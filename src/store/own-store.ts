@@ -52,23 +52,23 @@ export const plainAdapter = (store: StoreAdapter): StoreAdapter => {
 
 const lackIn = (store: unknown): InvalidInput | undefined => {
   if (!isObject(store))
-    return invalidInput('store', 'is a URL, or an object with the methods of a StoreAdapter')
+    return invalidInput('store', 'must be a URL, or an object with the methods of a StoreAdapter')
   const missing = methods.find((name) => typeof store[name] !== 'function')
-  if (missing) return invalidInput(`store.${missing}`, 'is a method of every StoreAdapter')
+  if (missing) return invalidInput(`store.${missing}`, 'must be a method: every StoreAdapter has it')
   const misshapen = optional.find((name) => !['function', 'undefined'].includes(typeof store[name]))
   if (misshapen) return invalidInput(`store.${misshapen}`, 'is a method, or left out')
   const { blobs, url, maxAppendBytes = Infinity } = store
   if (typeof url !== 'string')
-    return invalidInput('store.url', 'is the URL without credentials, for messages')
+    return invalidInput('store.url', 'must be the URL without credentials, for messages')
   if (typeof maxAppendBytes !== 'number')
-    return invalidInput('store.maxAppendBytes', 'is a number of bytes, or Infinity')
+    return invalidInput('store.maxAppendBytes', 'must be a number of bytes, or Infinity')
   if (blobs === undefined)
     return maxAppendBytes >= leastForBlobs
       ? undefined
       : invalidInput(
           'store.maxAppendBytes',
-          `is at least ${leastForBlobs} in a store without blobs of its own`,
+          `must be at least ${leastForBlobs} in a store without blobs of its own`,
         )
   const blobMethod = blobMethods.find((name) => !isObject(blobs) || typeof blobs[name] !== 'function')
-  return blobMethod && invalidInput(`store.blobs.${blobMethod}`, 'is a method of every BlobStore')
+  return blobMethod && invalidInput(`store.blobs.${blobMethod}`, 'must be a method: every BlobStore has it')
 }

@@ -19,7 +19,7 @@ export const holdsSecret = (data: string): boolean => {
  */
 export const secretsFinding = (conversations: ReadonlySet<string>, bound = ''): DiagnosisFinding =>
   conversations.size === 0
-    ? findingOf('secrets', 'ok', `no recorded parameter is known to contain one${bound}`)
+    ? findingOf('secrets', 'ok', `no recorded parameter is known to contain a secret${bound}`)
     : findingOf(
         'secrets',
         'warning',

@@ -36,7 +36,7 @@ export interface UnknownScheme {
 
 export const schemeTaken = (scheme: string): SchemeTaken => ({
   _tag: 'SchemeTaken',
-  message: `${scheme}: is a registered scheme already: register the store under another name`,
+  message: `${scheme}: is already registered: register the store under another name`,
   scheme,
 })
 
@@ -76,12 +76,15 @@ export const register = (
 ): E.Either<SchemeTaken | InvalidInput, void> => {
   if (typeof name !== 'string' || !schemeName.test(name))
     return E.left(
-      invalidInput('scheme', 'is a name such as postgres: two or more of a–z 0–9 + . -, a letter first'),
+      invalidInput(
+        'scheme',
+        'must be a name such as postgres: two or more of a–z 0–9 + . -, beginning with a letter',
+      ),
     )
   if (typeof open !== 'function')
-    return E.left(invalidInput('open', 'is a function that opens a store by its URL'))
+    return E.left(invalidInput('open', 'must be a function that opens a store by its URL'))
   if (diagnose !== undefined && typeof diagnose !== 'function')
-    return E.left(invalidInput('diagnose', 'is a function that looks at a store by its URL'))
+    return E.left(invalidInput('diagnose', 'must be a function that diagnoses a store by its URL'))
   const there = registeredSchemes().get(name)
   if (there && (there.open !== open || there.diagnose !== diagnose)) return E.left(schemeTaken(name))
   registeredSchemes().set(name, { open, ...(diagnose && { diagnose }) })

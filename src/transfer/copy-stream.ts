@@ -128,14 +128,14 @@ const nameIn = (conversation: string, stream: string): string => {
 
 const copyDiverged = (conversation: string, revision: number, stream: string): CopyDiverged => ({
   _tag: 'CopyDiverged',
-  message: `the ${nameIn(conversation, stream)} at revision ${revision} of conversation ${conversation} is another one in the target: copy into another store`,
+  message: `the ${nameIn(conversation, stream)} at revision ${revision} of conversation ${conversation} differs in the target: copy into another store`,
   conversation,
   revision,
 })
 
 export const copyNotVerified = (conversation: string, discrepancy: LogDiscrepancy): CopyNotVerified => ({
   _tag: 'CopyNotVerified',
-  message: `the copy of ${conversation} is not as it was written, at ${discrepancy.position}, ${discrepancy.kind}: ${discrepancy.message}. Verify it in the source: if it says the same, the copy is as good as the original`,
+  message: `the copy of ${conversation} has a problem at ${discrepancy.position}, ${discrepancy.kind}: ${discrepancy.message}. Verify the source: if it has the same problem, the copy is as good as the original`,
   conversation,
   discrepancy,
 })

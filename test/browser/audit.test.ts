@@ -175,7 +175,7 @@ describe.skipIf(noBrowser !== '')(`since when it is wrong${noBrowser}`, () => {
     await refusal.waitFor({ state: 'detached' })
     await bisect(chat, { ...ends, mark: 'bad' })
     await page.keyboard.press('+')
-    await refusal.getByText('somebody else has answered').waitFor()
+    await refusal.getByText('has been judged').waitFor()
     await asks(32)
   })
 

@@ -175,12 +175,12 @@ test.skipIf(!hasOpenssl)(
       expect(await shell(`palimpsest audit seal ${anchor}`, directory)).toMatchObject({
         code: 0,
         stdout: expect.stringContaining(
-          `signed  ${name}  has signed when the checkpoint was there, and keeps nothing`,
+          `signed  ${name}  has signed the time of the checkpoint; it keeps no copy`,
         ) as string,
       })
       const status = await shell('palimpsest audit status', directory)
       expect(status.stdout).toContain(`${name} has seen 1 entry`)
-      expect(status.stdout).toContain('none: all that was written is sealed, and an anchor has seen it')
+      expect(status.stdout).toContain('none: every event is sealed, and an anchor has seen the checkpoint')
       expect(await shell(`palimpsest audit verify ${anchor}`, directory)).toMatchObject({ code: 0 })
 
       await shell('palimpsest audit export a --out e', directory)
@@ -191,7 +191,7 @@ test.skipIf(!hasOpenssl)(
       })
       expect(await shell(`${verify} ca.pem other.pem`, directory)).toMatchObject({
         code: 1,
-        stdout: expect.stringContaining('NO TIMESTAMP that other.pem vouches for') as string,
+        stdout: expect.stringContaining('NO TIMESTAMP verified with other.pem') as string,
       })
       const readme = readFileSync(join(directory, 'e/README.md'), 'utf8')
       const lines = readme.slice(readme.indexOf('## Since when')).match(/^ {4}.*$/gm) ?? []
@@ -277,6 +277,6 @@ test('a key, and what is exposed, are not cut on a narrow terminal', async () =>
     exposedSince: 'beginning',
   })
   expect(text).toContain(key)
-  expect(text.replaceAll(/\s+/g, ' ')).toContain('can rewrite all of it unseen (--anchor)')
+  expect(text.replaceAll(/\s+/g, ' ')).toContain('can rewrite all of it unnoticed (--anchor)')
   expect(text).not.toContain('…')
 })

@@ -42,10 +42,10 @@ describe('options that contradict each other are wrong usage', () => {
   })
 
   test.each([
-    ['audit seal --anchor https://witness.example', '--anchor https://witness.example: a witness is'],
-    ['audit verify --anchor tsa:https://tsa.example', 'a timestamp authority is'],
+    ['audit seal --anchor https://witness.example', '--anchor https://witness.example: write a witness as'],
+    ['audit verify --anchor tsa:https://tsa.example', 'write a timestamp authority as'],
     ['audit verify e --key typo', '--key typo is neither a file nor a verifier key'],
-    ['serve --port 0 --anchor seen.txt', '--anchor needs --seal or --patrol'],
+    ['serve --port 0 --anchor seen.txt', '--anchor has no effect without --seal or --patrol'],
     ['serve --port 0 --slots 2', '--slots needs --work'],
     ['work agent.ts --anchor seen.txt', '--anchor needs --seal'],
   ])('%s: what nothing can use is said', async (command, problem) => {

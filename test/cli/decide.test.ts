@@ -34,7 +34,7 @@ test('a call waits until somebody has decided about it on the command line', () 
       '1: error: call toolu_2 of c does not wait for an approval; these calls wait: toolu_1\n',
     )
     expect(await says('withdraw c toolu_1')).toBe(
-      '1: error: no approval of call toolu_1 of c was withdrawn: nobody has decided about it\n',
+      '1: error: no approval of call toolu_1 of c was withdrawn: nobody has decided on it\n',
     )
     expect(await says('approve c toolu_1')).toBe('approved toolu_1 of c, by ann\n')
     expect(await says('withdraw c toolu_1')).toBe('withdrew the approval of toolu_1 of c, by ann\n')

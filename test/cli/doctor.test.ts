@@ -37,13 +37,13 @@ describe('palimpsest doctor', () => {
     const index = (text: string): string => text.split('\n').find((line) => line.includes('\tindex\t')) ?? ''
     expect(index((await after('palimpsest doctor')).stdout)).toBe('')
     const whole = await after('palimpsest search nothing; palimpsest doctor')
-    expect(index(whole.stdout)).toMatch(/^ok\tindex\t.*palimpsest\.db-index\.1 is as it was written$/)
+    expect(index(whole.stdout)).toMatch(/^ok\tindex\t.*palimpsest\.db-index\.1 is intact$/)
     const damaged = await after(
       'palimpsest search nothing; printf X | dd of=palimpsest.db-index.1 bs=1 seek=9000 conv=notrunc 2>/dev/null; palimpsest doctor; palimpsest search nothing; palimpsest doctor',
     )
     const [first, second] = damaged.stdout.split('\n').filter((line) => line.includes('\tindex\t'))
     expect(first).toMatch(/^warning\tindex\t.*index\.1 is damaged: it is left, and built again/)
-    expect(second).toMatch(/^ok\tindex\t.*index\.2 is as it was written$/)
+    expect(second).toMatch(/^ok\tindex\t.*index\.2 is intact$/)
     expect(damaged.code).toBe(0)
   })
 

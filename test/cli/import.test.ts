@@ -23,7 +23,7 @@ describe('import', () => {
   test('reads the standard input once', () =>
     inDirectory(async (directory) => {
       const ran = await shell('palimpsest import - -', directory)
-      expect(ran.stderr).toContain('give - once')
+      expect(ran.stderr).toContain('give - only once')
       expect(ran).toMatchObject({ stdout: '', code: 2 })
     }))
 

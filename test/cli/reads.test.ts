@@ -35,7 +35,7 @@ test.each<readonly [string, string]>([
     'palimpsest --store counted: truncate c --covers 1..1 --reason old',
     '    5  ■  truncated  hides 1 message (1..1)  1 → 0 tokens  old\n',
   ],
-  ['palimpsest --store counted: restore c --marker 5', '    6  ▲  restored   shows again what 5 hid\n'],
+  ['palimpsest --store counted: restore c --marker 5', '    6  ▲  restored   shows the items that 5 hid\n'],
   ['palimpsest --store counted: rewind c --turns 1', '    7  ×  rewound    to 1\n'],
 ])('%s reads nothing after its write', async (command, printed) => {
   await inDirectory(async (directory) => {

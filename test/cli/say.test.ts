@@ -19,7 +19,7 @@ test('what is said on the command line while a turn is given waits, or is refuse
       reply: async () => {
         if (!isFirst) return { content: [text('Yes.')] }
         isFirst = false
-        expect(await says('say c "Wait."')).toBe('queued for c: it comes after the reply\n')
+        expect(await says('say c "Wait."')).toBe('queued for c: appended after the reply\n')
         expect(JSON.parse(await says('say c "Please." --json'))).toMatchObject({
           status: 'queued',
           conversation: 'c',
@@ -33,7 +33,7 @@ test('what is said on the command line while a turn is given waits, or is refuse
           {},
         ])
         expect(await says('cancel c --reason "wrong file"')).toBe(
-          'cancelled the turn of c, if one is being given\n',
+          'cancelled the current turn of c, if there was one\n',
         )
         return new Promise<never>(() => {})
       },

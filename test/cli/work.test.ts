@@ -136,7 +136,7 @@ describe('palimpsest work', () => {
     ['is not there', '', 'there is no such file'],
     ['throws', 'throw new Error("out of cheese")', 'out of cheese, at agent.mjs:1:7'],
     ['exports nothing by default', 'export const turn = () => ({})', 'it has no default export'],
-    ['exports something else', 'export default { turn: 5 }', 'its default export is something else'],
+    ['exports something else', 'export default { turn: 5 }', 'its default export is not an agent'],
   ])('says what is wrong with an agent that %s, and ends', async (_, code, message) => {
     await inDirectory(async (folder) => {
       if (code !== '') writeFileSync(join(folder, 'agent.mjs'), code)
@@ -163,7 +163,7 @@ describe('palimpsest work', () => {
         /rename it to agent\.mts, or put "type": "module" into package\.json$/m,
       )
       expect(await errorOf('enum.mts')).toMatch(
-        /Node only strips types, so compile it first, or do without$/m,
+        /Node only strips types: compile the module first, or avoid that syntax$/m,
       )
     }))
 

@@ -23,7 +23,7 @@ describe('a refusal says what is wrong, and what to do next', () => {
       { type: 'append', messages: [hello], after: 1 },
       {
         _tag: 'StaleContext',
-        message: 'conversation c is at position 3 by now, not at 1: read it again and decide again',
+        message: 'conversation c is now at position 3, not at 1: read it again, then repeat the command',
         conversation: 'c',
         after: 1,
         last: 3,
@@ -174,7 +174,7 @@ describe('a refusal says what is wrong, and what to do next', () => {
       _tag: 'Left',
       left: {
         _tag: 'ConversationExists',
-        message: 'conversation child exists already: fork under another id',
+        message: 'conversation child already exists: fork under another id',
         conversation: 'child',
       },
     })

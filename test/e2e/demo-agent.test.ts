@@ -86,7 +86,7 @@ describe('where to look afterwards', () => {
 
 describe('arguments of the demo agent', () => {
   test.each([
-    [['--turns', 'many'], '--turns is a whole number, 1 or more, not many'],
+    [['--turns', 'many'], '--turns must be a whole number, 1 or more, not many'],
     [['--window', '500'], '--window is a whole number, 8000 or more, not 500'],
     [['--model', ' '], '--model is the name of a model'],
     [['--trns', '3'], "Unknown option '--trns'"],

@@ -226,7 +226,7 @@ describe('the data of an event', () => {
     ]
     for (const field of bad) expect(E.isLeft(check(metadataSchema, { ...metadata, ...field }))).toBe(true)
     expect(check(metadataSchema, { ...metadata, time: 'today' })).toMatchObject({
-      left: { message: 'time: is not a time like 2026-01-31T12:00:00.000Z' },
+      left: { message: 'time: must be a time such as 2026-01-31T12:00:00.000Z' },
     })
   })
 })

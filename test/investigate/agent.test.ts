@@ -402,7 +402,7 @@ describe('replay --agent', () => {
         code: 0,
         stderr: '',
         stdout:
-          'same: 21 replies, 2 summaries and truncations, 32 tool calls\nnot known: whether 32 tool calls waited for somebody; another store recorded that\n',
+          'same: 21 replies, 2 summaries and truncations, 32 tool calls\nunknown whether 32 tool calls waited for a person: another store recorded that\n',
       })
       expect(await replayed('hours-invoice.explore', own)).toMatchObject({ code: 0 })
       expect(await replayed('hours-invoice-other-way', own)).toMatchObject({ code: 0 })
@@ -426,7 +426,7 @@ describe('replay --agent', () => {
       expect(await shell(waiting, directory)).toEqual({
         code: 2,
         stdout: '',
-        stderr: 'error: the agent ./waiting.ts failed: it waits for something that never comes\n',
+        stderr: 'error: the agent ./waiting.ts failed: it waits for something that never happens\n',
       })
     }))
 })

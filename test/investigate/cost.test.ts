@@ -213,8 +213,8 @@ describe('cost', () => {
       expect(stdout).toMatch(/^s\t3\t30\t0\t0\t144\t≥ 0\.0030\t≥ 0\.0030$/m)
       expect(stderr).toBe(
         [
-          '3 calls with speed: fast: its price is not known',
-          '1 call with fewer output tokens recorded than the reply has: more was paid',
+          '3 calls with speed: fast: the price is unknown',
+          '1 call with fewer output tokens recorded than the reply has: the true cost is higher',
           '2 calls without recorded usage: not in the sums\n',
         ].join('\n'),
       )
@@ -469,7 +469,7 @@ describe('cost', () => {
       await withTorn(directory, 'notes-b')
       const { stdout, stderr } = await shell('palimpsest cost a', directory)
       expect(stdout).toMatch(/^total\t2\t20\t/m)
-      expect(stderr).toMatch(/^not counted: b: its notes cannot say whether it is a subagent: .+\n$/)
+      expect(stderr).toMatch(/^not counted: b: its notes do not show whether it is a subagent: .+\n$/)
     }))
 
   test('is printed by conversation, model, day and tool, with what is missing', () =>

@@ -50,18 +50,21 @@ describe('palimpsest serve', () => {
       const says = (command: string) => shell(`palimpsest ${command}`, directory)
       expect(await says('serve --host 0.0.0.0')).toMatchObject({
         code: 1,
-        stderr: expect.stringContaining('give --token-file') as string,
+        stderr: expect.stringContaining('add --token-file') as string,
       })
       expect(await says('serve --token-file none.json')).toMatchObject({
         code: 1,
-        stderr: 'error: token file none.json: is missing: palimpsest token create makes it\n',
+        stderr: 'error: token file none.json: is missing: create it with palimpsest token create\n',
       })
       writeFileSync(join(directory, 'text.json'), 'pal_secret')
       writeFileSync(join(directory, 'other.json'), '{"name": "ann"}')
       for (const [file, problem] of [
         ['.', 'it cannot be read (it is a directory): check the path'],
-        ['text.json', 'is not JSON: palimpsest token create makes one'],
-        ['other.json', 'is not one (name: is unknown: there are tokens): palimpsest token create makes one'],
+        ['text.json', 'is not JSON: create one with palimpsest token create'],
+        [
+          'other.json',
+          'is not one (name: is unknown: the known ones are tokens): create one with palimpsest token create',
+        ],
       ] as const)
         expect((await says(`serve --token-file ${file}`)).stderr).toBe(
           `error: token file ${file}: ${problem}\n`,

@@ -168,7 +168,7 @@ describe('a turn that is asked for over HTTP', () => {
     expect(first.data).toMatchObject({
       workers: 0,
       streams: 'events',
-      detail: expect.stringContaining('no worker is there') as string,
+      detail: expect.stringContaining('no worker is running') as string,
     })
     worker()
     expect((await all(stream)).at(-1)?.data).toMatchObject({ outcome: 'done' })

@@ -251,6 +251,6 @@ it('doctor looks at some rows of a large store, and says at how many', async () 
   await store.close()
   const findings = right(await diagnose(`sqlite:${file}`)())
   expect(findings.find(({ check }) => check === 'columns')?.message).toBe(
-    'as the events say, in 10,000 of 30,000 events, 1 of 1 streams, 0 of 0 large contents; palimpsest verify looks at all',
+    'columns match the events in 10,000 of 30,000 events, 1 of 1 streams, 0 of 0 large contents; palimpsest verify checks all',
   )
 })

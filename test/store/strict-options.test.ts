@@ -81,7 +81,9 @@ describe('a misspelt option', () => {
   })
 
   test('that is like none of those that there are is told all of them', async () => {
-    await expect(chat.full({ colour: true } as never)).rejects.toThrow('is unknown: there are at, abandoned')
+    await expect(chat.full({ colour: true } as never)).rejects.toThrow(
+      'is unknown: the known ones are at, abandoned',
+    )
   })
 
   test('with the value undefined is not there', async () => {

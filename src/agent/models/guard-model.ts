@@ -36,7 +36,7 @@ export const guardModel = (model: Model): Model => ({
       if (isFailure(answer)) return answer as Awaited<typeof asked>
       const count = valueOf(answer)
       const isCount = typeof count === 'number' && count >= 0 && count < Infinity
-      return isCount ? E.right(count) : E.left(notCounted('its answer is not a number of tokens'))
+      return isCount ? E.right(count) : E.left(notCounted('it did not return a number of tokens'))
     } catch (cause) {
       return E.left(notCounted('it threw', cause))
     }
@@ -49,9 +49,9 @@ const isFailure = (answer: unknown): boolean =>
 const valueOf = (answer: unknown): unknown => (isEither(answer) && E.isRight(answer) ? answer.right : answer)
 
 const failed = (problem: string, cause?: unknown): ModelFailed =>
-  modelFailed(`the model gave no reply (${problem}): no reply was recorded; fix the Model`, cause)
+  modelFailed(`the model returned no reply (${problem}): no reply was recorded; fix the Model`, cause)
 const notCounted = (problem: string, cause?: unknown): ModelFailed =>
-  modelFailed(`the model counted no tokens (${problem}): fix the Model, or leave it out`, cause)
+  modelFailed(`the model's countTokens failed (${problem}): fix the Model, or remove countTokens`, cause)
 const modelFailed = (message: string, cause: unknown): ModelFailed => ({
   _tag: 'ModelFailed',
   message,

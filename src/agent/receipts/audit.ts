@@ -99,5 +99,5 @@ export const receiptsChecked = (
 
 const missing = {
   kind: 'missing',
-  message: 'this reply has no receipt of what the model was sent, and replies before it have one',
+  message: 'this reply has no receipt, although earlier replies have one',
 } as const

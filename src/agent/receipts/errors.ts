@@ -26,7 +26,7 @@ export const unknownRenderer = (
   what: 'renderer' | 'summarizer' | 'form' = 'renderer',
 ): UnknownRenderer => ({
   _tag: 'UnknownRenderer',
-  message: `this version has no ${what} ${renderer}, only ${known.join(', ')}: a newer palimpsest made the request, upgrade`,
+  message: `this version has no ${what} ${renderer}, only ${known.join(', ')}: the request was made by a newer palimpsest: upgrade`,
   renderer,
   known,
 })

@@ -81,15 +81,15 @@ const messageOf = (difference: ReceiptDifference): string => {
   switch (difference.kind) {
     case 'block':
       return difference.now === undefined
-        ? `the request ended later: there is no ${difference.path} now`
-        : `${difference.path} is not what was sent; now it is ${difference.now}`
+        ? `the request was longer: it has no ${difference.path} now`
+        : `${difference.path} differs from the request sent; now it is ${difference.now}`
     case 'breakpoints':
-      return 'its blocks are what was sent, but not their cache breakpoints, or the digest was changed'
+      return 'its blocks match the request sent, but their cache breakpoints or the digest differ'
     case 'digest':
-      return 'the request is not what was sent; the receipt does not say where'
+      return 'the request differs from the one sent; the receipt does not say where'
     case 'container':
       return `the receipt names ${difference.named === undefined ? 'no container' : `the container ${difference.named}`}; the newest on the path is ${difference.newest ?? 'none'}`
     case 'repairs':
-      return `the request is what was sent, but was made with other repairs: ${JSON.stringify(difference.repairs)}`
+      return `the request matches the one sent, but was made with other repairs: ${JSON.stringify(difference.repairs)}`
   }
 }

@@ -55,4 +55,4 @@ export const requestIn = (
       )
 
 export const reasonOf = ({ _tag, message }: Unusable): string =>
-  _tag === 'UnknownRenderer' ? message : `it was changed, or another program wrote it (${message})`
+  _tag === 'UnknownRenderer' ? message : `it was changed, or written by another program (${message})`

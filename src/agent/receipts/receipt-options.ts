@@ -43,7 +43,7 @@ const receiptOptionsSchema = z.strictObject({
     /** Position of an earlier reply with a receipt. */
     base: count.exactOptional(),
     shared: count,
-    rest: z.string().regex(/^([\w-]{6})*$/, { error: 'is not a list of fingerprints' }),
+    rest: z.string().regex(/^([\w-]{6})*$/, { error: 'must be a list of fingerprints' }),
   }),
 })
 

@@ -43,7 +43,7 @@ async function* sent(
   asked: number | ModelCall | undefined,
 ): Steps<ReadError | CallOutOfRange | UnknownRenderer, SentCall> {
   if (asked !== undefined && typeof asked !== 'number' && !isCall(asked))
-    return yield invalidInput('call', 'is the number of a call, from 1, or a call')
+    return yield invalidInput('call', 'must be the number of a call, from 1, or a call')
   const call = typeof asked === 'object' ? asked : yield* callOf(chat, asked)
   const ofCall = unusableOf(call)
   // Before anything is read: a receipt that cannot be used may name no position.

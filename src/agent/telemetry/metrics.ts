@@ -8,14 +8,12 @@ const measured = (measure: (meter: Meter) => void): void => {
 
 /** Counters, by name, with their descriptions. */
 const counters = {
-  'palimpsest.claims.won': 'steps that a worker has claimed',
-  'palimpsest.claims.refused': 'claims that came too late: another worker has the step',
-  'palimpsest.replies.stale':
-    'replies that were refused, since what they were made from had been rewound or answered',
-  'palimpsest.calls.aborted': 'calls of a model that were ended before their reply was whole',
-  'palimpsest.audit.problems': 'problems that a patrol has found, in each of its rounds again',
-  'palimpsest.tokens.wasted':
-    'tokens of calls without a reply, and of replies that were refused, as the API has counted them',
+  'palimpsest.claims.won': 'Steps claimed by workers',
+  'palimpsest.claims.refused': 'Claims that came too late because another worker has the step',
+  'palimpsest.replies.stale': 'Replies refused because their context had been rewound or answered',
+  'palimpsest.calls.aborted': 'Model calls that ended before their reply was complete',
+  'palimpsest.audit.problems': 'Problems found by a patrol, counted again in each round',
+  'palimpsest.tokens.wasted': 'Tokens of calls without a reply and of refused replies, as counted by the API',
 } as const
 
 export const count = (name: keyof typeof counters, by = 1, attributes: Attributes = {}): void => {
@@ -25,8 +23,8 @@ export const count = (name: keyof typeof counters, by = 1, attributes: Attribute
     )
 }
 
-const durations = { unit: 's', description: 'how long a call of a model takes' }
-const tokens = { unit: '{token}', description: 'tokens of a call of a model' }
+const durations = { unit: 's', description: 'Duration of a model call' }
+const tokens = { unit: '{token}', description: 'Tokens of a model call' }
 
 /**
  * Records the metrics of the GenAI conventions.
@@ -64,7 +62,7 @@ export const registerGauges = (attributes: Attributes, read: () => StepCounts): 
     })
     const oldest = meter.createObservableGauge('palimpsest.oldest_open_step.age', {
       unit: 's',
-      description: 'how long the oldest open step has waited',
+      description: 'Time that the oldest open step has waited',
     })
     const gauges = [steps, oldest]
     const said = withoutUndefined(attributes)

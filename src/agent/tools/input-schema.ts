@@ -22,7 +22,9 @@ export const inputSchemaOf = (
   if (E.isLeft(copied))
     return E.left(invalidInput(at, `is not a JSON schema: ${copied.left.path}: ${copied.left.problem}`))
   if (!isOfObject(copied.right))
-    return E.left(invalidInput(at, 'is the schema of an object: type "object", and no union at the top'))
+    return E.left(
+      invalidInput(at, 'must be the schema of an object: type "object", without a union at the top'),
+    )
   return E.right(withoutUnions(copied.right))
 }
 

@@ -48,7 +48,7 @@ const longest = 64
 
 const toolNameTaken = (taken: string, one: string, other: string): ToolNameTaken => ({
   _tag: 'ToolNameTaken',
-  message: `${JSON.stringify(one)} and ${JSON.stringify(other)} would both be named ${taken} for the model: give one another name with rename`,
+  message: `${JSON.stringify(one)} and ${JSON.stringify(other)} would both be named ${taken} for the model: rename one of them with the option rename`,
   taken,
   tools: [one, other],
 })

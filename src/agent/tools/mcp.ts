@@ -82,7 +82,7 @@ async function* list(client: McpClient): Steps<McpFailed, readonly McpTool[]> {
     tools.push(...page.tools)
     cursor = page.nextCursor
     if (!cursor) return tools
-    if (seen.has(cursor)) return yield mcpFailed('it gives the same page again and again')
+    if (seen.has(cursor)) return yield mcpFailed('it returns the same page repeatedly')
     seen.add(cursor)
   }
 }
@@ -119,6 +119,6 @@ const resultOf = (result: unknown): unknown => {
 
 const mcpFailed = (problem: string, cause?: unknown): McpFailed => ({
   _tag: 'McpFailed',
-  message: `the tools of the MCP server cannot be listed (${problem}): connect the client first, and ask again`,
+  message: `the tools of the MCP server cannot be listed (${problem}): connect the client first, and try again`,
   ...(cause !== undefined && { cause }),
 })

@@ -23,9 +23,11 @@ export const separate = <G extends Given>(options: G): E.Either<InvalidInput, G>
   for (const [name] of own) {
     const last = names.lastIndexOf(name)
     if (names.indexOf(name) < last)
-      return E.left(invalidInput(`tools[${last}]`, `is another tool named ${name}: rename one of them`))
+      return E.left(
+        invalidInput(`tools[${last}]`, `has the same name as another tool, ${name}: rename one of them`),
+      )
     if (isFields(run) && Object.hasOwn(run, name))
-      return E.left(invalidInput(`run.${name}`, 'belongs to a tool in tools already: leave it out here'))
+      return E.left(invalidInput(`run.${name}`, 'belongs to a tool that is already in tools: remove it here'))
   }
   return E.right({ ...options, tools, run: isFields(run) ? { ...Object.fromEntries(own), ...run } : run })
 }

@@ -79,11 +79,11 @@ export const milliseconds = z.int().min(1).max(longestTimer)
 
 /** Fields of a tool's settings, for use in schemas. */
 export const settingsShape = {
-  run: z.custom(isFunction, { error: 'is the function that carries out a call' }),
+  run: z.custom(isFunction, { error: 'must be the function that carries out a call' }),
   effect: z.enum(['none', 'idempotent', 'unsafe']).optional(),
   idempotent: z.boolean().optional(),
   approve: z
-    .union([z.boolean(), z.custom(isFunction)], { error: 'is true, false, or a function of the call' })
+    .union([z.boolean(), z.custom(isFunction)], { error: 'must be true, false, or a function of the call' })
     .optional(),
   timeout: milliseconds.optional(),
 }

@@ -43,10 +43,10 @@ const toolName = /^[a-zA-Z0-9_-]{1,64}$/
 
 const optionsSchema = z.strictObject({
   ...settingsShape,
-  name: z.string().regex(toolName, { error: 'is the name of a tool: 1 to 64 of a–z A–Z 0–9 _ -' }),
+  name: z.string().regex(toolName, { error: 'must be the name of a tool: 1 to 64 of a–z A–Z 0–9 _ -' }),
   description: z.string().min(1, { error: 'tell the model what the tool does' }),
   input: z.custom(isStandardSchema, {
-    error: 'is a schema of zod, or of another library that follows https://standardschema.dev',
+    error: 'must be a schema of zod, or of another library that follows https://standardschema.dev',
   }),
   inputSchema: z.record(z.string(), z.unknown()).optional(),
 })

@@ -44,7 +44,7 @@ export const turnCancelled = (
 
 export const nothingToAnswer = (conversation: string): NothingToAnswer => ({
   _tag: 'NothingToAnswer',
-  message: `it is not the model's turn in ${conversation}, or nothing was said: append a user message first`,
+  message: `it is not the model's turn in ${conversation}, or it has no messages: append a user message first`,
   conversation,
 })
 

@@ -132,7 +132,7 @@ async function* truncate(
   { refused, failed, onMarker }: Means,
 ): Steps<WriteError, FitResult> {
   const reason = refused
-    ? `the API found the context too long, ${policy.used} tokens by our count`
+    ? `the API refused the context as too long: ${policy.used} tokens by our count`
     : `the context was ${policy.used} tokens, and ${policy.allowed} are allowed`
   let after = at
   for (const [index, covers] of slices.entries()) {

@@ -150,7 +150,7 @@ export const createModelCaller = (
     recorded(replyIn(kept), said)
     if (spent) return spent
     const ending = error._tag === 'ModelAborted' ? 'aborted' : 'the reply broke off'
-    const message = `${ending}: what had come of the reply is recorded at position ${replyIn(kept)}`
+    const message = `${ending}: the part of the reply received so far is recorded at position ${replyIn(kept)}`
     return { ...error, message }
   }
 

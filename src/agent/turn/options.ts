@@ -158,7 +158,9 @@ export const budgetShape = {
 export const optionsSchema = z.strictObject({
   client: z.custom(isClient, { error: noClient }),
   model: z.string().min(1, { error: 'name a model' }),
-  system: z.union([z.string(), z.array(fields)], { error: 'is a text, or an array of blocks' }).optional(),
+  system: z
+    .union([z.string(), z.array(fields)], { error: 'must be a text, or an array of blocks' })
+    .optional(),
   tools: z.array(fields).optional(),
   run: z.record(z.string(), tool).optional(),
   parameters: z
@@ -169,14 +171,14 @@ export const optionsSchema = z.strictObject({
           code: 'custom',
           path: [name],
           message:
-            'is not a parameter: `model`, `system` and `tools` are options of their own; leave out the others',
+            'is not a parameter: `model`, `system` and `tools` are separate options; remove the others',
         })
     })
     .optional(),
   context: fields.optional(),
   summarizer: z
     .union([z.literal(false), z.custom(isFunction), fields], {
-      error: 'is the settings of a summarizer, a function, or false',
+      error: 'must be the settings of a summarizer, a function, or false',
     })
     .optional(),
   cache: z.union([z.literal(false), z.enum(['5m', '1h'])], { error: 'is 5m, 1h or false' }).optional(),
@@ -190,7 +192,7 @@ export const optionsSchema = z.strictObject({
   prices: pricesSchema.optional(),
   stopWhen: z
     .union([z.array(z.string()), z.custom(isFunction)], {
-      error: 'is names of tools, or a function of a step',
+      error: 'must be names of tools, or a function of a step',
     })
     .optional(),
   prepareStep: z.custom(isFunction, { error: 'is not a function' }).optional(),

@@ -48,7 +48,7 @@ const misplacedIn = (options: TurnOptions): InvalidInput | undefined => {
   for (const name in options) {
     const field = name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
     if (requestFields.has(field))
-      return invalidInput(name, `is a field of the request: write it as parameters: { ${field}: … }`)
+      return invalidInput(name, `is a field of the request: pass it as parameters: { ${field}: … }`)
   }
   return undefined
 }

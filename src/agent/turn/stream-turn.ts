@@ -40,7 +40,7 @@ export const streamTurn = (
     },
     return: () => {
       // At once: until the next event, a generator would not know.
-      controller.abort(new Error('the stream of the turn was left'))
+      controller.abort(new Error('the stream was closed by its reader'))
       return events.return()
     },
     [Symbol.asyncIterator]() {

@@ -82,7 +82,7 @@ type Outcome = E.Either<TurnError, TurnResult> | undefined
 
 const takenOver: ModelAborted = {
   _tag: 'ModelAborted',
-  message: 'aborted: somebody else has taken the conversation over, and this turn continues after that',
+  message: 'aborted: another holder has taken the conversation over; this turn continues afterwards',
 }
 
 /** Returns the position of the last reply if it is final, which is then evident from the log. */

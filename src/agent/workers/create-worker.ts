@@ -52,10 +52,10 @@ export const createWorker = (
       task(async function* (): Steps<InvalidInput, WorkerExit> {
         const { signal = new AbortController().signal } = yield* ok(checkOptions(runOptions, fields))
         const settings = settingsOf(yield* ok(checked))
-        if (!isConversationId(id)) yield invalidInput('name', 'has letters, digits and . _ : - only')
+        if (!isConversationId(id)) yield invalidInput('name', 'may have only letters, digits and . _ : -')
         // Twice under one id, each would take the other's steps for its own.
         if (hasRun)
-          yield invalidInput('run', 'is called once: make another worker with store.worker(options)')
+          yield invalidInput('run', 'can be called once: create another worker with store.worker(options)')
         hasRun = true
         return work(id, settings, around, signal)
       }),

@@ -19,7 +19,7 @@ export type WorkerError = WorkerNotFound | WriteError
 
 const workerNotFound = (worker: string): WorkerNotFound => ({
   _tag: 'WorkerNotFound',
-  message: `there is no worker ${worker}, or it has stopped: list the workers to see which there are`,
+  message: `there is no worker ${worker}, or it has stopped: list the workers to see their ids`,
   worker,
 })
 

@@ -79,7 +79,7 @@ export const checkWorkerOptions = (
   const checked = checkOptions(options, fields)
   if (E.isLeft(checked)) return checked
   const { turn } = checked.right
-  if (!turn) return E.left(invalidInput('turn', 'is a function that returns the options of a turn'))
+  if (!turn) return E.left(invalidInput('turn', 'must be a function that returns the options of a turn'))
   const policy = checkPolicy(checked.right.policy)
   return E.isLeft(policy) ? policy : E.right({ ...checked.right, turn, policy: policy.right })
 }

@@ -178,12 +178,12 @@ const isAnchor = (value: unknown): boolean =>
   typeof value === 'object' && value !== null && 'held' in value && 'put' in value
 const anchorList = {
   is: (value: unknown) => isListOf(value, isAnchor),
-  needed: 'is a list of anchors, such as [fileAnchor(path)]',
+  needed: 'must be a list of anchors, such as [fileAnchor(path)]',
 }
 const signerKind = {
   is: (value: unknown): value is Signer =>
     typeof value === 'object' && value !== null && 'publicKey' in value && 'sign' in value,
-  needed: 'is who signs, such as that of signerFrom(pem)',
+  needed: 'must be a signer, such as signerFrom(pem)',
 }
 
 const sealFields: OptionKinds<SealOptions> = { signer: signerKind, anchors: anchorList }
@@ -207,7 +207,7 @@ const patrolFields: OptionKinds<PatrolOptions> = {
   every: kinds.count,
   share: {
     is: (value) => typeof value === 'number' && value > 0 && value <= 1,
-    needed: 'is a number above 0, up to 1',
+    needed: 'must be a number above 0, up to 1',
   },
   signal: kinds.signal,
   onEvent: kinds.call,

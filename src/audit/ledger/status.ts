@@ -28,7 +28,7 @@ export interface LedgerStatus {
   /** The last checkpoint, a signed note, and its time; absent if nothing was sealed. */
   readonly checkpoint?: string
   readonly sealed?: string
-  /** The last checkpoint that each anchor was given, as this store recorded it. */
+  /** Last checkpoint given to each anchor, as recorded in this store. */
   readonly anchors: readonly AnchorStatus[]
   /** Number of conversations with unsealed events, their own or those of their turns. */
   readonly unsealed: number

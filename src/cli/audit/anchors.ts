@@ -41,14 +41,14 @@ const anchorAt = async (place: string, stores: EventStore[]): Promise<Anchor> =>
   if (place.startsWith('tsa:')) {
     const [, url, file] = /^tsa:(https?:[^#]+)#(.+)$/.exec(place) ?? []
     if (url === undefined || file === undefined)
-      throw unusable(place, 'a timestamp authority is tsa:, its URL, # and the file of its certificates')
+      throw unusable(place, 'write a timestamp authority as tsa:URL#FILE, with the file of its certificates')
     return timestampAnchor({ url, trust: await fileText(file) })
   }
   if (/^https?:/.test(place)) {
     const [url = '', key = ''] = place.split('#')
     const known = parseKey(decodeURIComponent(key))
     if (E.isLeft(known) || known.right.use !== 'witness')
-      throw unusable(place, 'a witness is its URL, # and its verifier key')
+      throw unusable(place, 'write a witness as URL#KEY, with its verifier key')
     return witnessAnchor({ url, key: known.right })
   }
   if (!/^[a-z][a-z0-9+.-]+:/.test(place)) return fileAnchor(place)

@@ -85,7 +85,7 @@ export const verifyFolders = async (
     for (const { tsa, authority, time, problem } of timestamped)
       await out.line([
         time === undefined
-          ? `  NO TIMESTAMP that ${tsa} vouches for: ${problem}`
+          ? `  NO TIMESTAMP verified with ${tsa}: ${problem}`
           : `  timestamped by ${authority} at ${time}`,
       ])
   }

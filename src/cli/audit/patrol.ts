@@ -7,7 +7,7 @@ export interface PatrolFlags {
   readonly anchor?: readonly string[] | undefined
 }
 
-export const patrolOption = ['--patrol', 'also audit everything once a day, slowly'] as const
+export const patrolOption = ['--patrol', 'also audit the whole store once a day, at a low rate'] as const
 
 /** Returns a task that patrols, if `--patrol` is given. Writes alarms and failures that are retried to the log, one line of JSON each. */
 export const patrolBeside = async (

@@ -11,7 +11,7 @@ export interface SealingOptions {
 /** Options of commands that can also seal. */
 export const sealOption = [
   '--seal <key-file>',
-  'also seal what comes to rest: palimpsest audit --help',
+  'also seal conversations once they are idle: palimpsest audit --help',
 ] as const
 export const sealAnchorOption = ['--anchor <places...>', 'with --seal: where checkpoints are kept'] as const
 

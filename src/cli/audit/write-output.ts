@@ -59,7 +59,7 @@ export const writeSealed = async (
           ? [
               ['signed', 'user'],
               [anchor, 'bold'],
-              ['has signed when the checkpoint was there, and keeps nothing'],
+              ['has signed the time of the checkpoint; it keeps no copy'],
             ]
           : [['kept', 'user'], [anchor, 'bold'], ['has the checkpoint']],
     )
@@ -70,7 +70,7 @@ export const writeStatus = async (out: Output, status: LedgerStatus): Promise<vo
   const lines: readonly (readonly [name: string, value: string])[] = [
     ['ledger', origin],
     ['key', key],
-    ...(again ? [['again', `begun ${again.time} in place of another ledger: ${again.reason}`] as const] : []),
+    ...(again ? [['again', `begun ${again.time} to replace another ledger: ${again.reason}`] as const] : []),
     ['entries', size === 0 ? '0' : `${size}, the last sealed ${sealed ?? ''}`],
     ...anchors.map(
       ({ anchor, size: seen, time }) =>
@@ -108,8 +108,8 @@ const patrol = ({
   `${plural(problems, 'problem')} in ${plural(conversations, 'conversation')}, ${plural(withoutReceipt, 'reply', 'replies')} without a receipt; the last round ended ${time}`
 
 const exposure = ({ exposedSince }: LedgerStatus): string => {
-  if (exposedSince === undefined) return 'none: all that was written is sealed, and an anchor has seen it'
+  if (exposedSince === undefined) return 'none: every event is sealed, and an anchor has seen the checkpoint'
   return exposedSince === 'beginning'
-    ? 'everything: no checkpoint was ever kept elsewhere, so anyone with the key and the database can rewrite all of it unseen (--anchor)'
-    : `what was written since ${exposedSince} could be rewritten unseen, by somebody who has the key and the database`
+    ? 'everything: no checkpoint was ever kept elsewhere, so anyone with the key and the database can rewrite all of it unnoticed (--anchor)'
+    : `events since ${exposedSince}: anyone with the key and the database could rewrite them unnoticed`
 }

@@ -22,18 +22,21 @@ interface Options {
 export const addAuditExport = (audit: Command, shell: Shell): void => {
   audit
     .command('export <ids...>')
-    .description('write what proves conversations into a folder, with a program to check it')
-    .requiredOption('--out <folder>', 'a folder that is new or empty; several go into 1, 2, … in it')
+    .description('write a bundle that proves conversations, with a program to check it')
+    .requiredOption('--out <folder>', 'a new or empty folder; several conversations go into 1, 2, … in it')
     .addOption(
-      new Option('--format <format>', 'vcon, prov: a new file for other programs, without proofs')
+      new Option(
+        '--format <format>',
+        'bundle, or vcon or prov: a new file for other programs, without proofs',
+      )
         .choices(formats)
         .default('bundle'),
     )
-    .option('--calls <first..last>', 'only the requests of these calls (sent --list numbers them)', calls)
+    .option('--calls <first..last>', 'include only the requests of these calls (numbers: sent --list)', calls)
     .option('--redact <positions>', 'withhold these events: 12,15', positions)
-    .option('--force', 'export also what contradicts the ledger: it will be BROKEN')
+    .option('--force', 'export even if the log contradicts the ledger: the bundle will be BROKEN')
     .option('--by <name>', 'who exports it (default: $USER)')
-    .option('--reason <text>', 'why; recorded with the export')
+    .option('--reason <text>', 'reason, recorded with the export')
     .addHelpText(
       'after',
       `
@@ -64,7 +67,7 @@ Examples:
         const folders = all.flatMap((one) => ('folder' in one ? [shellWord(one.folder)] : []))
         if (folders.length > 0 && !session.isJson)
           await session.out.aside([
-            `to check: ${commandName(session.host)} audit verify ${folders.join(' ')} --key KEY, the verifier key`,
+            `to check: ${commandName(session.host)} audit verify ${folders.join(' ')} --key KEY (the verifier key)`,
             'dim',
           ])
         if (session.isJson)
@@ -119,11 +122,11 @@ const linesOf = (done: Written): readonly string[] => {
     ...(withheld.length > 0 ? [`  withheld: ${withheld.join(', ')}`] : []),
     ...tainted.map(
       ({ position, of }) =>
-        `  WARNING: the summary at ${position} was made of what is withheld (${of.join(', ')}) and may repeat it: look at it, or add ${position} to --redact`,
+        `  WARNING: the summary at ${position} was made from withheld events (${of.join(', ')}) and may repeat them: look at it, or add ${position} to --redact`,
     ),
     ...repeated.map(
       ({ position, of }) =>
-        `  WARNING: ${position} says to the letter what is withheld (${of.join(', ')}): look at it, or add ${position} to --redact`,
+        `  WARNING: ${position} repeats a withheld text verbatim (${of.join(', ')}): look at it, or add ${position} to --redact`,
     ),
     ...('omitted' in done ? omissions(done) : []),
   ]
@@ -136,9 +139,9 @@ const omissions = ({ omitted }: Pick<Evidence, 'omitted'>): readonly string[] =>
   )
 
 const reasons: Readonly<Record<Evidence['omitted'][number]['why'], string>> = {
-  withheld: 'they show what is withheld',
+  withheld: 'they show withheld content',
   'not-chosen': 'they were not asked for',
-  differs: 'rebuilt from the log, they are not what was sent (verify --receipts says where)',
+  differs: 'rebuilt from the log, they differ from the requests sent (verify --receipts says where)',
   receipt: 'their receipts cannot be used (verify --receipts says why)',
 }
 

@@ -6,7 +6,7 @@ import { writeTable } from '../views/table.ts'
 export const addAuditExports = (audit: Command, shell: Shell): void => {
   audit
     .command('exports')
-    .description('list the exports that were recorded, the newest first')
+    .description('list the recorded exports, newest first')
     .addHelpText('after', '\nExamples:\n  palimpsest audit exports\n  palimpsest audit exports --json')
     .action(
       shell.action('existing', async ({ store, out, isJson }) => {

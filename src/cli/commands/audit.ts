@@ -13,10 +13,10 @@ import type { Shell } from '../shell.ts'
 import { addAuditExport } from './audit-export.ts'
 import { addAuditExports } from './audit-exports.ts'
 
-const keyOption = ['--key <file>', 'the file of the key that signs', 'palimpsest-audit.key'] as const
+const keyOption = ['--key <file>', 'file of the signing key', 'palimpsest-audit.key'] as const
 const anchorOption = [
   '--anchor <places...>',
-  'where checkpoints are kept: a file, a folder/, git:FOLDER, the URL of another store, URL#KEY of a witness, or tsa:URL#CERTIFICATE of a timestamp authority',
+  'where to keep checkpoints: a file, a folder/, git:FOLDER, the URL of another store, URL#KEY of a witness, or tsa:URL#CERTIFICATE of a timestamp authority',
 ] as const
 
 interface Given {
@@ -28,7 +28,7 @@ interface Given {
 export const addAudit = (program: Command, shell: Shell): void => {
   const audit = program
     .command('audit')
-    .description('prove to others that conversations are what they were')
+    .description('prove to others that conversations are unchanged')
     .addHelpText(
       'after',
       `
@@ -74,9 +74,9 @@ interface InitOptions extends Given {
 const addInit = (audit: Command, shell: Shell): void => {
   audit
     .command('init')
-    .description('make a key, and begin the ledger that it signs')
+    .description('create a key and the ledger that it signs')
     .option(...keyOption)
-    .option('--origin <name>', 'names the ledger for ever, such as example.com/support')
+    .option('--origin <name>', 'permanent name of the ledger, such as example.com/support')
     .option('--again <reason>', 'begin another ledger: key or entries are lost for good')
     .addHelpText(
       'after',
@@ -93,7 +93,7 @@ Examples:
         const made = await withNewKey(file, (signer) => store.audit.init({ signer, origin, again }))
         if (isJson) return out.json({ ...made, file })
         await out.text(`${visible(made.key)}\n`)
-        await out.aside([`verifies ${made.origin}; the key that signs is in ${file}`, 'dim'])
+        await out.aside([`verifies ${made.origin}; the signing key is in ${file}`, 'dim'])
       }),
     )
 }
@@ -101,7 +101,7 @@ Examples:
 const addSeal = (audit: Command, shell: Shell): void => {
   audit
     .command('seal')
-    .description('seal every conversation that was written to since it was sealed last')
+    .description('seal every conversation written to since its last seal')
     .option(...keyOption)
     .option(...anchorOption)
     .addHelpText(
@@ -135,8 +135,8 @@ Examples:
 const addStatus = (audit: Command, shell: Shell): void => {
   audit
     .command('status')
-    .description('say how far the ledger is, and what could still be rewritten unseen')
-    .option('--calls', 'also count the replies without a receipt: reads every event')
+    .description('show how far the ledger is, and which events could be rewritten unnoticed')
+    .option('--calls', 'also count replies without a receipt; this reads every event')
     .addHelpText('after', '\nExamples:\n  palimpsest audit status\n  palimpsest audit status --calls --json')
     .action(
       shell.action('existing', async ({ store, out, isJson }, { calls }: { readonly calls?: true }) => {
@@ -158,11 +158,14 @@ const addVerifyAll = (audit: Command, shell: Shell): void => {
   audit
     .command('verify [folders...]')
     .description('check everything against the ledger, and the ledger against anchors')
-    .option('--key <key>', 'a verifier key that you know from elsewhere, or a file of it')
+    .option('--key <key>', 'verifier key that you obtained elsewhere, or a file with it')
     .option(...anchorOption)
     .option('--witness <keys...>', 'with folders: witnesses that must have signed the checkpoint')
     .option('--tsa <files...>', 'with folders: certificates that must vouch for a timestamp of it')
-    .option('--since <checkpoint>', 'only what was written or sealed since an audit that ended with it')
+    .option(
+      '--since <checkpoint>',
+      'check only events written or sealed since the audit that printed this checkpoint',
+    )
     .addHelpText(
       'after',
       `
@@ -226,8 +229,8 @@ const jsonOf = ({ type: _type, ...counts }: AuditSummary, problems: readonly Aud
 const addShowBundle = (audit: Command, shell: Shell): void => {
   audit
     .command('show <folder>')
-    .description('print what a bundle proves, as a transcript')
-    .option('--key <key>', 'the verifier key of the ledger that you know from elsewhere, or a file of it')
+    .description('print the content of a bundle as a transcript')
+    .option('--key <key>', "the ledger's verifier key, obtained elsewhere, or a file with it")
     .addHelpText(
       'after',
       `
@@ -247,8 +250,8 @@ Examples:
 const addRotateKey = (audit: Command, shell: Shell): void => {
   audit
     .command('rotate-key <file>')
-    .description('make a new key in a file: it signs from now on')
-    .option('--key <file>', 'the file of the present key', keyOption[2])
+    .description('create a new key, which signs from now on')
+    .option('--key <file>', 'file of the current key', keyOption[2])
     .addHelpText(
       'after',
       `

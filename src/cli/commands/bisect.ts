@@ -34,14 +34,18 @@ const reliability = (text: string): number => {
 export const addBisect = (program: Command, shell: Shell): void => {
   program
     .command('bisect <id>')
-    .description('find since which event a conversation is wrong')
-    .requiredOption('--good <position>', 'all was well there (-1: before the first event)', positionOrStart)
+    .description('find the event that made a conversation go wrong')
+    .requiredOption(
+      '--good <position>',
+      'a position where all was well (-1: before the first event)',
+      positionOrStart,
+    )
     .requiredOption('--bad <position>', 'and no longer there', position)
     .addOption(exclusive('--run <command>', 'judge by a shell command', ['ask', 'mark']))
-    .addOption(exclusive('--ask <question>', 'judge by a model: bad where it answers yes', ['run', 'mark']))
+    .addOption(exclusive('--ask <question>', 'ask a model; yes means bad', ['run', 'mark']))
     .option('--agent <file>', 'with --ask: the module, as of work, whose client and model to ask')
     .addOption(
-      new Option('--mark <verdict>', 'the verdict on the position that was asked for').choices([
+      new Option('--mark <verdict>', 'the verdict on the position in question').choices([
         'good',
         'bad',
         'skip',
@@ -49,7 +53,7 @@ export const addBisect = (program: Command, shell: Shell): void => {
     )
     .option(
       '--reliability <share>',
-      'how often a verdict is right (default: 1; with --ask: measured)',
+      'probability that a verdict is right (default: 1; with --ask: measured)',
       reliability,
     )
     .option(
@@ -154,10 +158,10 @@ const unclearText = ({
   const from = first < 0 ? 'the beginning' : first
   switch (why) {
     case 'skipped':
-      return `it is one of ${from} to ${last}: what is between was skipped`
+      return `it is one of ${from} to ${last}: the positions in between were skipped`
     case 'contradicting':
-      return `no single change explains the verdicts: look at ${from} to ${last}, it may have changed more than once`
+      return `no single event explains the verdicts: look at ${from} to ${last}, which may hold more than one change`
     case 'alike':
-      return `the verdicts at ${from} and ${last} are too much alike to tell good from bad: ask in other words`
+      return `the verdicts at ${from} and ${last} are too similar to tell good from bad: rephrase the question`
   }
 }

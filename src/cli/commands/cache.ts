@@ -13,8 +13,8 @@ interface Options {
 export const addCache = (program: Command, shell: Shell): void => {
   program
     .command('cache <id>')
-    .description('find what broke the prompt cache, and say what resuming would cost')
-    .option('--prices <file>', 'JSON: prices of models, added to the list prices or replacing them')
+    .description('find what broke the prompt cache, and estimate the cost of resuming')
+    .option('--prices <file>', 'JSON file with prices of models, which add to or replace the list prices')
     .addHelpText(
       'after',
       `
@@ -78,7 +78,7 @@ const remarksOn = ({
   return [
     `${plural(calls, 'call')}: ${share} % of ${plural(input, 'input token')} read from the cache`,
     ...(uncounted > 0
-      ? [`${plural(uncounted, 'call')} without recorded usage: nothing is known of them`]
+      ? [`${plural(uncounted, 'call')} without recorded usage: their cache reads are unknown`]
       : []),
     ...(inherited > 0 ? [`${plural(inherited, 'inherited call')}: look at what was forked`] : []),
     ...advice.map((line) => `advice: ${line}`),

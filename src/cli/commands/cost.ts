@@ -30,7 +30,7 @@ export const addCost = (program: Command, shell: Shell): void => {
         .choices(['conversation', 'model', 'day', 'tool'])
         .default('conversation'),
     )
-    .option('--prices <file>', 'JSON: prices of models, added to the list prices or replacing them')
+    .option('--prices <file>', 'JSON file with prices of models, which add to or replace the list prices')
     .addHelpText(
       'after',
       `
@@ -51,7 +51,7 @@ Examples:
     )
     .action((id: string | undefined, options: Options) => {
       if ((id === undefined) !== (options.all === true))
-        throw toError(usage('give a conversation, or --all: palimpsest cost ID'))
+        throw toError(usage('name a conversation, or give --all: palimpsest cost ID'))
       return id === undefined ? all(options) : looking(id, options)
     })
 }
@@ -124,9 +124,11 @@ const missingIn = ({ total, problems, conversations }: Cost): readonly string[] 
     ...(unpriced > 0
       ? [`${plural(unpriced, 'call')} without a price (${nameless}): give one with --prices`]
       : []),
-    ...terms.map(([what, calls]) => `${plural(calls, 'call')} with ${what}: its price is not known`),
+    ...terms.map(([what, calls]) => `${plural(calls, 'call')} with ${what}: the price is unknown`),
     ...(cut > 0
-      ? [`${plural(cut, 'call')} with fewer output tokens recorded than the reply has: more was paid`]
+      ? [
+          `${plural(cut, 'call')} with fewer output tokens recorded than the reply has: the true cost is higher`,
+        ]
       : []),
     ...(uncounted > 0 ? [`${plural(uncounted, 'call')} without recorded usage: not in the sums`] : []),
     ...(inherited > 0 ? [`${plural(inherited, 'inherited call')}: counted for what was forked`] : []),

@@ -30,7 +30,7 @@ const awaitedParts = ({
 export const addWaiting = (program: Command, shell: Shell): void => {
   program
     .command('waiting <id>')
-    .description('list the tool calls that wait for an approval, or for a result')
+    .description('list the tool calls that wait for an approval or a result')
     .addHelpText('after', '\nExamples:\n  palimpsest waiting task-42\n  palimpsest waiting task-42 --json')
     .action(
       shell.look(async ({ store, out, isJson }, id) => {
@@ -48,10 +48,10 @@ export const addWaiting = (program: Command, shell: Shell): void => {
 export const addApprove = (program: Command, shell: Shell): void => {
   program
     .command('approve <id> <call>')
-    .description('let a tool call run that waits for an approval')
+    .description('approve a waiting tool call')
     .option(...byOption)
-    .option('--note <text>', 'why; stored with the decision')
-    .option('--input <json>', "run the tool with this in place of the model's input", jsonText)
+    .option('--note <text>', 'reason, stored with the decision')
+    .option('--input <json>', "run the tool with this input instead of the model's", jsonText)
     .addHelpText(
       'after',
       `
@@ -68,7 +68,7 @@ Examples:
 export const addDeny = (program: Command, shell: Shell): void => {
   program
     .command('deny <id> <call>')
-    .description('refuse a tool call that waits for an approval')
+    .description('deny a waiting tool call')
     .option(...byOption)
     .option('--reason <text>', 'the model is told')
     .addHelpText(

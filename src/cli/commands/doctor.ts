@@ -63,7 +63,7 @@ const ledgerFindings = async (
     const isAnchored = exposedSince !== 'beginning'
     const message = isAnchored
       ? `the ledger ${origin} has checkpoints elsewhere; palimpsest audit verify checks everything`
-      : `no checkpoint of the ledger ${origin} was ever kept elsewhere: seal with --anchor, or anyone with the key can rewrite everything unseen`
+      : `no checkpoint of the ledger ${origin} was ever kept elsewhere: seal with --anchor, or anyone with the key can rewrite everything unnoticed`
     return [{ check: 'ledger', status: isAnchored ? 'ok' : 'warning', message }]
   } catch (error) {
     if (isError(error, 'LedgerNotFound')) return []
@@ -83,8 +83,8 @@ const indexFindings = async (url: string): Promise<readonly DiagnosisFinding[]> 
   const file = place === undefined ? undefined : lookAtFile(place)
   if (!file) return []
   const message = file.isWhole
-    ? `every page of ${file.name} is as it was written`
-    : `${file.name} is damaged: it is left, and built again, as soon as something is looked up`
+    ? `every page of ${file.name} is intact`
+    : `${file.name} is damaged: the next search or list replaces it`
   return [{ check: 'index', status: file.isWhole ? 'ok' : 'warning', message }]
 }
 

@@ -24,9 +24,9 @@ export const addExport = (program: Command, shell: Shell): void => {
       'palimpsest, anthropic, markdown, html, vcon, prov, or one registered by --import',
       'palimpsest',
     )
-    .option('--at <position>', 'html: the conversation as it was then', position)
-    .option('--calls', 'html: with the request of every call, as it was sent')
-    .option('--redact <pattern>', 'html: make what matches unreadable (a regular expression)', pattern)
+    .option('--at <position>', 'html: the conversation at this position', position)
+    .option('--calls', 'html: include the request of every call, as it was sent')
+    .option('--redact <pattern>', 'html: redact text that matches this regular expression', pattern)
     .addHelpText(
       'after',
       `

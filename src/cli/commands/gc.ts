@@ -16,8 +16,8 @@ export const addGc = (program: Command, shell: Shell): void => {
   program
     .command('gc')
     .description('remove large content that no event refers to')
-    .option('--dry-run', 'only list what would be removed')
-    .option('--older-than <hours>', 'keep content younger than this', hours, day)
+    .option('--dry-run', 'only list the content to remove')
+    .option('--older-than <hours>', 'keep content newer than this', hours, day)
     .addHelpText(
       'after',
       `

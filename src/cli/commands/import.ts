@@ -33,7 +33,7 @@ export const addImport = (program: Command, shell: Shell): void => {
       `${formats.join(', ')}, or one registered by --import (default: recognised by content)`,
     )
     .option('--id <id>', 'id of the conversation (default: the id of the session)')
-    .option('--skip-bad-lines', 'skip lines that cannot be read, and list them')
+    .option('--skip-bad-lines', 'skip unreadable lines, and list them')
     .addHelpText(
       'after',
       '\nExamples:\n  palimpsest import ~/.claude/projects\n  palimpsest import api_conversation_history.json --id task-42',
@@ -127,7 +127,7 @@ const access = (files: readonly string[], { format, id }: Options): 'created' =>
   if (id !== undefined && (files.length > 1 || files.some(isFolder)))
     throw toError(usage('--id names one conversation: import one file at a time with it'))
   if (files.filter((file) => file === '-').length > 1)
-    throw toError(usage('standard input can be read only once: give - once'))
+    throw toError(usage('standard input can be read only once: give - only once'))
   if (id !== undefined) checkId(id)
   const [only] = files
   if (only !== undefined && only !== '-' && files.length === 1) checkReadable(only)

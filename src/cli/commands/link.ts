@@ -13,9 +13,9 @@ export const addLink = (program: Command, shell: Shell): void => {
   const command = program
     .command('link <id>')
     .description('record how the conversation relates to another one')
-    .requiredOption('--relation <word>', 'subagent-of, continues, handed-over-from, or a word of your own')
+    .requiredOption('--relation <word>', 'subagent-of, continues, handed-over-from, or your own relation')
     .option('--to <id>', 'the other conversation, in this store or not')
-    .option('--ref <text>', 'the other end as text: a file, a URL')
+    .option('--ref <text>', 'the other end as text, such as a file or a URL')
     .option('--position <n>', 'a position in the other conversation', position)
     .option('--call <id>', 'the id of a tool call in the other conversation')
   withEnvelope(command)

@@ -12,9 +12,9 @@ interface Options {
 export const addList = (program: Command, shell: Shell): void => {
   program
     .command('list')
-    .description('list the conversations, those first that were active last')
+    .description('list the conversations, most recently active first')
     .addOption(
-      new Option('--sort <order>', 'by last activity, when they were begun, or id')
+      new Option('--sort <order>', 'order: activity (last activity), begun (when they began), or id')
         .choices(['activity', 'begun', 'id', 'newest'])
         .default('activity'),
     )
@@ -45,7 +45,7 @@ Examples:
           const sort = isKnown ? asked : undefined
           if (!isKnown)
             host.stderr.write(
-              'those begun last come first: not all is indexed yet, by which the last activity is known\n',
+              'ordered by when they began: the last activity is known only once everything is indexed\n',
             )
           const conversations: ConversationOverview[] = []
           for await (const overview of store.conversations({ sort }))

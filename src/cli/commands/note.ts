@@ -14,7 +14,7 @@ export const addNote = (program: Command, shell: Shell): void => {
   const command = program
     .command('note <id>')
     .description('record a fact beside the conversation, such as its title')
-    .requiredOption('--kind <kind>', 'title, or a kind of your own with a prefix: my-agent/progress')
+    .requiredOption('--kind <kind>', 'title, or your own kind with a prefix: my-agent/progress')
     .option('--text <text>', 'the note as text')
     .addOption(exclusive('--data <json>', 'the note as JSON', ['text'], jsonText))
   withEnvelope(command)

@@ -9,7 +9,7 @@ interface Options {
   readonly worker?: true
 }
 
-const workerOption = ['--worker', 'the id is that of a worker'] as const
+const workerOption = ['--worker', "the id is a worker's"] as const
 
 const pausing = (
   shell: Shell,
@@ -26,10 +26,10 @@ const pausing = (
 export const addPause = (program: Command, shell: Shell): void => {
   program
     .command('pause <id>')
-    .description('let workers begin nothing more in a conversation, or a worker begin nothing more at all')
+    .description('stop workers from starting steps in a conversation, or one worker from starting any')
     .option(...workerOption)
     .option('--by <name>', 'who pauses it (default: $USER)')
-    .option('--reason <text>', 'why; stored with the event')
+    .option('--reason <text>', 'reason, stored with the event')
     .addHelpText(
       'after',
       `
@@ -54,10 +54,10 @@ Examples:
 export const addResume = (program: Command, shell: Shell): void => {
   program
     .command('resume <id>')
-    .description('let workers continue in a paused conversation, or a paused worker continue')
+    .description('resume a paused conversation or worker')
     .option(...workerOption)
     .option('--by <name>', 'who resumes it (default: $USER)')
-    .option('--reason <text>', 'why; stored with the event')
+    .option('--reason <text>', 'reason, stored with the event')
     .addHelpText(
       'after',
       '\nExamples:\n  palimpsest resume task-42\n  palimpsest resume task-42 --by ann --reason "it was looked at"',

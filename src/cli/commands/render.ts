@@ -14,9 +14,9 @@ export const addRender = (program: Command, shell: Shell): void => {
     .command('render <id>')
     .description('print the Messages API request as JSON, with every repair')
     .option('--at <position>', 'as of this position (default: now)', positionOrStart)
-    .option('--system-messages', 'the model accepts system messages among the others')
+    .option('--system-messages', 'the model accepts system messages inside the conversation')
     .option('--prefill', 'keep a final assistant message for the model to continue')
-    .option('--no-truncation-notes', 'do not tell the model where messages were left out')
+    .option('--no-truncation-notes', 'do not mark for the model where messages were left out')
     .addHelpText(
       'after',
       '\nExamples:\n  palimpsest render task-42 | jq .repairs\n  palimpsest render task-42 --at 12 > request.json',

@@ -27,7 +27,7 @@ export const printReplayedAgent = async (
 /** Rejects if the work can never end because the event loop is empty; Node would otherwise exit silently. */
 const settled = async <A>(work: Promise<A>): Promise<A> => {
   const { promise: never, reject } = Promise.withResolvers<never>()
-  const stop = (): void => reject(new Error('it waits for something that never comes'))
+  const stop = (): void => reject(new Error('it waits for something that never happens'))
   process.once('beforeExit', stop)
   try {
     return await Promise.race([work, never])
@@ -82,7 +82,7 @@ const write = async (out: Output, found: AgentReplayReport): Promise<void> => {
     await out.line([`not compared: ${plural(unproven, 'reply', 'replies')} without a receipt`, 'warning'])
   if (unknown > 0)
     await out.line([
-      `not known: whether ${plural(unknown, 'tool call')} waited for somebody; another store recorded that`,
+      `unknown whether ${plural(unknown, 'tool call')} waited for a person: another store recorded that`,
       'warning',
     ])
 }

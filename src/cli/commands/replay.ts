@@ -30,23 +30,23 @@ interface Options {
 export const addReplay = (program: Command, shell: Shell): void => {
   program
     .command('replay <id>')
-    .description('what another context policy, or an agent, would have sent, without a model')
+    .description('show what another context policy or agent would have sent, without calling a model')
     .addOption(exclusive('--policy <file>', 'JSON: the policy (default: the recorded one)', ['compare']))
-    .option('--compare <files...>', 'one line for each of these policies, and for the recorded one')
+    .option('--compare <files...>', 'print one line for each of these policies and for the recorded one')
     .option('--html <file>', 'with --compare: write a page with the curves, in place of what is there')
     .addOption(
-      exclusive('--agent <file>', 'a module as of work: where would this agent differ?', [
+      exclusive('--agent <file>', 'module of an agent, as for work: show where it would differ', [
         'policy',
         'compare',
       ]),
     )
     .option('--from <call>', 'with --agent: the first call to look at', several)
     .option('--call <n>', 'with --agent: ask the model this call again, and compare', several)
-    .option('--samples <k>', 'how often (default: 3; with --free: 1)', several)
-    .option('--free', 'let the agent run on from that call, on recorded results')
+    .option('--samples <k>', 'number of runs (default: 3; with --free: 1)', several)
+    .option('--free', 'let the agent continue after the call, with recorded results')
     .option('--run-tools', 'with --free: run its tools where there is no recorded result')
     .option('--yes', 'send without asking')
-    .option('--prices <file>', 'JSON: prices of models, added to the list prices or replacing them')
+    .option('--prices <file>', 'JSON file with prices of models, which add to or replace the list prices')
     .addHelpText(
       'after',
       `

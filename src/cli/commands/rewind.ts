@@ -19,7 +19,7 @@ export const addRewind = (program: Command, shell: Shell): void => {
     .addOption(
       exclusive('--turns <n>', 'to just before the n-th last turn of the user', ['to', 'before'], several),
     )
-    .option('--reason <text>', 'why; stored with the event')
+    .option('--reason <text>', 'reason, stored with the event')
   withWriteOptions(command)
     .addHelpText(
       'after',
@@ -30,6 +30,6 @@ export const addRewind = (program: Command, shell: Shell): void => {
 
 const access = (_id: string, { to, before, turns }: RewindInput): 'existing' => {
   if ([to, before, turns].every((given) => given === undefined))
-    throw toError(usage('say where to rewind: exactly one of --to, --before and --turns'))
+    throw toError(usage('give exactly one of --to, --before and --turns'))
   return 'existing'
 }

@@ -12,9 +12,9 @@ const policies = ['enqueue', 'interrupt', 'rollback', 'reject'] as const
 export const addSay = (program: Command, shell: Shell): void => {
   const command = program
     .command('say <id> [text]')
-    .description('append what the user says, or queue it while the model is busy (default: standard input)')
+    .description('append a user message, or queue it while the model is busy (default: standard input)')
     .addOption(
-      new Option('--while-busy <how>', 'what to do while a reply or results are to come')
+      new Option('--while-busy <how>', 'what to do while a reply or results are pending')
         .choices(policies)
         .default('enqueue'),
     )
@@ -41,7 +41,7 @@ Examples:
         await out.line([
           said.status === 'recorded'
             ? `recorded in ${id}, at position ${said.position}`
-            : `queued for ${id}: it comes after the reply`,
+            : `queued for ${id}: appended after the reply`,
         ])
       }),
     )
@@ -55,7 +55,7 @@ const access = (id: string, _text: string | undefined, _options: SayOptions): 'c
 export const addQueued = (program: Command, shell: Shell): void => {
   program
     .command('queued <id>')
-    .description('list what was said while the model was busy, and waits to be appended')
+    .description('list the messages queued while the model was busy')
     .addHelpText('after', '\nExamples:\n  palimpsest queued task-42\n  palimpsest queued task-42 --json')
     .action(
       shell.look(async ({ store, out, isJson }, id) => {
@@ -76,7 +76,7 @@ const partsOf = (messages: QueuedMessages['messages']): readonly TextSpan[] =>
 export const addCancel = (program: Command, shell: Shell): void => {
   program
     .command('cancel <id>')
-    .description('end the turn that is being given to a conversation, in whichever process')
+    .description('cancel the current turn of a conversation, in any process')
     .option('--by <name>', 'who cancels it (default: $USER)')
     .option('--reason <text>', 'why; stored with it')
     .addHelpText(
@@ -95,7 +95,7 @@ Examples:
         await chat.position()
         await chat.cancel({ ...given, by })
         if (isJson) return out.json({ conversation: id, by, ...given })
-        await out.line([`cancelled the turn of ${id}, if one is being given`])
+        await out.line([`cancelled the current turn of ${id}, if there was one`])
       }),
     )
 }

@@ -15,7 +15,7 @@ export const addSearch = (program: Command, shell: Shell): void => {
   program
     .command('search <text>')
     .description('find where something was said')
-    .option('--in <id>', 'only in this conversation (with what it inherited)')
+    .option('--in <id>', 'only in this conversation (and the history that it inherited)')
     .option('--limit <n>', 'at most n hits, the newest first', several, 50)
     .addHelpText(
       'after',

@@ -25,13 +25,13 @@ interface Options extends SealingOptions, PatrolFlags {
 export const addServe = (program: Command, shell: Shell): void => {
   program
     .command('serve')
-    .description('serve the store over HTTP: a page to look at, and an API')
-    .option('--port <n>', 'the port to listen on; 0: any that is free', port, 4141)
+    .description('serve the store over HTTP: a web page and an API')
+    .option('--port <n>', 'port to listen on; 0 for any free one', port, 4141)
     .option('--host <address>', 'the address to listen on', '127.0.0.1')
-    .option('--allow-host <names...>', 'more names that the server may be called by')
-    .option('--read-only', 'refuse everything that writes')
-    .option('--token-file <file>', 'clients need a token of this file')
-    .option('--work <agent>', 'also answer conversations, with the agent of a module')
+    .option('--allow-host <names...>', 'further host names that clients may use')
+    .option('--read-only', 'refuse all writes')
+    .option('--token-file <file>', 'require a token from this file')
+    .option('--work <agent>', "also answer conversations with this module's agent")
     .option('--slots <n>', 'with --work: how many at once (default: 8)', several)
     .option(...sealOption)
     .option(...patrolOption)
@@ -58,7 +58,7 @@ Examples:
       if (options.slots !== undefined && options.work === undefined)
         throw toError(usage('--slots needs --work'))
       if (options.anchor && options.seal === undefined && !options.patrol)
-        throw toError(usage('--anchor needs --seal or --patrol: who is to use it'))
+        throw toError(usage('--anchor has no effect without --seal or --patrol: add one of them'))
       let isWhole = true
       await shell.action(
         'created',
@@ -129,8 +129,7 @@ export const serveUntilEnded = async (
 /** Error for a worker that ends before it is told to: it can do nothing more. */
 const workerEnded = {
   _tag: 'StoreReplaced',
-  message:
-    'the worker has ended: the file of the store is no longer the one that it opened. Start the server again',
+  message: "the worker has ended: the store's file was replaced. Restart the server",
 }
 
 const aborted = (signal: AbortSignal): Promise<void> =>

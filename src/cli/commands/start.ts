@@ -29,9 +29,9 @@ const sample = packageFile('examples/sessions/claude-code.jsonl')
 export const addStart = (program: Command, shell: Shell): void => {
   program
     .command('start [file]')
-    .description('import a session (default: a sample) and show it from every side')
-    .option('--web', 'show it on a page, served until Ctrl-C')
-    .option('--port <n>', 'with --web: the port to listen on; 0: any that is free', port, 4141)
+    .description('import a session (default: a sample) and take a tour of it')
+    .option('--web', 'show it as a web page, served until Ctrl-C')
+    .option('--port <n>', 'with --web: port to listen on; 0 for any free one', port, 4141)
     .addHelpText(
       'after',
       `

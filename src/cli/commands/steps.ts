@@ -19,8 +19,8 @@ type Options = { readonly [S in StepState]?: true } & { readonly agent?: string 
 export const addSteps = (program: Command, shell: Shell): void => {
   const command = program
     .command('steps')
-    .description('list what workers are asked to do, the oldest first')
-    .option('--agent <file>', 'the module given to `work`: show which steps its policy holds back')
+    .description('list the steps requested of workers, oldest first')
+    .option('--agent <file>', 'the module given to `work`: mark the steps that its policy holds back')
     .addHelpText(
       'after',
       `
@@ -85,7 +85,7 @@ export const addUnpark = (program: Command, shell: Shell): void => {
     .command('unpark <id>')
     .description('let workers try a parked step again')
     .option('--by <name>', 'who unparks it (default: $USER)')
-    .option('--reason <text>', 'why; stored with the event')
+    .option('--reason <text>', 'reason, stored with the event')
     .addHelpText(
       'after',
       `

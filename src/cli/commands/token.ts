@@ -19,7 +19,7 @@ export const addToken = (program: Command, shell: Shell): void => {
     .addHelpText('after', '\nExamples:\n  palimpsest token create ann\n  palimpsest token list')
   token
     .command('create <name>')
-    .description('add a token to the file, and print it: it is kept nowhere')
+    .description('add a token to the file and print it once: only its hash is kept')
     .option(...fileOption)
     .addOption(
       new Option('--scopes <scopes...>', 'what it may do').choices(scopes).default(['read', 'write']),
@@ -45,7 +45,7 @@ Examples:
     })
   token
     .command('revoke <name>')
-    .description('remove a token: a running server refuses it at once')
+    .description('revoke a token: a running server refuses it at once')
     .option(...fileOption)
     .addHelpText('after', '\nExamples:\n  palimpsest token revoke ann')
     .action(async (name: string, { file }: Options) => {
@@ -57,7 +57,7 @@ Examples:
     })
   token
     .command('list')
-    .description('list the tokens of the file, without what they are')
+    .description('list the tokens in the file, without their values')
     .option(...fileOption)
     .addHelpText('after', '\nExamples:\n  palimpsest token list --json')
     .action(async ({ file }: Options) => {

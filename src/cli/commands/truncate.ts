@@ -8,7 +8,7 @@ export const addTruncate = (program: Command, shell: Shell): void => {
   const command = program
     .command('truncate <id>')
     .description('hide a slice from the model; nothing is deleted')
-    .option('--reason <text>', 'why; stored with the event')
+    .option('--reason <text>', 'reason, stored with the event')
   withWriteOptions(withSelection(command))
     .addHelpText(
       'after',

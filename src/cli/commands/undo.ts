@@ -8,7 +8,7 @@ export const addUndo = (program: Command, shell: Shell): void => {
   const command = program
     .command('undo <id>')
     .description('undo the last rewind, condense, truncate, restore or undo')
-    .option('--reason <text>', 'why; stored with the event')
+    .option('--reason <text>', 'reason, stored with the event')
   withWriteOptions(command)
     .addHelpText(
       'after',

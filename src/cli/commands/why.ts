@@ -12,10 +12,10 @@ interface Options {
 export const addWhy = (program: Command, shell: Shell): void => {
   program
     .command('why <id>')
-    .description('say what the model knew in a call, and why that changed')
+    .description('show what the model knew in a call, and why that changed')
     .option(
       '--call <n>',
-      'number of the call, or p and the position of a reply (default: the last)',
+      'number of the call, or p followed by the position of a reply (default: the last call)',
       callName,
     )
     .addHelpText(

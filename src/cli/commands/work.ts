@@ -34,7 +34,7 @@ const childCommand = 'work-as-one'
 
 export const addWork = (program: Command, shell: Shell): void => {
   withWorkerOptions(program.command('work <agent>'))
-    .description('answer conversations with the agent of a module, in several processes')
+    .description("answer conversations with a module's agent, in several processes")
     .option('--processes <n>', 'how many processes', several, 1)
     .option(...sealOption)
     .option(...sealAnchorOption)
@@ -151,12 +151,12 @@ const reportAgain = async (url: string, worker: string, reason: string): Promise
 
 const withWorkerOptions = (command: Command): Command =>
   command
-    .option('--slots <n>', 'how many conversations each works on at once (default: 8)', several)
-    .option('--name <name>', 'begins the ids of the workers (default: worker)', workerName)
-    .option('--conversations <prefixes...>', 'serve only conversations whose id begins so')
-    .option('--grace <seconds>', 'how long turns may take to end (default: 30)', several)
+    .option('--slots <n>', 'conversations that each process works on at once (default: 8)', several)
+    .option('--name <name>', "prefix of the workers' ids (default: worker)", workerName)
+    .option('--conversations <prefixes...>', 'serve only conversations whose id begins with this')
+    .option('--grace <seconds>', 'time that turns may take to finish (default: 30)', several)
     .option('--answer-all', 'answer every conversation that awaits the model, requested or not')
-    .option('--relay <url>', 'tell this server what the model writes', serverUrl)
+    .option('--relay <url>', "relay the model's output to this server", serverUrl)
 
 const workerArgs = ({ slots, name, conversations, grace, answerAll, relay }: Options): readonly string[] => [
   ...(slots === undefined ? [] : ['--slots', String(slots)]),
@@ -202,7 +202,7 @@ export const addWorkAsOne = (program: Command, shell: Shell): void => {
   const command = withWorkerOptions(program.command(`${childCommand} <agent>`, { hidden: true }))
   command
     .option('--existing', 'create no store')
-    .option('--standby', 'stand by until told to step in')
+    .option('--standby', 'stand by until asked to step in')
     .action(async (agent: string, { grace, existing, relay, ...options }: ChildOptions) => {
       const given = { ...options, ...(grace !== undefined && { grace: grace * 1_000 }) }
       await shell.action(existing ? 'existing' : 'created', ({ store, host: { env, stderr } }) => {

@@ -14,9 +14,9 @@ interface Options {
 export const addWorkers = (program: Command, shell: Shell): void => {
   program
     .command('workers')
-    .description('list the workers, and what each works on')
-    .option('--watch', 'on a terminal: show it again every second, in place, until Ctrl-C')
-    .option('--all', 'also workers without work that were last heard of over ten minutes ago')
+    .description('list the workers and the steps that each works on')
+    .option('--watch', 'on a terminal: refresh every second, in place, until Ctrl-C')
+    .option('--all', 'include idle workers last seen more than ten minutes ago')
     .addHelpText(
       'after',
       `

@@ -136,7 +136,7 @@ const said = (event: Event, parent: number): readonly TextSpan[] => {
       return [[where, 'warning'], ...(reason === undefined ? [] : ([[`  ${firstLine(reason)}`]] as const))]
     }
     case 'Restored':
-      return [[`shows again what ${event.data.marker} hid`, 'marker']]
+      return [[`shows the items that ${event.data.marker} hid`, 'marker']]
     case 'Configured':
       return [[configured(event)]]
     case 'Forked':

@@ -23,7 +23,7 @@ export const loadAgent = async (file: string): Promise<Agent> => {
   const exported = isFields(loaded) ? loaded['default'] : undefined
   if (isTurn(exported)) return { turn: exported }
   if (isAgent(exported)) return exported
-  const found = exported === undefined ? 'it has no default export' : 'its default export is something else'
+  const found = exported === undefined ? 'it has no default export' : 'its default export is not an agent'
   const wanted =
     'export default a function that returns the options of a turn, or an object with that as turn'
   throw toError(agentFailed(file, `${found}: ${wanted}`))

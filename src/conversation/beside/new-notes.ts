@@ -46,21 +46,21 @@ const newNoteSchema = z
       context.addIssue({ code: 'custom', path: [path], message })
     if (kind === 'title') {
       if (typeof data !== 'string' || data.trim() === '')
-        problem('data', 'a title is a text that is not empty')
+        problem('data', 'a title must be a text that is not empty')
     } else if (!ownKind.test(kind))
-      problem('kind', 'is title, or a kind with a prefix, like my-agent/progress')
+      problem('kind', 'must be title, or a kind with a prefix, such as my-agent/progress')
   })
 
 const newLinkSchema = z
   .strictObject({
-    relation: z.string().regex(/^\S+$/, { error: 'is a word like subagent-of' }).max(longestKind),
+    relation: z.string().regex(/^\S+$/, { error: 'must be a word such as subagent-of' }).max(longestKind),
     conversation: conversationIdSchema.optional(),
     ref: z.string().min(1).optional(),
     position: z.int().min(0).optional(),
     call: z.string().min(1).optional(),
   })
   .refine(({ conversation, ref }) => conversation !== undefined || ref !== undefined, {
-    error: 'a link names the other end: give conversation or ref',
+    error: 'a link must name the other end: give conversation or ref',
   })
 
 /** Validates a note. */

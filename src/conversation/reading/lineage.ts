@@ -92,14 +92,14 @@ export const originOf = (first: RecordedEvent): E.Either<StoreError, Forked['fro
 /** Returns the error for forks that descend from one another and so have no beginning. */
 export const ofItself = (stream: string): DecodeFailed => ({
   _tag: 'DecodeFailed',
-  message: `event 0 of stream ${stream} cannot be read: it says that the conversation was forked from a fork of itself; restore a backup`,
+  message: `event 0 of stream ${stream} cannot be read: according to it, the conversation was forked from a fork of itself; restore a backup`,
   stream,
   revision: 0,
 })
 
 export const parentNotFound = (conversation: string, parent: string): ConversationNotFound => ({
   ...conversationNotFound(parent),
-  message: `conversation ${conversation} was forked from ${parent}, which is not in this store: import that one first`,
+  message: `conversation ${conversation} was forked from ${parent}, which is not in this store: import ${parent} first`,
 })
 
 /** Returns the segment that holds a position. */

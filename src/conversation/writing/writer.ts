@@ -174,7 +174,7 @@ export const withoutOversized = <M>(messages: M): E.Either<InvalidInput, M> => {
         return E.left(
           invalidInput(
             `messages[${index}].${path}${found.path}`,
-            `no model takes this picture: ${found.problem}. Scale it down; with 2000 pixels on a side it can stand beside any number of others`,
+            `no model accepts this picture: ${found.problem}. Scale it down; with at most 2000 pixels on a side, it can be sent with any number of others`,
           ),
         )
   }
@@ -191,7 +191,7 @@ export const parseCommand = ({
   messages,
   ...input
 }: Record<string, unknown>): E.Either<InvalidInput, CommandOrder<DataType>> => {
-  if (!isType(type)) return E.left(invalidInput('type', `is one of ${types.join(', ')}`))
+  if (!isType(type)) return E.left(invalidInput('type', `must be one of ${types.join(', ')}`))
   if (type !== 'append') return splitInput<DataType>(type, { ...input, messages })
   return pipe(
     snapshotOf(Array.isArray(messages) ? messages : [messages]),

@@ -28,7 +28,7 @@ type Writer = (CommandType & keyof Conversation) | (typeof otherWriters)[number]
  */
 export const chatAt = (chat: Conversation, at: number): Conversation => {
   const refuse = (): never => {
-    throw toError(invalidInput('agent', 'writes to its conversation: in a replay it can only read it'))
+    throw toError(invalidInput('agent', 'writes to its conversation, which is read-only in a replay'))
   }
   const refused = Object.fromEntries(
     [...Object.keys(commandSchemas), ...otherWriters].map((name) => [name, async () => refuse()]),

@@ -20,7 +20,7 @@ export type ReplayedAgent =
 const isAgent = (value: unknown): boolean => ['function', 'object'].includes(typeof value) && value !== null
 
 export const agentSchema = z.custom<ReplayedAgent>(isAgent, {
-  error: 'is the options of a turn, or a function that returns them',
+  error: 'must be the options of a turn, or a function that returns them',
 })
 
 /** Answers a request in place of a model. */

@@ -50,7 +50,7 @@ export const requestDiffers = (
     return {
       path: place?.path ?? 'messages',
       agent: place?.now ?? 'another request',
-      log: 'a request that cannot be made again: verify --receipts says why',
+      log: 'a request that cannot be rebuilt: verify --receipts says why',
     }
   }
   return (

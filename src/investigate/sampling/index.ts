@@ -93,12 +93,12 @@ export const counterfactual = async (
   const call = calls[options.call - 1]
   if (!call) throw toError(callOutOfRange(chat.id, options.call, calls.length))
   if (call.kind !== 'reply')
-    throw toError(invalidInput('call', `${options.call} is that of a summary: name one with a reply`))
+    throw toError(invalidInput('call', `${options.call} is the call of a summary: name a call with a reply`))
   const historyAt = historiesOf(log)
   const now = historyAt(call.receipt.position)
   const step = await stepsOf(chat, agent, { log, historyAt, waits: waitsIn([]) })(now.at)
   if (step.options.client === undefined)
-    throw toError(invalidInput('client', 'is missing: the agent has to name the model that is asked'))
+    throw toError(invalidInput('client', 'is missing: the agent must name a model'))
   const plan = planOf(now, call, step.settled, { samples, free, prices })
   const event = log[call.position]
   const recorded = event ? (contentOf(event)[0]?.content ?? []) : []

@@ -34,7 +34,7 @@ const withTag = (tag: string, message: string, data: object): Error =>
 
 /** Makes the error for an empty path parameter: the path would name something else. */
 export const emptyParameter = (name: string): Error =>
-  withTag('InvalidInput', `${name}: has at least one character`, { path: name })
+  withTag('InvalidInput', `${name}: must not be empty`, { path: name })
 
 /** Makes the error for a value that JSON cannot hold or that is nested too deeply. */
 export const unsendable = (cause: unknown): Error =>
@@ -57,5 +57,5 @@ export const errorOf = (problem: unknown, store: string, status: number): Error 
   const { type: _, title: __, status: ___, tag, detail, ...data } = fields as Record<string, unknown>
   return typeof tag === 'string'
     ? withTag(tag, String(detail), data)
-    : unavailable(store, `${store} answers with HTTP ${status}, and not as palimpsest serve does`)
+    : unavailable(store, `${store} answers with HTTP ${status}, not in the form that palimpsest serve uses`)
 }

@@ -67,7 +67,7 @@ export const openClient = (url: string, options: ClientOptions = {}): Client => 
   }
   async function* follow({ after, from, prefixes = [''], signal }: FollowConversations = {}) {
     const [beginning = '', ...more] = prefixes
-    if (more.length > 0) throw new TypeError('a server follows one prefix: open a stream for each')
+    if (more.length > 0) throw new TypeError('an event stream follows one prefix: open one stream for each')
     const path = apiPathOf('/events', {}, { after, from, beginning: beginning || undefined })
     for await (const { id = '', data } of resumeStream(server, { method: 'GET', path, signal })) {
       const followed: FollowedEvent =

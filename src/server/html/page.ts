@@ -36,7 +36,7 @@ const builtFile = async (folder: URL): Promise<{ readonly code: string; readonly
     const [code = '', style = '', licenses = ''] = await Promise.all(files)
     return { code: `/*\n${licenses.replaceAll('*/', '* /')}\n*/\n${code}`, style }
   } catch (error) {
-    const message = 'the page is not built: npm run build:ui builds it'
+    const message = 'the page is not built: run npm run build:ui'
     throw toError({ _tag: 'PageMissing', message, cause: error })
   }
 }

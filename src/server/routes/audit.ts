@@ -17,7 +17,8 @@ export const audit = route({
   method: 'get',
   path: '/audit',
   name: 'audit',
-  summary: 'The ledger of the store: checkpoints, anchors, and what could still be rewritten unseen',
+  summary:
+    'Returns the status of the ledger: checkpoints, anchors, and which events could still be rewritten unnoticed',
   scope: 'audit',
   answers: { 200: auditShape },
   errors: ['Overloaded', 'LedgerDamaged'],
@@ -39,7 +40,7 @@ export const standing = route({
   method: 'get',
   path: '/conversations/{id}/audit',
   name: 'standing',
-  summary: 'What the ledger has of a conversation, and whether that is still so',
+  summary: "Returns the ledger's entries for a conversation, compared with its events",
   scope: 'audit',
   params: ofConversation,
   answers: { 200: standingShape },
@@ -81,7 +82,7 @@ export const verification = route({
   method: 'get',
   path: '/conversations/{id}/verification',
   name: 'verification',
-  summary: 'Computes every hash of a conversation, and every request with a receipt, again',
+  summary: 'Recomputes every hash of a conversation and every request with a receipt',
   scope: 'audit',
   params: ofConversation,
   answers: { 200: checkedShape },
@@ -123,20 +124,20 @@ export const evidence = route({
   method: 'post',
   path: '/conversations/{id}/evidence',
   name: 'evidence',
-  summary: 'A ZIP archive of what proves a conversation to others, with a program that checks it',
+  summary: 'Exports the bundle that proves a conversation, with a program to check it, as a ZIP archive',
   scope: 'audit',
   params: ofConversation,
   body: z.strictObject({
     calls: z
       .strictObject({ first: z.int().min(1), last: z.int().min(1) })
       .optional()
-      .describe('Only the requests of the calls with these numbers, both included. Default: all'),
+      .describe('Include only the requests of calls with these numbers, both ends included. Default: all'),
     withhold: z
       .array(z.int().min(0))
       .max(10_000)
       .default([])
-      .describe('Positions of events that are not shown: only their hashes are'),
-    reason: z.string().min(1).max(1_000).optional().describe('Why: it is recorded with the export'),
+      .describe('Positions of events to withhold: only their hashes are included'),
+    reason: z.string().min(1).max(1_000).optional().describe('Reason, recorded with the export'),
   }),
   answers: {},
   media: ['application/zip'],

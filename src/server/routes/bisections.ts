@@ -20,7 +20,7 @@ const drawn = z.strictObject({
   buckets: whole(1, 10_000)
     .optional()
     .describe(
-      'At most so many candidates: the first of each of as many stretches, with the highest probability in it. Default: all',
+      'Maximum number of candidates: the list is divided into this many ranges, each represented by its first candidate and highest probability. Default: all',
     ),
 })
 
@@ -54,7 +54,7 @@ export const bisections = route({
   method: 'get',
   path: '/conversations/{id}/bisections',
   name: 'bisections',
-  summary: 'The newest bisections of a conversation, at most 100, the newest first',
+  summary: 'Lists the newest bisections of a conversation: at most 100, newest first',
   scope: 'read',
   params: ofConversation,
   answers: { 200: z.object({ items: z.array(bisectionListedShape) }) },
@@ -82,7 +82,7 @@ export const bisection = route({
   method: 'get',
   path: '/conversations/{id}/bisections/{bisection}',
   name: 'bisection',
-  summary: 'Where a bisection stands: the position to look at next, or what was found',
+  summary: 'Returns the state of a bisection: the position to judge next, or the result',
   scope: 'read',
   params: ofBisection,
   query: drawn,
@@ -117,14 +117,19 @@ export const begun = route({
   method: 'post',
   path: '/conversations/{id}/bisections',
   name: 'bisect',
-  summary: 'Begins a bisection by hand, or continues the newest one that asks the same',
+  summary: 'Begins a bisection by hand, or continues the newest one with the same question',
   scope: 'write',
   params: ofConversation,
   body: z.strictObject({
-    good: z.int().min(-1).describe('A position at which all was well; -1: before the first event'),
-    bad: z.int().min(0).describe('A later one, at which it was not'),
+    good: z.int().min(-1).describe('Position at which all was well; -1: before the first event'),
+    bad: z.int().min(0).describe('A later position at which something was wrong'),
     question: z.string().min(1).max(1_000).optional().describe('Default: by hand'),
-    reliability: z.number().gt(0.5).max(1).optional().describe('How often a verdict is right. Default 1'),
+    reliability: z
+      .number()
+      .gt(0.5)
+      .max(1)
+      .optional()
+      .describe('Probability that a verdict is right. Default 1'),
     again: z.boolean().optional().describe('Begin again: forget the verdicts'),
   }),
   answers: { 200: bisectionShape },
@@ -141,7 +146,7 @@ export const verdicts = route({
   method: 'post',
   path: '/conversations/{id}/bisections/{bisection}/verdicts',
   name: 'verdict',
-  summary: 'Answers the position that a bisection asks for. The same answer twice counts once',
+  summary: 'Records a verdict on the position that a bisection asks about. A repeated verdict counts once',
   scope: 'write',
   params: ofBisection,
   query: drawn,
@@ -159,5 +164,5 @@ export const verdicts = route({
 
 const notAsked = ({ result }: BisectionView, position: number): string =>
   result.type === 'ask'
-    ? `position ${position} is not asked for, or somebody else has answered: look at ${result.position} next`
-    : `position ${position} is not asked for: the bisection has ended`
+    ? `the bisection does not ask about position ${position}, or it has been judged: judge ${result.position} next`
+    : `the bisection does not ask about position ${position}: it has ended`

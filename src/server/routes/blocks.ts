@@ -39,7 +39,8 @@ export const block = route({
   method: 'get',
   path: '/conversations/{id}/events/{position}/blocks/{index}',
   name: 'block',
-  summary: 'A content block whole: the bytes of a text or a picture, the JSON of any other. Takes `Range`',
+  summary:
+    'Returns a whole content block: the bytes of a text or picture, or the JSON of any other. Accepts `Range`',
   scope: 'read',
   params: ofConversation.extend({ position: whole(0), index: whole(0) }),
   query: z.strictObject({
@@ -78,7 +79,7 @@ export const blob = route({
   method: 'get',
   path: '/blobs/{sha256}',
   name: 'blob',
-  summary: 'Large content that the store keeps outside events, by the SHA-256 of its bytes',
+  summary: 'Returns large content that is stored outside events, by the SHA-256 of its bytes',
   scope: 'read',
   params: z.strictObject({ sha256 }),
   answers: {},

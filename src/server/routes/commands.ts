@@ -22,16 +22,16 @@ const envelope = {
     .min(1)
     .max(1_000)
     .optional()
-    .describe('Repeated under the same id, a command writes nothing'),
+    .describe('Id that makes a command idempotent: a repetition writes nothing'),
   correlationId: z.string().optional(),
   causationId: z.string().optional(),
 }
 const asked = {
-  answer: askedSchema.optional().describe('A worker is to answer this'),
+  answer: askedSchema.optional().describe('Request an answer from a worker'),
   interrupts: z
     .literal(true)
     .optional()
-    .describe('A turn in progress drops its reply, and continues from here'),
+    .describe('A turn in progress discards its reply and continues from this message'),
 }
 /** The fields of a body besides those of its command. */
 const besides = (type: CommandType) =>
@@ -72,7 +72,7 @@ export const commands = route({
   method: 'post',
   path: '/conversations/{id}/commands',
   name: 'command',
-  summary: 'Carries out a command; with `dryRun=true` only says what it would write',
+  summary: 'Runs a command; with `dryRun=true`, only returns what it would write',
   scope: 'write',
   repeats: 'found',
   params: ofConversation,
@@ -139,7 +139,7 @@ export const say = route({
   method: 'post',
   path: '/conversations/{id}/messages',
   name: 'say',
-  summary: 'Records what the user says, at any time: while the model is busy it waits in the inbox',
+  summary: 'Records a user message at any time; while the model is busy, it waits in the inbox',
   scope: 'write',
   repeats: 'found',
   params: ofConversation,
@@ -162,7 +162,7 @@ export const cancel = route({
   method: 'post',
   path: '/conversations/{id}/cancel',
   name: 'cancel',
-  summary: 'Ends the turn that is being given, in whichever process',
+  summary: 'Cancels the current turn, in any process',
   scope: 'write',
   repeats: 'kept',
   params: ofConversation,
@@ -179,7 +179,7 @@ export const waiting = route({
   method: 'get',
   path: '/conversations/{id}/waiting',
   name: 'waiting',
-  summary: 'The calls that wait for an approval, or for a result from outside',
+  summary: 'Lists the calls that wait for an approval or an external result',
   scope: 'read',
   params: ofConversation,
   query: z.strictObject({ at }),
@@ -197,7 +197,7 @@ export const approve = route({
   method: 'post',
   path: '/conversations/{id}/waiting/{call}/approve',
   name: 'approve',
-  summary: 'Lets a call run that waits for an approval',
+  summary: 'Approves a waiting call',
   scope: 'write',
   repeats: 'kept',
   params: ofCall,
@@ -216,7 +216,7 @@ export const deny = route({
   method: 'post',
   path: '/conversations/{id}/waiting/{call}/deny',
   name: 'deny',
-  summary: 'The call is not run, and the model is told why',
+  summary: 'Denies a waiting call: it is not run, and the model receives the reason',
   scope: 'write',
   repeats: 'kept',
   params: ofCall,
@@ -232,7 +232,7 @@ export const withdraw = route({
   method: 'post',
   path: '/conversations/{id}/waiting/{call}/withdraw',
   name: 'withdraw',
-  summary: 'Withdraws the approval of a call whose tool has not started: it waits again',
+  summary: 'Withdraws the approval of a call whose tool has not started; the call waits again',
   scope: 'write',
   repeats: 'kept',
   params: ofCall,
@@ -248,7 +248,7 @@ export const note = route({
   method: 'post',
   path: '/conversations/{id}/notes',
   name: 'note',
-  summary: 'Notes something beside the conversation',
+  summary: 'Adds a note to the conversation',
   scope: 'write',
   repeats: 'found',
   params: ofConversation,

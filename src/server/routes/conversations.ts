@@ -26,52 +26,64 @@ export const list = route({
   method: 'get',
   path: '/conversations',
   name: 'conversations',
-  summary: 'The conversations, those first that were active last',
+  summary: 'Lists conversations, most recently active first',
   scope: 'read',
   query: z.strictObject({
     q: z
       .string()
       .max(500)
       .optional()
-      .describe('Only those whose id or title has this, or in which it was said'),
+      .describe('Only conversations with this text in their id, title or messages'),
     has: z
       .string()
       .transform((text) => text.split(','))
       .pipe(z.array(z.enum(traitNames)))
       .optional()
-      .describe(`What has happened in it, with commas: ${traitNames.join(', ')}`),
-    actor: z.string().max(300).optional().describe('Who wrote an event: the kind of an actor, or its id'),
-    model: z.string().max(300).optional().describe('Only those in which it answered, or was configured'),
-    beginning: z.string().max(200).optional().describe('Only those whose id begins so'),
+      .describe(`Only conversations with these traits, separated by commas: ${traitNames.join(', ')}`),
+    actor: z
+      .string()
+      .max(300)
+      .optional()
+      .describe('Only conversations with an event by this actor: its kind, or its id'),
+    model: z
+      .string()
+      .max(300)
+      .optional()
+      .describe('Only conversations in which this model answered or was configured'),
+    beginning: z.string().max(200).optional().describe('Only conversations whose id begins with this'),
     order: z
       .enum(['activity', 'begun', 'tokens', 'id', 'updated', 'newest'])
       .default('activity')
       .describe(
-        'By the time of the last event, begun last in this store (also `newest`), most tokens, or by id; `updated` is `activity` that waits for the index',
+        'Order: by time of the last event, by when the conversation began in this store (also `newest`), by tokens, or by id; `updated` is `activity`, but waits for the index',
       ),
     limit,
-    cursor: z.string().max(400).optional().describe('`next` of the page before'),
+    cursor: z.string().max(400).optional().describe('`next` of the previous page'),
   }),
   answers: {
     200: z.object({
       next: z.string().optional(),
-      total: z.int().optional().describe('All conversations; absent while the index catches up'),
+      total: z.int().optional().describe('Number of all conversations; absent while the index catches up'),
       matching: z
         .int()
         .optional()
-        .describe('Absent as `total`, and where counting would take reading what was said'),
+        .describe(
+          'Number of conversations that pass the filters; absent when `total` is, and if counting would need to read messages',
+        ),
       isComplete: z
         .boolean()
-        .describe('Whether everything was indexed that was there; if not, any may be missing: ask again'),
-      indexed: z.string().optional().describe('Through which place of the store its events are indexed'),
-      last: z.string().optional().describe('The last place of the store, if it said so in time'),
+        .describe(
+          'True if everything was indexed; otherwise conversations may be missing, so request the list again',
+        ),
+      indexed: z.string().optional().describe('Place in the store through which events are indexed'),
+      last: z.string().optional().describe('Last place in the store, if the store reported it in time'),
       order: z
         .literal('begun')
         .optional()
         .describe(
-          'That of the items, if it is not the one asked for: nothing else is known until all is indexed',
+          'Order of the items if it is not the requested one, which is unavailable until everything is indexed',
         ),
-      problem: z.string().optional().describe('What keeps the index from continuing'),
+      problem: z.string().optional().describe('Reason why the index cannot continue'),
       items: z.array(listedShape),
     }),
   },
@@ -121,7 +133,10 @@ const notIndexed = async (store: Store, { beginning, order, limit: most, cursor 
     isAfter ||= overview.id === last
   }
   if (!isAfter)
-    throw requestError('NotFound', 'the cursor names no conversation of this list: begin it again')
+    throw requestError(
+      'NotFound',
+      'the cursor names no conversation in this list: start again from the first page',
+    )
   const next = items.length > most ? `${unindexed}${items[most - 1]?.id}` : undefined
   const said = order === 'activity' ? { order: 'begun' as const } : {}
   return { next, isComplete: false, ...said, items: items.slice(0, most) }
@@ -137,15 +152,15 @@ const conversationShape = z
   .object({
     id: conversationIdSchema,
     position: z.int().describe('The last position'),
-    head: z.int().describe('The position that it is at: where the last rewind leads, or the last position'),
+    head: z.int().describe('Current head: the target of the last rewind, or the last position'),
     hash: z
       .string()
-      .describe('SHA-256 of the last event, which chains all before it: `prev` of the next one'),
-    items: z.int().describe('How many items the model sees'),
-    tokens: z.int().describe('Of the next request, estimated where no reply says it'),
+      .describe('SHA-256 of the last event, which chains all earlier ones: `prev` of the next event'),
+    items: z.int().describe('Number of items that the model sees'),
+    tokens: z.int().describe('Tokens of the next request, estimated where no reply reports them'),
     model: z.string().optional(),
-    queued: z.int().describe('Messages that wait in the inbox'),
-    waiting: z.int().describe('Calls that wait for a person or a result'),
+    queued: z.int().describe('Number of messages waiting in the inbox'),
+    waiting: z.int().describe('Number of calls waiting for a decision or a result'),
     branches: branchesShape,
   })
   .meta({ id: 'Conversation' })
@@ -154,7 +169,7 @@ export const get = route({
   method: 'get',
   path: '/conversations/{id}',
   name: 'conversation',
-  summary: 'A conversation as of now; its ETag is what `If-Match` of a command takes',
+  summary: 'Returns the current state of a conversation; its ETag serves as `If-Match` of a command',
   scope: 'read',
   params: ofConversation,
   answers: { 200: conversationShape },
@@ -198,22 +213,20 @@ export const create = route({
   method: 'post',
   path: '/conversations',
   name: 'create',
-  summary: 'Begins a conversation with messages, or as a fork of another one',
+  summary: 'Begins a conversation with messages or as a fork of another',
   scope: 'write',
   body: z
     .strictObject({
-      id: conversationIdSchema
-        .optional()
-        .describe('Default: a new UUID; the same one under the same `commandId`'),
+      id: conversationIdSchema.optional().describe('Default: a new UUID, the same for the same `commandId`'),
       messages: z.array(newMessage).min(1).optional(),
       from: z
         .strictObject({ conversation: conversationIdSchema, at: whole(0).or(z.int().min(0)).optional() })
         .optional()
-        .describe('The conversation to fork, and up to which position'),
+        .describe('Conversation to fork, and the last position to share'),
       commandId: z.string().min(1).max(1_000).optional(),
     })
     .refine(({ messages, from }) => (messages === undefined) !== (from === undefined), {
-      error: 'give one of messages and from',
+      error: 'give either messages or from',
     }),
   answers: { 201: z.object({ id: conversationIdSchema, position: z.int() }) },
   errors: ['CommandReused', 'ConversationExists', 'ConversationNotFound', 'OutOfRange', 'EventTooLarge'],

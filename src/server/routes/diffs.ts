@@ -24,16 +24,18 @@ export const diff = route({
   method: 'get',
   path: '/conversations/{id}/diff',
   name: 'diff',
-  summary: 'How what the model sees differs between two positions, or the full history, or the request',
+  summary: 'Compares two positions: what the model sees, the full history, or the request',
   scope: 'read',
   params: ofConversation,
   query: z.strictObject({
     from: whole(-1),
-    to: whole(-1).optional().describe('Either may be the later one. Default: the last one'),
+    to: whole(-1).optional().describe('May be earlier or later than `from`. Default: the last position'),
     of: z
       .enum(subjects)
       .default('effective')
-      .describe('What the model sees; every entry and what became of it; what the model would be sent'),
+      .describe(
+        'What to compare: what the model sees; every entry with its status; or the request to the model',
+      ),
     clip,
   }),
   answers: { 200: z.union([requestDiffShape, fullDiffShape, diffShape]) },

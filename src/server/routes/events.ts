@@ -16,15 +16,15 @@ export const allEvents = route({
   method: 'get',
   path: '/events',
   name: 'follow',
-  summary: 'The events of all conversations, live: those after a checkpoint, then new ones as they come',
+  summary: 'Streams the events of all conversations: those after a checkpoint, then new ones as they arrive',
   scope: 'read',
   query: z.strictObject({
     after: z
       .string()
       .max(500)
       .optional()
-      .describe('The id of an event of this stream. Default: from the first event on'),
-    from: z.literal('now').optional().describe('Without `after`: only what comes from now on'),
+      .describe('Id of an event in this stream, after which to begin. Default: begin with the first event'),
+    from: z.literal('now').optional().describe('Without `after`, send only new events'),
     beginning: z.string().max(200).optional().describe('Only conversations whose id begins so'),
   }),
   answers: {},
@@ -52,7 +52,7 @@ export const events = route({
   method: 'get',
   path: '/conversations/{id}/events',
   name: 'events',
-  summary: 'Events as recorded, by position; with `Accept: text/event-stream` live',
+  summary: 'Returns events as recorded, by position; with `Accept: text/event-stream`, streams them live',
   scope: 'read',
   params: ofConversation,
   query: z.strictObject({
@@ -62,21 +62,25 @@ export const events = route({
     direction: z
       .enum(['forward', 'backward'])
       .optional()
-      .describe('`backward`: the newest first. Default: the oldest first'),
+      .describe('`backward`: newest first. Default: oldest first'),
     limit,
     fields: z
       .string()
       .transform((text) => text.split(','))
       .pipe(z.array(z.enum(fields)))
       .optional()
-      .describe(`Only these of an event besides its position, with commas: ${fields.join(', ')}`),
+      .describe(
+        `Fields of an event to return besides its position, separated by commas: ${fields.join(', ')}`,
+      ),
     clip,
-    after: whole(-1).optional().describe('Live: begin after this position. Default: with the next event'),
+    after: whole(-1)
+      .optional()
+      .describe('For a live stream: begin after this position. Default: begin with the next event'),
   }),
   answers: {
     200: z.object({
-      last: z.int().describe('The last position of the conversation'),
-      next: z.int().optional().describe('`from` of the next page, if there is one'),
+      last: z.int().describe('Last position of the conversation'),
+      next: z.int().optional().describe('`from` for the next page; absent on the last page'),
       items: z.array(eventPartShape),
     }),
   },
@@ -89,11 +93,11 @@ export const events = route({
     const isBackward = query.direction === 'backward'
     if (acceptsEvents(headers)) {
       if (isBackward)
-        throw requestError('InvalidRequest', 'an event stream goes forward: leave out `direction`')
+        throw requestError('InvalidRequest', 'an event stream is always forward: omit `direction`')
       if (query.from !== undefined)
         throw requestError(
           'InvalidRequest',
-          'an event stream begins after a position: give `after`, not `from`',
+          'an event stream begins after a position: use `after`, not `from`',
         )
       const after = lastSeen(headers) ?? query.after ?? last
       if (after > last)
@@ -105,7 +109,7 @@ export const events = route({
       return eventStream(conversationLive(chat, after, last, signal, shown), signal, heartbeat)
     }
     if (query.after !== undefined)
-      throw requestError('InvalidRequest', '`after` is for event streams: begin a page with `from`')
+      throw requestError('InvalidRequest', '`after` is for event streams only: use `from` for a page')
     const page = pageOf({ ...query, from: query.from ?? (isBackward ? last : 0) }, last)
     const items: object[] = []
     const isTooMuch = createPageLimit()

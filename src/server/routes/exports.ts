@@ -16,25 +16,25 @@ const format = z
   .string()
   .max(100)
   .describe('palimpsest, anthropic, markdown, html, vcon, prov, or a registered one')
-const withCalls = 'html: with the request of every call, as it was sent'
+const withCalls = 'html: include the request of every call, as it was sent'
 const text = z.string().min(1).max(1_000)
 
 export const exported = route({
   method: 'post',
   path: '/conversations/{id}/exports',
   name: 'export',
-  summary: 'The conversation as a file, in any format that can be written',
+  summary: 'Exports the conversation as a file in any supported format',
   scope: 'read',
   params: ofConversation,
   body: z.strictObject({
     format,
     calls: z.boolean().default(false).describe(withCalls),
-    at: z.int().min(0).optional().describe('The last position that it has. Default: the last one'),
+    at: z.int().min(0).optional().describe('Last position to include. Default: the last one'),
     redact: z
       .array(text)
       .max(100)
       .default([])
-      .describe('Texts for each of which it has [redacted]; not of palimpsest'),
+      .describe('Texts to replace by [redacted]; not for the palimpsest format'),
   }),
   answers: {},
   media: ['application/octet-stream'],
@@ -46,14 +46,14 @@ export const download = route({
   method: 'get',
   path: '/conversations/{id}/export',
   name: 'download',
-  summary: 'As `export`, for a link: a file in any format that can be written',
+  summary: 'Exports the conversation as `export` does, for use as a link',
   scope: 'read',
   params: ofConversation,
   query: z.strictObject({
     format,
     calls: flag.default(false).describe(withCalls),
-    at: whole(0).optional().describe('The last position that it has. Default: the last one'),
-    redact: text.optional().describe('A text for which it has [redacted]; not of palimpsest'),
+    at: whole(0).optional().describe('Last position to include. Default: the last one'),
+    redact: text.optional().describe('Text to replace by [redacted]; not for the palimpsest format'),
   }),
   answers: {},
   media: ['application/octet-stream'],

@@ -17,7 +17,7 @@ export const cached = route({
   method: 'get',
   path: '/conversations/{id}/cache',
   name: 'cache',
-  summary: 'Which calls could not read what was in the prompt cache, and what did it',
+  summary: 'Lists the calls that missed the prompt cache, and the causes',
   scope: 'read',
   params: ofConversation,
   answers: { 200: cacheShape },
@@ -32,7 +32,7 @@ export const costs = route({
   method: 'get',
   path: '/conversations/{id}/cost',
   name: 'cost',
-  summary: 'What a conversation and its subagents cost, by conversation, model, day and tool',
+  summary: 'Returns the cost of a conversation and its subagents, by conversation, model, day and tool',
   scope: 'read',
   params: ofConversation,
   answers: { 200: costShape },
@@ -53,7 +53,7 @@ export const costsOfAll = route({
   method: 'get',
   path: '/cost',
   name: 'costOfAll',
-  summary: 'What all conversations cost, by conversation, model, day and tool',
+  summary: 'Returns the cost of all conversations, by conversation, model, day and tool',
   scope: 'read',
   answers: { 200: costShape },
   errors: ['TooLong', 'Overloaded'],
@@ -68,7 +68,8 @@ export const whyCall = route({
   method: 'get',
   path: '/conversations/{id}/calls/{call}/why',
   name: 'why',
-  summary: 'What the model was shown in a call and what not, and the event that caused each difference',
+  summary:
+    'Explains a call: what the model was shown, what was hidden, and the event that caused each difference',
   scope: 'read',
   params: ofCall,
   answers: { 200: whyShape },
@@ -87,7 +88,7 @@ export const replayed = route({
   method: 'post',
   path: '/conversations/{id}/replay',
   name: 'replay',
-  summary: 'What another context policy would have sent in each call, without a model',
+  summary: 'Simulates another context policy: what it would have sent in each call, without calling a model',
   scope: 'read',
   params: ofConversation,
   body: z.strictObject({ policy: policySchema.optional().describe('Default: the recorded one') }),
@@ -96,7 +97,7 @@ export const replayed = route({
   handle: ({ params: { id }, body, store, leaving }) =>
     inTurn(leaving, async () => {
       if (JSON.stringify(body).length > largestPolicy)
-        throw requestError('InvalidRequest', `a policy has at most ${largestPolicy} characters`)
+        throw requestError('InvalidRequest', `a policy may have at most ${largestPolicy} characters`)
       return {
         body: await replay(
           await openWhole(store, id, `replay ${id}${body.policy ? ' --policy FILE' : ''}`, shorter.replay),

@@ -17,12 +17,12 @@ export const outline = route({
   method: 'get',
   path: '/conversations/{id}/outline',
   name: 'outline',
-  summary: 'The events without their content, in columns: at most 100,000 at a time',
+  summary: 'Returns the outline, events without their content, in columns: at most 100,000 at a time',
   scope: 'read',
   params: ofConversation,
   query: z.strictObject({
-    from: whole(0).default(0).describe('First position, that one included'),
-    to: whole(0).optional().describe('Last position, that one included. Default: the last one'),
+    from: whole(0).default(0).describe('First position, inclusive'),
+    to: whole(0).optional().describe('Last position, inclusive. Default: the last one'),
   }),
   answers: { 200: outlineShape },
   errors: notFound,
@@ -44,7 +44,8 @@ export const overview = route({
   method: 'get',
   path: '/conversations/{id}/overview',
   name: 'overview',
-  summary: 'The whole conversation in so many parts: tokens, markers and rewinds of each, in columns',
+  summary:
+    'Returns the whole conversation in buckets, with the tokens, markers and rewinds of each, in columns',
   scope: 'read',
   params: ofConversation,
   query: z.strictObject({ buckets: whole(1, 10_000).default(1_200) }),
@@ -61,7 +62,7 @@ export const hidden = route({
   method: 'get',
   path: '/conversations/{id}/hidden/{marker}',
   name: 'hidden',
-  summary: 'What a marker hides at all levels: messages by kind, and the tools that are called in them',
+  summary: 'Returns what a marker hides at all levels: messages by kind, and the tools called in them',
   scope: 'read',
   params: ofConversation.extend({ marker: whole(0) }),
   answers: { 200: hiddenShape },
@@ -80,7 +81,7 @@ export const hiddenBy = route({
   method: 'get',
   path: '/conversations/{id}/hidden',
   name: 'hiddenBy',
-  summary: 'What each of several markers hides at all levels',
+  summary: 'Returns what each of several markers hides at all levels',
   scope: 'read',
   params: ofConversation,
   query: z.strictObject({
@@ -88,10 +89,12 @@ export const hiddenBy = route({
       .string()
       .transform((text) => text.split(','))
       .pipe(z.array(whole(0)).max(mostMarkers))
-      .describe(`Positions, with commas: at most ${mostMarkers}`),
+      .describe(`At most ${mostMarkers} positions, separated by commas`),
   }),
   answers: {
-    200: z.object({ items: z.array(hiddenShape).describe('Those that hide something, as asked for') }),
+    200: z.object({
+      items: z.array(hiddenShape).describe('The markers that hide something, in the requested order'),
+    }),
   },
   errors: notFound,
   handle: async ({ params: { id }, query: { markers }, store }) => {
@@ -104,9 +107,9 @@ export const hiddenBy = route({
 })
 
 const wanted = {
-  q: z.string().max(1_000).describe('3 to 500 characters, found as they are but for upper and lower case'),
+  q: z.string().max(1_000).describe('Text to find, 3 to 500 characters, verbatim except for case'),
   limit: whole(1, 1_000).default(20),
-  cursor: z.string().max(300).optional().describe('`next` of the page before'),
+  cursor: z.string().max(300).optional().describe('`next` of the previous page'),
 }
 
 interface Wanted extends Pick<SearchOptions, 'limit' | 'cursor'> {
@@ -133,7 +136,7 @@ export const search = route({
   method: 'get',
   path: '/search',
   name: 'search',
-  summary: 'Where a text was said, in all conversations',
+  summary: 'Searches all conversations for a text',
   scope: 'read',
   query: z.strictObject(wanted),
   answers: { 200: foundShape },
@@ -144,7 +147,8 @@ export const searchIn = route({
   method: 'get',
   path: '/conversations/{id}/search',
   name: 'searchIn',
-  summary: 'Where a text was said in a conversation, and whether the model sees it, now and then',
+  summary:
+    'Searches a conversation for a text; says of each hit whether the model sees it now and saw it at the next reply',
   scope: 'read',
   params: ofConversation,
   query: z.strictObject(wanted),

@@ -19,7 +19,7 @@ const pageShape = <S extends z.ZodType>(item: S) =>
   z.object({
     at: z.int().describe('The position looked from'),
     total: z.int(),
-    next: z.int().optional().describe('The `offset` of the next page, if there is one'),
+    next: z.int().optional().describe('`offset` for the next page; absent on the last page'),
     items: z.array(item),
   })
 const offset = whole(0).default(0)
@@ -38,7 +38,7 @@ export const effective = route({
   method: 'get',
   path: '/conversations/{id}/effective',
   name: 'effective',
-  summary: 'The effective history: what the model sees at a position',
+  summary: 'Returns the effective history: what the model sees at a position',
   scope: 'read',
   params: ofConversation,
   query: z.strictObject({
@@ -46,9 +46,7 @@ export const effective = route({
     offset,
     limit,
     clip,
-    repairs: flag
-      .default(false)
-      .describe('Also how the request made of it differs, so that the API takes it'),
+    repairs: flag.default(false).describe('Include the repairs that make the request valid for the API'),
   }),
   answers: { 200: pageShape(itemShape).extend({ repairs: z.array(repairShape).optional() }) },
   errors: notFound,
@@ -82,21 +80,21 @@ export const full = route({
   method: 'get',
   path: '/conversations/{id}/full',
   name: 'full',
-  summary: 'The full history: every message and marker, and what became of it',
+  summary: 'Returns the full history: every message and marker, with its status',
   scope: 'read',
   params: ofConversation,
   query: z.strictObject({
     at,
     clip,
-    last: limit.describe('The newest so many entries'),
+    last: limit.describe('Number of entries to return, the newest ones'),
     before: whole(0).optional().describe('Only entries before this position'),
-    abandoned: flag.default(false).describe('Also those that were rewound away'),
+    abandoned: flag.default(false).describe('Include entries abandoned by rewinds'),
   }),
   answers: {
     200: z.object({
       at: z.int(),
       items: z.array(entryShape),
-      next: z.int().optional().describe('There are older entries: `before` of their page'),
+      next: z.int().optional().describe('`before` for the page of older entries; absent if there are none'),
     }),
   },
   errors: notFound,
@@ -127,7 +125,7 @@ export const request = route({
   method: 'get',
   path: '/conversations/{id}/request',
   name: 'render',
-  summary: 'What the model would be sent, as the Messages API takes it',
+  summary: 'Returns the request that the model would be sent, in the form of the Messages API',
   scope: 'read',
   params: ofConversation,
   query: z.strictObject({ at, cache: z.enum(['5m', '1h']).optional(), systemMessages: flag.optional() }),
@@ -146,7 +144,7 @@ export const notes = route({
   method: 'get',
   path: '/conversations/{id}/notes',
   name: 'notes',
-  summary: 'Notes beside the conversation, in the order in which they were recorded',
+  summary: 'Lists the notes of the conversation, in the order in which they were recorded',
   scope: 'read',
   params: ofConversation,
   query: z.strictObject({ kind: z.string().optional(), last: whole(1, 1_000).optional() }),
@@ -161,7 +159,7 @@ export const links = route({
   method: 'get',
   path: '/conversations/{id}/links',
   name: 'links',
-  summary: 'Links of the conversation, and those that others have to it',
+  summary: "Lists the links of the conversation, and other conversations' links to it",
   scope: 'read',
   params: ofConversation,
   answers: { 200: z.object({ items: z.array(linkShape) }) },

@@ -35,7 +35,7 @@ const messageIn = async (
 const checkAsks = (said: z.output<typeof messages>): void => {
   const last = said.findLast(({ role }) => role !== 'system')
   if (last?.role === 'user' || (last?.role === 'assistant' && !isFinal(last))) return
-  const problem = 'ask for nothing: the last one that is not of the system is to be what the user says'
+  const problem = "request no answer: the last message, system messages aside, must be the user's"
   throw toError(invalidInput('messages', problem))
 }
 
@@ -62,19 +62,21 @@ export const turn = route({
   method: 'post',
   path: '/conversations/{id}/turns',
   name: 'turn',
-  summary: 'Asks the workers for a turn, and streams what comes of it',
+  summary: 'Requests a turn from the workers, and streams its events',
   scope: 'write',
   params: ofConversation,
   body: z.strictObject({
-    messages: messages.optional().describe('What is said first. Default: what is there is to be answered'),
+    messages: messages
+      .optional()
+      .describe('Message to append first. Default: none; the history is answered as it is'),
     ...askingShape,
-    after: after.describe('Refuse unless this is still the last position'),
+    after: after.describe('Refuse the request unless this is still the last position'),
     commandId: z
       .string()
       .min(1)
       .max(1_000)
       .optional()
-      .describe('Repeated under it, only the stream is repeated'),
+      .describe('Id that makes the request idempotent: a repetition only repeats the stream'),
   }),
   answers: {},
   media: ['text/event-stream'],
@@ -111,7 +113,7 @@ export const tell = route({
   path: '/relay',
   name: 'relay',
   summary:
-    'What a worker tells of its turns (`palimpsest work --relay`): passed on to who listens, never stored',
+    "Receives the progress of a worker's turns (`palimpsest work --relay`): passed on to listeners, never stored",
   scope: 'write',
   body: z.strictObject({
     worker: conversationIdSchema.describe('Its id'),

@@ -14,7 +14,7 @@ export const workers = route({
   method: 'get',
   path: '/workers',
   name: 'workers',
-  summary: 'The workers, and what each works on',
+  summary: 'Lists the workers and the steps that each works on',
   scope: 'read',
   answers: { 200: z.object({ claims: z.int(), items: z.array(workerShape) }) },
   handle: async ({ store }) => {
@@ -27,7 +27,7 @@ export const turns = route({
   method: 'get',
   path: '/turns',
   name: 'steps',
-  summary: 'What workers are asked to do, the oldest first',
+  summary: 'Lists the steps requested of workers, oldest first',
   scope: 'read',
   query: z.strictObject({
     state: z.enum(['open', 'claimed', 'waiting', 'parked']).optional(),
@@ -54,7 +54,7 @@ export const request = route({
   method: 'post',
   path: '/conversations/{id}/request',
   name: 'request',
-  summary: 'Asks workers to answer what is there',
+  summary: 'Requests an answer to the conversation as it is from the workers',
   body: z.strictObject(askingShape),
   answers: done,
   repeats: 'found',
@@ -70,7 +70,7 @@ export const unpark = route({
   method: 'post',
   path: '/conversations/{id}/unpark',
   name: 'unpark',
-  summary: 'Has a parked step tried again',
+  summary: 'Lets workers try a parked step again',
   body: reason,
   answers: done,
   handle: async ({ params, body, identity, store }) => {
@@ -84,7 +84,7 @@ export const pause = route({
   method: 'post',
   path: '/conversations/{id}/pause',
   name: 'pause',
-  summary: 'Has workers begin no step of the conversation until it is resumed',
+  summary: 'Pauses a conversation: workers begin no step of it until it is resumed',
   body: reason,
   answers: done,
   handle: async ({ params, body, identity, store }) => {
@@ -98,7 +98,7 @@ export const resume = route({
   method: 'post',
   path: '/conversations/{id}/resume',
   name: 'resume',
-  summary: 'Has workers serve a paused conversation again',
+  summary: 'Resumes a paused conversation',
   body: reason,
   answers: done,
   handle: async ({ params, body, identity, store }) => {
@@ -115,7 +115,7 @@ export const pauseWorker = route({
   method: 'post',
   path: '/workers/{worker}/pause',
   name: 'pauseWorker',
-  summary: 'Has a worker begin no further step until it is resumed',
+  summary: 'Pauses a worker: it begins no further step until it is resumed',
   body: reason,
   answers: done,
   handle: async ({ params, body, identity, store }) => {
@@ -129,7 +129,7 @@ export const resumeWorker = route({
   method: 'post',
   path: '/workers/{worker}/resume',
   name: 'resumeWorker',
-  summary: 'Has a paused worker take steps again',
+  summary: 'Resumes a paused worker',
   body: reason,
   answers: done,
   handle: async ({ params, body, identity, store }) => {

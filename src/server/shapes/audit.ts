@@ -9,15 +9,13 @@ const time = z.iso.datetime().describe('UTC')
 const hash = z.string().describe('SHA-256 in hex')
 
 const anchors = z
-  .array(
-    z.looseObject({ anchor: z.string(), size: count, time: time.describe('When the checkpoint was made') }),
-  )
-  .describe('The last checkpoint that each anchor was given, as this store recorded it')
+  .array(z.looseObject({ anchor: z.string(), size: count, time: time.describe('Time of the checkpoint') }))
+  .describe('Last checkpoint given to each anchor, as recorded in this store')
 const ledger = {
   origin: z.string(),
-  key: z.string().describe('The verifier key that signs now'),
+  key: z.string().describe('Verifier key of the current signing key'),
   size: count.describe('Entries'),
-  sealed: time.optional().describe('When the last checkpoint was made'),
+  sealed: time.optional().describe('Time of the last checkpoint'),
   anchors,
 }
 
@@ -29,29 +27,29 @@ export const auditShape = z
         again: z
           .looseObject({ time, reason: z.string() })
           .optional()
-          .describe('When and why it was begun in place of another one; absent of the first ledger'),
-        checkpoint: z.string().optional().describe('The last one, a signed note'),
-        unsealed: count.describe('Conversations that were written to since they were sealed'),
+          .describe('When and why this ledger replaced another one; absent for the first ledger'),
+        checkpoint: z.string().optional().describe('The last checkpoint, a signed note'),
+        unsealed: count.describe('Number of conversations written to since their last seal'),
         exposedSince: z
           .string()
           .optional()
           .describe(
-            'What was written since could still be rewritten unseen: a time, or `beginning`; absent if nothing',
+            'Events since this time, or since the `beginning`, could still be rewritten unnoticed; absent if none could',
           ),
       })
       .optional()
-      .describe('Absent if none was ever begun'),
+      .describe('Absent if the store never had a ledger'),
   })
   .meta({ id: 'Audit' })
 
 export const standingShape = z
   .object({
     conversation: conversationIdSchema,
-    last: position.describe('The last position of the conversation'),
+    last: position.describe('Last position of the conversation'),
     ledger: z
       .looseObject({
         ...ledger,
-        first: position.describe("Of the conversation's own first event"),
+        first: position.describe("Position of the conversation's own first event"),
         heads: z
           .array(
             z.looseObject({
@@ -62,42 +60,44 @@ export const standingShape = z
               sealed: time,
               state: z
                 .enum(['same', 'changed', 'gone'])
-                .describe('changed: the event there now, or one before it, is not the one that was sealed'),
+                .describe(
+                  'changed: the event at this position, or an earlier one, is no longer the sealed one',
+                ),
             }),
           )
-          .describe('What was sealed of it, the newest first: the last 100 at most'),
+          .describe('Sealed heads of the conversation, newest first: at most the last 100'),
         proof: z
           .looseObject({ index: count, size: count, proof: z.array(z.string()), checkpoint: z.string() })
           .optional()
-          .describe('That the newest entry is in the ledger'),
+          .describe('Proof that the newest entry is in the ledger'),
       })
       .optional()
-      .describe('Absent if none was ever begun'),
-    problem: z.string().optional().describe('Why the ledger itself cannot be believed'),
+      .describe('Absent if the store never had a ledger'),
+    problem: z.string().optional().describe('Reason why the ledger itself cannot be trusted'),
   })
   .meta({
     id: 'Standing',
-    description: 'What the ledger has of a conversation, and whether that is still so',
+    description: "Returns the ledger's entries for a conversation, compared with its events",
   })
 
 export const checkedShape = z
   .object({
     conversation: conversationIdSchema,
-    last: position.describe('The last position of the conversation'),
-    events: count.describe("Events of the conversation's own stream that are as they were written"),
+    last: position.describe('Last position of the conversation'),
+    events: count.describe("Number of events in the conversation's own stream that are unchanged"),
     discrepancy: z
       .looseObject({ position, kind: z.string(), message: z.string() })
       .optional()
-      .describe('The first thing that is not as it was written'),
+      .describe('First problem: something that is not as it was written'),
     receipts: z
       .object({
-        verified: count.describe('Calls whose request was made again, the same to the byte'),
+        verified: count.describe('Number of calls whose rebuilt request is identical to the one sent'),
         differs: count,
-        missing: count.describe('Replies without a receipt, after calls that have one'),
-        reconstructed: count.describe('Replies without a receipt, and nothing before them has one'),
+        missing: count.describe('Number of replies without a receipt after a call with one'),
+        reconstructed: count.describe('Number of replies without a receipt before any call with one'),
         findings: z
           .array(z.looseObject({ call: count.optional(), position, kind: z.string(), message: z.string() }))
-          .describe('What is not verified: the first 1,000'),
+          .describe('The first 1,000 problems'),
       })
       .optional()
       .describe('Absent if the events cannot be read'),

@@ -11,8 +11,8 @@ export const callShape = z
       .int()
       .min(1)
       .optional()
-      .describe('Without a receipt, a reply has none: it is called p and its position'),
-    position: position.optional().describe('Of the answer, if there is one'),
+      .describe('Absent for a reply without a receipt, which is named `p` followed by its position'),
+    position: position.optional().describe('Position of the answer, if there is one'),
     kind: z.enum(['reply', 'summary']).optional(),
     origin: origin.optional(),
     receipt: z
@@ -25,7 +25,7 @@ export const callShape = z
     isMissing: z
       .boolean()
       .optional()
-      .describe('Of a reply without a receipt: whether a call before it has one'),
+      .describe('For a reply without a receipt: true if an earlier call has one'),
   })
   .meta({ id: 'ModelCall' })
 const requestBody = z.looseObject({
@@ -37,24 +37,24 @@ export const sentShape = callShape
     state: z
       .enum(receiptStates)
       .describe(
-        'verified: canonical JSON of system, tools and messages as in the receipt; differs: not so; without a receipt, missing (calls before it have one), reconstructed (none has), pending (no reply yet)',
+        'verified: the canonical JSON of system, tools and messages matches the receipt; differs: it does not; without a receipt: missing (an earlier call has one), reconstructed (none has), pending (no reply yet)',
       ),
     finding: z
       .looseObject({
         kind: z.string(),
         message: z.string(),
-        path: z.string().optional().describe('The place of the first difference'),
+        path: z.string().optional().describe('Path of the first difference'),
       })
       .optional(),
     request: requestBody
       .extend({ parameters: z.record(z.string(), z.unknown()).optional() })
-      .describe('In the form of the Messages API, its parameters by themselves'),
-    body: requestBody.optional().describe('The body that was sent, if it had another form'),
+      .describe('The request in the form of the Messages API, with its parameters separate'),
+    body: requestBody.optional().describe('The body that was sent, if it has another form'),
     betas: z.array(z.string()).optional(),
     isSame: z.boolean().optional(),
     usd: z
       .number()
       .optional()
-      .describe(`What it cost in US dollars at the list prices of ${pricesAsOf}, where they are known`),
+      .describe(`Cost in US dollars at the list prices of ${pricesAsOf}, where they are known`),
   })
   .meta({ id: 'SentCall' })

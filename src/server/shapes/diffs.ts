@@ -24,10 +24,10 @@ export const fullDiffShape = z
         z.looseObject({
           change: z.enum(['appeared', 'disappeared', 'turned']),
           entry: entryShape,
-          was: z.object(fateShape).optional().describe('Of one that turned: what it was before'),
+          was: z.object(fateShape).optional().describe('State before the change, if the item has one'),
         }),
       )
-      .describe('By position. What is as it was is left out'),
+      .describe('Changes by position, without unchanged items'),
   })
   .meta({ id: 'FullDiff' })
 
@@ -37,9 +37,9 @@ export const requestDiffShape = z
     from: position,
     to: position,
     of: z.literal('request'),
-    first: count.describe('How many messages are the same at the beginning'),
-    last: count.describe('How many are the same at the end, the first ones aside'),
-    disappeared: sent.describe('The messages between those, before'),
+    first: count.describe('Number of unchanged messages at the beginning'),
+    last: count.describe('Number of unchanged messages at the end, not counting those at the beginning'),
+    disappeared: sent.describe('Messages between the unchanged ones, before the change'),
     appeared: sent.describe('And after'),
     parts: z
       .array(
@@ -49,6 +49,6 @@ export const requestDiffShape = z
           after: z.unknown().optional(),
         }),
       )
-      .describe('The other parts that differ; absent where there is none'),
+      .describe('The other parts that differ; absent if there are none'),
   })
   .meta({ id: 'RequestDiff' })

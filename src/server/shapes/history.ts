@@ -56,16 +56,16 @@ const truncationItem = z.looseObject({
 })
 export const itemShape = z
   .discriminatedUnion('kind', [messageItem, summaryItem, truncationItem])
-  .meta({ id: 'Item', description: 'What the model sees: a message, or what is shown in place of several' })
+  .meta({ id: 'Item', description: 'An item that the model sees: a message, or what replaces several' })
 
 export const eventPartShape = recorded.partial({ id: true, type: true, data: true, metadata: true }).meta({
   id: 'EventPart',
-  description: 'An event; with `fields`, only those of it',
+  description: 'An event; with `fields`, only these fields',
 }) as z.ZodType<EventAnswer>
 
 export const fateShape = {
   status: z.enum(['active', 'condensed', 'truncated', 'restored', 'abandoned']),
-  by: position.optional().describe('The position of the event that made it so'),
+  by: position.optional().describe('Position of the event that caused this status'),
 }
 export const entryShape = z
   .discriminatedUnion('kind', [
@@ -73,7 +73,7 @@ export const entryShape = z
     summaryItem.extend(fateShape),
     truncationItem.extend(fateShape),
   ])
-  .meta({ id: 'Entry', description: 'An item of the full history, and what became of it' })
+  .meta({ id: 'Entry', description: 'An entry of the full history, with its status' })
 
 export const repairShape = z.looseObject({ kind: z.string(), position, detail: z.string() })
 export const requestShape = z
@@ -85,4 +85,4 @@ export const requestShape = z
     awaits,
     repairs: z.array(repairShape),
   })
-  .meta({ id: 'Rendered', description: 'What the model would be sent' })
+  .meta({ id: 'Rendered', description: 'The request that the model would be sent' })

@@ -10,11 +10,11 @@ const usd = z.number().optional().describe('US dollars at list prices; absent if
 export const cacheShape = z
   .looseObject({
     conversation: conversationIdSchema,
-    calls: count.describe('Replies whose usage is recorded'),
+    calls: count.describe('Number of replies with recorded usage'),
     uncounted: count,
     inherited: count,
     input: count.describe('Input tokens of all calls'),
-    read: count.describe('How many of them were read from the cache'),
+    read: count.describe('Input tokens read from the cache'),
     breaks: z.array(
       z.looseObject({
         call: count.optional(),
@@ -23,16 +23,16 @@ export const cacheShape = z
         event: position.optional().describe('The event that caused it'),
         path: z.string().optional().describe('The first block that differs'),
         also: z.string().optional(),
-        lost: count.describe('Tokens in the cache that were not read'),
-        again: count.describe('About how many tokens were paid in full again'),
+        lost: count.describe('Number of cached tokens that were not read'),
+        again: count.describe('Approximate number of tokens paid in full again'),
         usd,
-        idle: z.number().describe('Seconds between the reply before and this request'),
+        idle: z.number().describe('Seconds between the previous reply and this request'),
       }),
     ),
     resuming: z
       .looseObject({ tokens: count, cached: count, isWarm: z.boolean(), usd, usdCold: usd })
       .optional()
-      .describe('What the input of the next call would cost now'),
+      .describe("Current cost of the next call's input"),
     advice: z.array(z.string()),
   })
   .meta({ id: 'CacheReport' })
@@ -70,11 +70,11 @@ const needed = z
     by: z.array(position),
     inSummary: z.boolean(),
   })
-  .meta({ id: 'Needed', description: 'What an answer names, and only hidden messages hold' })
+  .meta({ id: 'Needed', description: 'Terms that an answer names and only hidden messages contain' })
 
 const callName = z
   .union([count, z.string()])
-  .describe('The number of a call; of a reply without a receipt `p` and its position')
+  .describe('Number of a call; for a reply without a receipt, `p` followed by its position')
 
 export const whyShape = z
   .looseObject({
@@ -86,13 +86,13 @@ export const whyShape = z
       .object({ unrecorded: z.array(z.string()) })
       .optional()
       .describe(
-        'There is no receipt: all of this is derived from the log, which does not have these parts of a request',
+        'Present if there is no receipt: everything is derived from the log, which lacks these parts of a request',
       ),
     tokens: count,
     shown: z.array(z.looseObject({ position, kind: z.string(), tokens: count })),
     hidden: z.array(z.looseObject({ by: position, kind: z.string(), messages: count, tokens: count })),
     abandoned: count,
-    before: callName.optional().describe('The call that it is compared with'),
+    before: callName.optional().describe('The call that this one is compared with'),
     differences: z.array(
       z.looseObject({
         change: z.enum(['appeared', 'disappeared']),
@@ -106,7 +106,7 @@ export const whyShape = z
     configuration: z
       .looseObject({ event: position.optional(), fields: z.array(z.string()) })
       .optional()
-      .describe('The fields in which it differs, and the event that caused it'),
+      .describe('The fields that differ, and the event that caused the change'),
     repairs: z.array(z.looseObject({ kind: z.string(), position, detail: z.string(), isNew: z.boolean() })),
     needed: z.array(needed),
   })
@@ -129,7 +129,7 @@ export const replayedShape = z
         ...total,
         call: count.optional(),
         position: position.describe('Of the recorded reply'),
-        isSame: z.boolean().describe('It would have been shown what it was shown'),
+        isSame: z.boolean().describe('True if the model would have been shown the same'),
         isOver: z.boolean(),
         hidden: count,
         needed: z.array(needed),
@@ -137,11 +137,11 @@ export const replayedShape = z
     ),
     total: z.looseObject({ ...total, over: count, needed: count, same: count }),
   })
-  .meta({ id: 'Replayed', description: 'What a policy would have sent in each call' })
+  .meta({ id: 'Replayed', description: 'The requests that a policy would have sent' })
 
 const verdict = z.enum(['good', 'bad', 'skip'])
 export const saidShape = z.strictObject({
-  position: z.int().min(0).describe('The one that is asked for'),
+  position: z.int().min(0).describe('The position to judge next'),
   verdict,
 })
 export const bisectionShape = z
@@ -157,20 +157,25 @@ export const bisectionShape = z
       z.object({ type: z.literal('found'), position, probability: z.number() }),
       z.object({ type: z.literal('unclear'), first: position, last: position, why: z.string() }),
     ]),
-    event: z.string().optional().describe('The type of the event that was found'),
+    event: z.string().optional().describe('Type of the event found'),
     verdicts: z.array(
       z.looseObject({
         position,
         verdict,
         evidence: z.unknown().optional(),
-        isMeasure: z.boolean().optional().describe('Asked to find out how reliable answers are'),
+        isMeasure: z
+          .boolean()
+          .optional()
+          .describe('True if the question measures how reliable the answers are'),
       }),
     ),
     suspects: z.array(z.looseObject({ position, type: z.string(), probability: z.number() })),
     begun: z.iso.datetime(),
     by: z.looseObject({ kind: z.string(), id: z.string().optional() }),
-    candidates: z.array(position).describe('The first bad position is one of these'),
-    probabilities: z.array(z.number()).describe('How likely each candidate is it, to four digits'),
+    candidates: z.array(position).describe('Range that contains the first bad position'),
+    probabilities: z
+      .array(z.number())
+      .describe('Probability of each candidate to be the first bad position, to four digits'),
   })
   .meta({ id: 'Bisection' })
 export const bisectionListedShape = bisectionShape

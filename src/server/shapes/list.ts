@@ -18,13 +18,13 @@ const overviewShape = z
 
 export const listedShape = overviewShape
   .extend({
-    tokens: count.optional().describe('What the model sees now, estimated'),
+    tokens: count.optional().describe('Estimated tokens that the model sees now'),
     curve: z
       .array(count)
       .max(32)
       .optional()
-      .describe('Tokens at positions evenly spaced, the last one included'),
-    calls: count.optional().describe('Replies that have a receipt'),
+      .describe('Tokens at evenly spaced positions, including the last one'),
+    calls: count.optional().describe('Number of replies with a receipt'),
     has: z.array(z.string()).optional(),
   })
-  .meta({ id: 'Listed', description: 'What the index does not know yet is absent' })
+  .meta({ id: 'Listed', description: 'Fields that are not indexed yet are absent' })

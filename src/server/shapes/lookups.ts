@@ -4,21 +4,21 @@ import { count, position, time } from './parts.ts'
 // What the index beside the store answers.
 
 const upTo = {
-  last: position.describe('The last position of the conversation'),
-  indexed: position.describe('The last position that the answer knows of: the index may still catch up'),
-  problem: z.string().optional().describe('What keeps the index from continuing'),
+  last: position.describe('Last position of the conversation'),
+  indexed: position.describe('Last position that the answer covers: the index may still be catching up'),
+  problem: z.string().optional().describe('Reason why the index cannot continue'),
 }
 const counts = z.array(count)
 export const outlineShape = z
   .object({
     from: position,
-    to: position.describe('The last position of the columns'),
+    to: position.describe('Last position in the columns'),
     ...upTo,
-    next: position.optional().describe('`from` of the next outline, if there is one'),
+    next: position.optional().describe('`from` for the next part of the outline; absent on the last one'),
     kinds: z
       .string()
       .describe(
-        'A letter each: u user, r user with tool results, a assistant, c assistant with tool calls, s system, C Condensed, T Truncated, W Rewound, R Restored, K Configured, - any other',
+        'One letter per event: u user, r user with tool results, a assistant, c assistant with tool calls, s system, C Condensed, T Truncated, W Rewound, R Restored, K Configured, - any other',
       ),
     sizes: counts.describe("Bytes of each event's data as JSON"),
     tokens: counts.describe('Estimated tokens of what the model sees right after each event'),
@@ -37,16 +37,19 @@ export const outlineShape = z
     ),
     rewinds: z.array(z.object({ position, to: position })),
     restores: z.array(z.object({ position, marker: position })),
-    calls: z.array(position).describe('Replies that have a receipt'),
+    calls: z.array(position).describe('Number of replies with a receipt'),
   })
-  .meta({ id: 'Outline', description: 'The element at index i of a column is of position `from` + i' })
+  .meta({
+    id: 'Outline',
+    description: 'Columns by position: the element at index i belongs to position `from` + i',
+  })
 
 export const bucketsShape = z
   .object({
     ...upTo,
     buckets: count,
-    first: z.array(position).describe('The first position of each'),
-    min: counts.describe('The fewest tokens that the model sees in it'),
+    first: z.array(position).describe('First position of each bucket'),
+    min: counts.describe('Minimum of the tokens that the model sees in the bucket'),
     max: counts,
     markers: counts.describe('How many it has'),
     rewinds: counts,
@@ -57,25 +60,36 @@ export const branchesShape = z
   .object({
     abandoned: z
       .array(
-        z.object({ first: position, last: position, by: position.describe('The rewind that left them') }),
+        z.object({
+          first: position,
+          last: position,
+          by: position.describe('Position of the rewind that abandoned the range'),
+        }),
       )
-      .describe('Positions that are not on the path, the newest first'),
+      .describe('Ranges of positions off the path, newest first'),
     forks: z
-      .array(z.object({ id: z.string(), at: position.describe('The last position that it has of this one') }))
+      .array(
+        z.object({
+          id: z.string(),
+          at: position.describe('Last position that the fork shares with this conversation'),
+        }),
+      )
       .describe('Begun last first'),
     isAll: z
       .boolean()
-      .describe('Whether these are all: there are at most 100 of each, and others may not be indexed yet'),
+      .describe(
+        'True if the lists are complete: each has at most 100 entries, and others may not be indexed yet',
+      ),
     indexed: upTo.indexed,
     problem: upTo.problem,
   })
-  .meta({ id: 'Branches', description: 'What was tried beside the path, as far as it is indexed' })
+  .meta({ id: 'Branches', description: 'Branches off the path and forks, as far as they are indexed' })
 
 export const hiddenShape = z
   .object({
     marker: position,
     messages: count,
-    kinds: z.record(z.string(), count).describe('By the letters of an outline'),
+    kinds: z.record(z.string(), count).describe('Counts by the letters of the outline'),
     tools: z.array(z.tuple([z.string(), count])).describe('The most called first'),
   })
   .meta({ id: 'Hidden' })
@@ -83,26 +97,26 @@ export const hiddenShape = z
 const seen = z
   .object({
     state: z.enum(['shown', 'hidden', 'abandoned']),
-    by: position.optional().describe('The position of the event that made it so'),
+    by: position.optional().describe('Position of the event that caused this status'),
   })
-  .meta({ id: 'Seen', description: 'Whether the model sees a message or a system prompt' })
+  .meta({ id: 'Seen', description: 'True if the model sees the message or system prompt' })
 const hit = z.object({
   conversation: z.string(),
   position,
-  kind: z.string().describe('A letter, as in an outline'),
+  kind: z.string().describe('A letter of the outline'),
   time,
   excerpt: z.object({ before: z.string(), match: z.string(), after: z.string() }),
   now: seen,
-  then: seen.describe('For the next reply after it'),
+  then: seen.describe('Whether the model saw the hit at the next reply'),
 })
 const titleHit = hit.pick({ conversation: true, time: true, excerpt: true })
 const found = {
   titles: z
     .array(titleHit)
-    .describe('On the first page: the conversations whose title has it, at most `limit`'),
+    .describe('On the first page: conversations with the text in their title, at most `limit`'),
   items: z.array(hit).describe('The newest first'),
-  next: z.string().optional().describe('There may be more: `cursor` of the next page'),
-  isComplete: z.boolean().describe('Whether everything was indexed that was there'),
+  next: z.string().optional().describe('`cursor` for the next page; absent if there are no more hits'),
+  isComplete: z.boolean().describe('True if everything was indexed'),
   problem: upTo.problem,
 }
 export const foundShape = z.object(found).meta({ id: 'Found' })

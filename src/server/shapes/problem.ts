@@ -8,4 +8,7 @@ export const problemShape = z
     detail: z.string().describe('What to do'),
     tag: z.string().optional(),
   })
-  .meta({ id: 'Problem', description: 'RFC 9457; the data of a typed error are fields of it' })
+  .meta({
+    id: 'Problem',
+    description: 'A problem as in RFC 9457, with the data of the typed error as fields',
+  })

@@ -30,7 +30,7 @@ export const stepShape = z
     held: z
       .enum(['paused', 'budget', 'limit'])
       .optional()
-      .describe('Why no worker takes it, though it is open'),
+      .describe('Reason why no worker takes the step although it is open'),
     step: z.string(),
     since: z.string(),
     attempt: count,

@@ -16,19 +16,22 @@ export const writtenShape = z
 const shown = z.object({
   items: count,
   tokens: count,
-  estimated: count.describe('How many of the tokens the API has not counted'),
+  estimated: count.describe('Number of tokens that the API did not count'),
   awaits,
-  repairs: z.record(z.string(), count).describe('How many of each kind a request of it needs'),
+  repairs: z.record(z.string(), count).describe('Number of repairs by kind that its request needs'),
 })
 export const previewShape = z
   .looseObject({
     conversation: conversationIdSchema,
-    position: position.describe('The last position: give it as `after`'),
+    position: position.describe('The last position, to send as `after`'),
     events: z.array(z.looseObject({ type: eventType, data: eventData })),
     before: shown,
     after: shown,
   })
-  .meta({ id: 'Preview', description: 'What a command would write, and what the model would see then' })
+  .meta({
+    id: 'Preview',
+    description: 'The events that a command would write, and what the model would see after them',
+  })
 
 export const noteShape = z
   .looseObject({ conversation: z.string(), kind: z.string(), data: z.unknown().optional(), at: position })

@@ -72,7 +72,7 @@ const mebibytes = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)
 
 const tooLarge = (what: string, bytes: number, whose: string, limit: number, advice = ''): EventTooLarge =>
   eventTooLarge(
-    `${what} ${mebibytes(bytes)} of JSON, without the long strings, which are stored outside; ${whose} takes at most ${mebibytes(limit)}${advice}`,
+    `${what} ${mebibytes(bytes)} of JSON, without the long strings, which are stored outside; ${whose} accepts at most ${mebibytes(limit)}${advice}`,
     bytes,
     limit,
   )

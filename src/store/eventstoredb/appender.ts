@@ -74,7 +74,7 @@ export const appender = (connection: Connection): StreamAppender => {
         drop(cause)
         connection.failed(client, cause)
       })
-      call.on('end', () => drop(new Error('the server ended the call')))
+      call.on('end', () => drop(new Error('the server ended the request')))
       return { client, call, pending, end }
     })
     return opened
@@ -145,7 +145,7 @@ const finalError = (
   if (limit !== undefined)
     return refusedError(
       store,
-      `the server takes at most ${limit} bytes in one append, fewer than assumed: add maxAppendBytes=${Math.max(limit - appendMargin, 1)} to the URL, or raise MaxAppendSize on the server`,
+      `the server accepts at most ${limit} bytes in one append, fewer than assumed: add maxAppendBytes=${Math.max(limit - appendMargin, 1)} to the URL, or raise MaxAppendSize on the server`,
     )
   switch (kindOf(error)) {
     case 'StreamDeleted':

@@ -72,7 +72,7 @@ const serverFindings = async (connection: Connection): Promise<readonly Diagnosi
       await configurationsFinding(reading),
     ]
   } catch (error) {
-    return [...found, findingOf('appends', 'problem', `the server does not take them: ${reasonOf(error)}`)]
+    return [...found, findingOf('appends', 'problem', `the server refuses them: ${reasonOf(error)}`)]
   }
 }
 
@@ -88,7 +88,7 @@ const versionFinding = async ({ features, settings }: Connection): Promise<Diagn
           `EventStoreDB ${serverVersion} has no batch append: upgrade it to 21.10 or newer`,
         )
   } catch (error) {
-    return findingOf('server', 'problem', `it does not say what it can do: ${reasonOf(error)}`)
+    return findingOf('server', 'problem', `it does not report its features: ${reasonOf(error)}`)
   }
 }
 
@@ -100,7 +100,7 @@ const settingsFinding = async (reading: Reads): Promise<DiagnosisFinding> => {
   return findingOf(
     'history',
     _tag === 'StoreDenied' ? 'problem' : 'warning',
-    `$all cannot be searched, which is also where the list of conversations comes from: ${message}`,
+    `$all, from which the list of conversations is also read, cannot be searched: ${message}`,
   )
 }
 
@@ -143,6 +143,6 @@ async function* limitsFinding(reading: Reads): Steps<StoreError, DiagnosisFindin
   return findingOf(
     check,
     'problem',
-    `the database drops events of ${named.join(', ')}${others}${bound}: take $maxCount, $maxAge and $tb out of their metadata, and restore what is gone from a backup`,
+    `the database drops events of ${named.join(', ')}${others}${bound}: remove $maxCount, $maxAge and $tb from their metadata, and restore the lost events from a backup`,
   )
 }

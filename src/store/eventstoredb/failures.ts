@@ -67,7 +67,7 @@ export const reasonOf = (error: unknown): string => {
 
 export const unavailable = (store: string, reason: string, cause?: unknown): StoreError => ({
   _tag: 'StoreUnavailable',
-  message: `${store} does not answer (${reason}): check that the server runs and the URL's host, port and tls are right; \`palimpsest doctor\` looks closer`,
+  message: `${store} does not answer (${reason}): check that the server runs and the URL's host, port and tls are right; run \`palimpsest doctor\` for details`,
   store,
   cause,
 })

@@ -60,7 +60,7 @@ const isSilent = ({ host, port }: Address): Promise<boolean> =>
   })
 
 const silent =
-  'it accepts connections and says nothing: the process is frozen, overloaded, or not an EventStoreDB'
+  'it accepts connections but does not answer: the process is frozen, overloaded, or not an EventStoreDB'
 
 /** Time to wait for an answer to a greeting that will probably get none, in milliseconds. */
 const greetingPatience = 500
@@ -128,6 +128,6 @@ const problems: Readonly<Record<string, string>> = {
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: untrusted,
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: untrusted,
   ERR_TLS_CERT_ALTNAME_INVALID:
-    'its certificate is for other names: use one of those in the URL, or renew the certificate with this one',
+    'its certificate is for other names: use one of them in the URL, or get a certificate for this name',
   CERT_HAS_EXPIRED: 'its certificate has expired: renew it',
 }

@@ -131,7 +131,7 @@ const limitFinding = async (
     return findingOf(
       check,
       'problem',
-      `the server takes ${limit} bytes in one append, fewer than the ${assumed} assumed: add maxAppendBytes=${Math.max(limit - appendMargin, 1)} to the URL, or raise MaxAppendSize on the server`,
+      `the server accepts ${limit} bytes in one append, fewer than the ${assumed} assumed: add maxAppendBytes=${Math.max(limit - appendMargin, 1)} to the URL, or raise MaxAppendSize on the server`,
     )
   const usual = await limitAt(Math.max(usualLimit, assumed) + appendMargin)
   return findingOf(
@@ -155,6 +155,6 @@ const clockFinding = (created: number | undefined, sent: number, answered: numbe
   return findingOf(
     check,
     size > harmfulDifference ? 'problem' : 'warning',
-    `${text}: let both take their time from the network (NTP); times in events are those of the writers, the age of large content is the server's`,
+    `${text}: synchronize both clocks (NTP); times in events come from the writers, the age of large content from the server`,
   )
 }

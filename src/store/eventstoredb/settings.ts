@@ -96,7 +96,7 @@ export const esdbSettings = (
     return E.left(
       invalidInput(
         'url',
-        `a port is a number from 1 to 65535${userinfo === undefined ? '' : `: ${badPort}`}`,
+        `a port must be a number from 1 to 65535${userinfo === undefined ? '' : `: ${badPort}`}`,
       ),
     )
   const credentials = credentialsIn(userinfo, environment)
@@ -106,11 +106,14 @@ export const esdbSettings = (
   for (const [name, value] of parameters) {
     if (!own.includes(name) && !clients.includes(name))
       return E.left(
-        invalidInput('url', `unknown parameter ${name}; there are ${[...clients, ...own].join(', ')}`),
+        invalidInput(
+          'url',
+          `unknown parameter ${name}; the parameters are ${[...clients, ...own].join(', ')}`,
+        ),
       )
     if (parameters.getAll(name).length > 1) return E.left(invalidInput('url', `${name} is given twice`))
     if (numbers.has(name) && !wholeNumber.test(value))
-      return E.left(invalidInput('url', `${name} is a whole number from 1 to 999999999`))
+      return E.left(invalidInput('url', `${name} must be a whole number from 1 to 999999999`))
   }
   const tls = parameters.get('tls') ?? 'true'
   if (tls !== 'true' && tls !== 'false') return E.left(invalidInput('url', 'tls is true or false'))

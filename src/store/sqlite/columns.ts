@@ -74,7 +74,7 @@ const thousands = new Intl.NumberFormat('en')
 
 export const notAsWritten = (store: string, problems: readonly string[]): StoreError => ({
   _tag: 'StoreCorrupt',
-  message: `${store} was changed: its columns are not as its events say (${problems.join('; ')}): restore a backup; if only findable is wrong, UPDATE events SET findable = 1 makes it right`,
+  message: `${store} was changed: its columns do not match its events (${problems.join('; ')}): restore a backup; if only findable is wrong, UPDATE events SET findable = 1 repairs it`,
   store,
 })
 
@@ -137,8 +137,8 @@ function* eventProblems(db: DatabaseSync, isSample: boolean): Generator<Looked, 
 
 const gapAfter = (after: bigint, first: bigint): string =>
   first === after + 1n
-    ? `between positions ${first} and ${after + BigInt(window)} of all events some are missing: they were removed, or moved`
-    : `positions ${after + 1n} to ${first - 1n} of all events are missing: they were removed, or moved`
+    ? `some events between positions ${first} and ${after + BigInt(window)} are missing: they were removed or moved`
+    : `the events at positions ${after + 1n} to ${first - 1n} are missing: they were removed or moved`
 
 type Row = Record<string, unknown>
 
@@ -154,7 +154,7 @@ const orderProblem = (row: Row): string | undefined => {
     return `${placeOf(row)} comes before the one that it follows`
   return findable === null || findable === 1n
     ? undefined
-    : `${placeOf(row)} has something else than 1 or NULL in findable`
+    : `${placeOf(row)} has neither 1 nor NULL in findable`
 }
 
 const markMissing = (row: Row): string =>
@@ -206,14 +206,14 @@ const endProblem = (
 ): string | undefined => {
   if (last === null && hash === null) return undefined
   if (typeof last !== 'bigint' || typeof hash !== 'string')
-    return `the end that is kept of ${String(name)} lacks its ${last === null ? 'revision' : 'hash'}`
+    return `the recorded end of ${String(name)} lacks its ${last === null ? 'revision' : 'hash'}`
   if (!isSample && verified.some((of) => of(String(name)) !== undefined)) return undefined
   if (typeof data !== 'string')
     return `${String(name)} once had an event ${last}, which is missing: its end was lost`
   const texts = { id: String(id), type: String(type), data, metadata: String(metadata) }
   return hashOf(texts) === hash
     ? undefined
-    : `event ${last} of ${String(name)} is not the one that it ended with: it was changed`
+    : `event ${last} of ${String(name)} does not match the recorded end: it was changed`
 }
 
 function* blobProblems(db: DatabaseSync, isSample: boolean): Generator<Looked, void> {
@@ -253,10 +253,11 @@ const blobProblem = (
   bytes: number,
   isWhole: boolean,
 ): string | undefined => {
-  if (!row) return `chunks of a content ${name} are kept, but the content is not listed: it is never removed`
+  if (!row) return `chunks of content ${name} exist, but the content is not listed, so it is never removed`
   if (!isWhole) return `the chunks of content ${name} do not match this hash`
-  if (row['bytes'] !== BigInt(bytes)) return `content ${name} has ${bytes} bytes, and is said to have others`
-  return isTime(String(row['time'])) ? undefined : `content ${name} has no time that is one`
+  if (row['bytes'] !== BigInt(bytes))
+    return `content ${name} has ${bytes} bytes, which differs from the recorded size`
+  return isTime(String(row['time'])) ? undefined : `content ${name} has an invalid time`
 }
 
 const isTime = (text: string): boolean =>

@@ -72,7 +72,7 @@ const schema = (db: DatabaseSync, url: string): DiagnosisFinding => {
     return findingOf(
       'schema',
       'warning',
-      `version ${version}: the next command that opens the store brings it to ${currentVersion}; an older palimpsest cannot open it from then on`,
+      `version ${version}: the next command that opens the store upgrades it to ${currentVersion}; an older palimpsest cannot open it afterwards`,
     )
   return findingOf('schema', 'ok', `version ${version}`)
 }
@@ -105,9 +105,9 @@ const columns = async ({ url, path }: SqliteSettings): Promise<DiagnosisFinding>
     ? findingOf(
         'columns',
         'warning',
-        `${unmarked} events of commands with an id are not in the index by id, as an import of JSONL by 0.1.0 leaves them: a repeat of such a command is written again; UPDATE events SET findable = 1, with sqlite3, puts that right (looked at ${looked})`,
+        `${unmarked} events of commands with an id are not in the index by id, as an import of JSONL by 0.1.0 leaves them: a repetition of such a command is written again; UPDATE events SET findable = 1, with sqlite3, repairs this (checked ${looked})`,
       )
-    : findingOf('columns', 'ok', `as the events say, in ${looked}; palimpsest verify looks at all`)
+    : findingOf('columns', 'ok', `columns match the events in ${looked}; palimpsest verify checks all`)
 }
 
 const configurations = `SELECT s.name AS stream, e.data FROM events e JOIN streams s ON s.id = e.stream
@@ -135,7 +135,7 @@ const durability = ({ synchronous }: SqliteSettings): DiagnosisFinding =>
     : findingOf(
         'durability',
         'warning',
-        `synchronous=${synchronous} in the URL: an append that returned may be lost in a power cut; leave the parameter out for a store that matters`,
+        `synchronous=${synchronous} in the URL: an append that returned may be lost in a power cut; omit the parameter for a store that matters`,
       )
 
 /** Times durable appends beside the store. */
@@ -152,7 +152,7 @@ const append = async ({ path, synchronous }: SqliteSettings): Promise<DiagnosisF
     await store.close()()
     return findingOf(check, 'ok', `an append: ${roundTripsText(times)}`)
   } catch (error) {
-    return findingOf(check, 'problem', `nothing can be written beside the store: ${String(error)}`)
+    return findingOf(check, 'problem', `no file can be written beside the store: ${String(error)}`)
   } finally {
     for (const suffix of ['', '-wal', '-shm']) rmSync(scratch + suffix, { force: true })
   }

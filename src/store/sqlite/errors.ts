@@ -13,7 +13,7 @@ const tags: Readonly<Record<number, readonly [tag: FailureTag, advice: string]>>
     'StoreCorrupt',
     'the file is damaged: restore it from a backup, or try the .recover command of sqlite3',
   ],
-  13: ['StoreFull', 'the disk is full: nothing of this write was kept; free some space and try again'],
+  13: ['StoreFull', 'the disk is full: nothing was written; free some space and try again'],
   14: ['StoreUnavailable', 'it cannot be opened: check that the folder exists and may be written'],
   26: ['StoreCorrupt', 'the file is not an SQLite database: check the path'],
 }

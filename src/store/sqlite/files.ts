@@ -79,7 +79,7 @@ export const wal = (settings: SqliteSettings): DiagnosisFinding => {
     : findingOf(
         'WAL',
         'warning',
-        `${bytesText(size)}: a process has been reading for a long time, which keeps SQLite from checkpointing it; end that process`,
+        `${bytesText(size)}: a long read by some process keeps SQLite from checkpointing it; end that process`,
       )
 }
 

@@ -117,7 +117,7 @@ const noFile = (store: string): StoreError => ({
 
 const readOnly = (store: string, cause: unknown): StoreError => ({
   _tag: 'StoreReadOnly',
-  message: `${store} cannot be written, and readers write beside it too: give this user the right to write the file and its folder, or copy it elsewhere, with its -wal if it has one`,
+  message: `${store} cannot be written, and readers write beside it too: give this user write permission for the file and its folder, or copy the file elsewhere, with its -wal if there is one`,
   store,
   cause,
 })

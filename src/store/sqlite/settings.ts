@@ -31,12 +31,14 @@ export const sqliteSettings = (url: string): E.Either<InvalidInput, SqliteSettin
   const problem = problemOf(name)
   if (problem !== undefined) return E.left(invalidInput('url', problem))
   if (unknown !== undefined)
-    return E.left(invalidInput('url', `unknown parameter ${unknown}; there are synchronous and timeout`))
+    return E.left(
+      invalidInput('url', `unknown parameter ${unknown}; the parameters are synchronous and timeout`),
+    )
   if (synchronous !== 'full' && synchronous !== 'normal' && synchronous !== 'off')
-    return E.left(invalidInput('url', 'synchronous is full, normal or off'))
+    return E.left(invalidInput('url', 'synchronous must be full, normal or off'))
   if (!/^\d{1,10}$/.test(timeout) || Number(timeout) > longestTimeout)
     return E.left(
-      invalidInput('url', `timeout is a whole number of milliseconds, from 0 to ${longestTimeout}`),
+      invalidInput('url', `timeout must be a whole number of milliseconds, from 0 to ${longestTimeout}`),
     )
   return E.right({
     url: `sqlite:${name}`,
@@ -52,7 +54,7 @@ const decoded = (name: string): string => name.replaceAll(/%3f/gi, '?').replaceA
 const problemOf = (name: string): string | undefined => {
   if (name === '') return 'name a file: sqlite:path/to/file.db'
   if (name === ':memory:') return 'a store in memory is memory:, not sqlite::memory:'
-  if (name.startsWith('file:')) return 'write the path itself: sqlite:path/to/file.db'
+  if (name.startsWith('file:')) return 'write a path: sqlite:path/to/file.db'
   if (name.includes('\0')) return 'a path cannot contain the character NUL'
   // sqlite://user:password@host is of another program.
   if (/^\/\/[^/]*[:@%]/.test(name)) return 'a file has no host, user or password: sqlite:path/to/file.db'

@@ -17,7 +17,7 @@ import {
 import { type EventStore, type KeptEnd, maxPage, type RecordedEvent } from '../port.ts'
 import { inWholeWrites } from './order.ts'
 
-const reserved = invalidInput('metadata.$part', 'is reserved for writes that take several appends')
+const reserved = invalidInput('metadata.$part', 'is reserved for writes of several appends')
 const unmarkable = invalidInput('metadata', 'must be a JSON object in an event of a write of several appends')
 
 /**

@@ -433,7 +433,7 @@ describe('the calls of a conversation', () => {
       (receipt) => ({ ...receipt, options: { renderer: 99 } }),
       {
         _tag: 'UnknownRenderer',
-        message: expect.stringContaining('a newer palimpsest made the request, upgrade'),
+        message: expect.stringContaining('the request was made by a newer palimpsest: upgrade'),
       },
     ],
     [

@@ -136,7 +136,7 @@ describe('the tools of an MCP server', () => {
     await expect(mcpTools(endless)).rejects.toMatchObject({
       _tag: 'McpFailed',
       message:
-        'the tools of the MCP server cannot be listed (Error: Not connected): connect the client first, and ask again',
+        'the tools of the MCP server cannot be listed (Error: Not connected): connect the client first, and try again',
     })
     await expect(mcpTools(endless, { prefx: 'a' } as McpOptions)).rejects.toMatchObject({
       _tag: 'InvalidInput',

@@ -305,12 +305,12 @@ describe('the schema of a tool', () => {
 
 describe('tools with the same name', () => {
   it.each([
-    ['two tools', [weather, weather], {}, 'tools[1]: is another tool named weather'],
+    ['two tools', [weather, weather], {}, 'tools[1]: has the same name as another tool, weather'],
     [
       'a tool and a definition',
       [{ name: 'weather', input_schema: { type: 'object' } }, weather],
       {},
-      'tools[1]: is another tool named weather',
+      'tools[1]: has the same name as another tool, weather',
     ],
     ['a tool and a function', [weather], { weather: () => '' }, 'run.weather: belongs to a tool'],
   ])('are refused before anything is written: %s', async (_, tools, run, message) => {

@@ -171,7 +171,7 @@ describe('a reply that breaks off for good', () => {
     const { turn, chat, api } = playing
     await expect(turn({ stallTimeout, maxRetries: 0, keepPartial: true })).rejects.toMatchObject({
       _tag: tag,
-      message: 'the reply broke off: what had come of the reply is recorded at position 2',
+      message: 'the reply broke off: the part of the reply received so far is recorded at position 2',
     })
     expect(await replies(playing)).toEqual([[text(expect.stringMatching(/^One two/) as string)]])
     await chat.append(task)

@@ -328,7 +328,7 @@ describe('a call that fails', () => {
     [
       'a model that is not there',
       { status: 404, type: 'not_found_error', message: 'model: x' },
-      /check the name of the model/,
+      /check the model name/,
     ],
     ['a limit', { status: 429, type: 'rate_limit_error', message: 'slow down' }, /try again later/],
   ])('says what to do about %s', async (_, failure, message) => {
@@ -405,7 +405,7 @@ describe('an abort', () => {
     const run = { read: () => 'x', write: () => 'x' }
     await expect(turn({ tools, run, keepPartial: true, ...abortAfter(9) })).rejects.toMatchObject({
       _tag: 'ModelAborted',
-      message: 'aborted: what had come of the reply is recorded at position 2',
+      message: 'aborted: the part of the reply received so far is recorded at position 2',
     })
     expect(await shown()).toEqual([
       'user: Is it there?',
@@ -720,11 +720,11 @@ describe('the tokens of the next request', () => {
   })
 
   it.each([
-    ['no Either', () => Promise.resolve(undefined), 'its answer is not a number of tokens'],
+    ['no Either', () => Promise.resolve(undefined), 'it did not return a number of tokens'],
     [
       'no number',
       () => Promise.resolve({ _tag: 'Right', right: '5' }),
-      'its answer is not a number of tokens',
+      'it did not return a number of tokens',
     ],
     ['an exception', () => Promise.reject(new Error('no')), 'it threw'],
   ])('cannot be counted by a Model that answers %s: the error says so', async (_, countTokens, problem) => {
@@ -733,7 +733,7 @@ describe('the tokens of the next request', () => {
     const client = { call: countTokens, countTokens } as never
     await expect(chat.tokens({ client, model: 'm' })).rejects.toMatchObject({
       _tag: 'ModelFailed',
-      message: `the model counted no tokens (${problem}): fix the Model, or leave it out`,
+      message: `the model's countTokens failed (${problem}): fix the Model, or remove countTokens`,
     })
   })
 

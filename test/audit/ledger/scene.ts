@@ -33,7 +33,7 @@ export const problemsIn = async (
 ): Promise<readonly Pick<AuditProblem, 'kind' | 'conversation' | 'revision'>[]> => {
   const problems = []
   for await (const finding of store.audit.verify(options))
-    if (finding.type === 'problem' && !finding.message.includes('its columns are not as its events say')) {
+    if (finding.type === 'problem' && !finding.message.includes('its columns do not match its events')) {
       const { type: _type, message: _message, ...rest } = finding
       problems.push(rest)
     }

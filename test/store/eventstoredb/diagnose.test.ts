@@ -49,7 +49,7 @@ describe('a cluster of which two nodes are frozen', () => {
     expect(connections.map(({ status }) => status)).toEqual(['warning', 'ok', 'warning'])
     for (const node of nodes)
       expect(connections.map(({ message }) => message)).toContainEqual(
-        expect.stringContaining(`${node}: it accepts connections and says nothing`),
+        expect.stringContaining(`${node}: it accepts connections but does not answer`),
       )
   })
 })
@@ -192,7 +192,7 @@ describe('the diagnosis of an EventStoreDB', () => {
       Array.from({ length: 1_001 }, (_, n) => configured({ max_tokens: n })),
     )
     expect(found(await findingsOf(db.url), 'secrets')).toBe(
-      'ok: no recorded parameter is known to contain one (only the first 1000 configurations were looked at)',
+      'ok: no recorded parameter is known to contain a secret (only the first 1000 configurations were looked at)',
     )
   })
 
@@ -242,7 +242,7 @@ describe('the diagnosis of a connection says', () => {
 
   test.each(['true', 'false'])('that something listens and does not answer (tls=%s)', async (tls) => {
     const findings = await findingsOf(`esdb://${await frozen()}?tls=${tls}`, '')
-    expect(found(findings, 'connection')).toMatch(/^problem: .*it accepts connections and says nothing/)
+    expect(found(findings, 'connection')).toMatch(/^problem: .*it accepts connections but does not answer/)
   })
 
   test('that the file of tlsCAFile cannot be read', async () => {

@@ -78,13 +78,13 @@ describe('an EventStoreDB URL', () => {
     ['esdb://ann:x?s3cret@h:2113?tls=false', '%40, %2F or %3F'],
     ['esdb://ann:x/s3cret@h', '%40, %2F or %3F'],
     ['esdb://ann:x@s3cret@h', '%40, %2F or %3F'],
-    ['esdb://ann:s3cret@h:65536', 'a port is a number from 1 to 65535: h:65536'],
-    ['esdb://ann:s3cret@h,i:0', 'a port is a number from 1 to 65535: i:0'],
+    ['esdb://ann:s3cret@h:65536', 'a port must be a number from 1 to 65535: h:65536'],
+    ['esdb://ann:s3cret@h,i:0', 'a port must be a number from 1 to 65535: i:0'],
     ...['patience', 'defaultDeadline', 'maxAppendBytes', 'gossipTimeout', 'discoveryInterval'].flatMap(
       (name) =>
         ['0', '-1', '1.5', '1e3', 'x', '', '3000000000'].map((value): [string, string] => [
           `esdb://ann:s3cret@h?${name}=${value}`,
-          `${name} is a whole number from 1 to 999999999`,
+          `${name} must be a whole number from 1 to 999999999`,
         ]),
     ),
     ['esdb://ann:s3cret@h?keepAliveInterval=x', 'Integer'],

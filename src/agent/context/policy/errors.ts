@@ -62,7 +62,7 @@ export interface NothingNew {
 
 export const contextGrew = (covers: Covers, before: number, after: number): ContextGrew => ({
   _tag: 'ContextGrew',
-  message: `the summary of ${covers.first} to ${covers.last} is about ${after} tokens, and what it would replace ${before}: ask for a shorter one, or truncate`,
+  message: `the summary of ${covers.first} to ${covers.last} would have about ${after} tokens, and replace only ${before}: request a shorter summary, or truncate`,
   covers,
   before,
   after,
@@ -70,6 +70,6 @@ export const contextGrew = (covers: Covers, before: number, after: number): Cont
 
 export const nothingNew = (covers: Covers): NothingNew => ({
   _tag: 'NothingNew',
-  message: `${covers.first} to ${covers.last} holds no message, only what was condensed or truncated already: condense when there are new messages`,
+  message: `${covers.first} to ${covers.last} holds no messages, only markers of earlier summaries and truncations: condense when there are new messages`,
   covers,
 })

@@ -45,7 +45,7 @@ export const settingsSchema = z.strictObject({
   profiles: z
     .record(
       z.string(),
-      z.union([z.literal(-1), percents], { error: 'is neither -1 nor a percentage from 5 to 100' }),
+      z.union([z.literal(-1), percents], { error: 'must be -1 or a percentage from 5 to 100' }),
     )
     .optional(),
   target: z.number().gt(0).max(1).optional(),

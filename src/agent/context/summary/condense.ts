@@ -126,7 +126,7 @@ const sourceSchema = z.object({
 const summarizedSchema = z.object({
   blocks: z.array(
     blockSchema
-      .refine(({ type }) => summaryTypes.has(type), { error: 'is not a text, image or document' })
+      .refine(({ type }) => summaryTypes.has(type), { error: 'must be a text, image or document' })
       .and(z.object({ source: sourceSchema.optional() })),
   ),
   origin: originSchema.optional(),

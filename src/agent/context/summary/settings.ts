@@ -12,7 +12,7 @@ import {
 } from '../../receipts/summary-request.ts'
 import { longestTimer } from '../../../result/timers.ts'
 
-const tooLate = `is at most ${longestTimer} milliseconds, 24 days: leave it out for no limit`
+const tooLate = `must be at most ${longestTimer} milliseconds, 24 days: omit it for no limit`
 
 /** Selects the texts to preserve word for word from the items to be summarized. */
 export type PinnedTextSelector = (items: readonly Item[]) => readonly string[]
@@ -52,7 +52,7 @@ export const settingsSchema = z.strictObject({
     .union(
       [z.array(z.string()).readonly(), z.custom<PinnedTextSelector>((value) => typeof value === 'function')],
       {
-        error: 'is an array of texts, or a function that returns one',
+        error: 'must be an array of texts, or a function that returns one',
       },
     )
     .optional(),

@@ -40,7 +40,7 @@ export const isClient = (value: unknown): boolean => {
   return typeof call === 'function' || typeof messages?.create === 'function'
 }
 export const noClient =
-  'is not a client: pass new Anthropic(), openAiModel(new OpenAI()), or a Model with a method call'
+  'must be a client: pass new Anthropic(), openAiModel(new OpenAI()), or a Model with a method call'
 
 export const modelOf = (client: AnthropicClient | Model): Model =>
   'call' in client ? guardModel(client) : anthropicModel(client)

@@ -46,8 +46,8 @@ const tooManyBytes = 413
 export const isPassingStatus = (status: number): boolean => [408, 409, 429].includes(status) || status >= 500
 
 const adviceOn = (status: number | undefined, { key }: Dialect): string => {
-  if (status === 401 || status === 403) return `check the API key (${key}) and its rights`
-  if (status === 404) return 'check the name of the model'
+  if (status === 401 || status === 403) return `check the API key (${key}) and its permissions`
+  if (status === 404) return 'check the model name'
   if (status === 429 || (status !== undefined && status >= 500)) return 'try again later'
   return status === undefined
     ? 'check the key, the address and the connection, or try again'
@@ -56,7 +56,7 @@ const adviceOn = (status: number | undefined, { key }: Dialect): string => {
 
 export const modelStalled = (timeout: number, broken: PartialReply): ModelStalled => ({
   _tag: 'ModelStalled',
-  message: `nothing of the reply arrived for ${timeout} ms: no reply was recorded; try again, or raise stallTimeout`,
+  message: `no part of a reply arrived for ${timeout} ms: no reply was recorded; try again, or raise stallTimeout`,
   timeout,
   retryable: true,
   ...given(broken),
@@ -65,7 +65,7 @@ export const modelStalled = (timeout: number, broken: PartialReply): ModelStalle
 /** Returns the error of a call that ended because the caller's listener threw, or the stream could not be read. */
 export const spoiltBy = (error: unknown, broken: PartialReply): ModelFailed => ({
   _tag: 'ModelFailed',
-  message: `the model gave no complete answer (${messageOf(error)}): no reply was recorded; fix what it names`,
+  message: `the model's answer was incomplete (${messageOf(error)}): no reply was recorded; fix the cause`,
   retryable: false,
   ...given(broken),
   cause: error,
@@ -87,7 +87,7 @@ export const failureOf = (
   const isTooLong = status === tooManyBytes || dialect.isTooLong(told)
   const problem =
     status === undefined
-      ? `the model gave no complete answer (${message})`
+      ? `the model's answer was incomplete (${message})`
       : `the API refused the request (${[status, type].filter(Boolean).join(' ')}: ${message})`
   const facts = {
     message: `${problem}: no reply was recorded; ${isTooLong ? 'make the context smaller' : adviceOn(status, dialect)}`,

@@ -111,7 +111,7 @@ export interface ApprovalMethods<W extends ResultStyle = 'task'> {
 }
 
 const by = z.string().min(1, { error: 'say who decides' })
-const callId = z.string().min(1, { error: 'is the id of a call that waits' })
+const callId = z.string().min(1, { error: 'must be the id of a waiting call' })
 const approvalSchema = z.strictObject({
   call: callId,
   by,
@@ -130,11 +130,11 @@ const problemWith = (
 ): string | undefined => {
   const { reply, why, keep, until } = state.wait?.data ?? {}
   if (!open.some(({ use, call: { id } }) => use === reply && id === call))
-    return 'it has a result by now, or the conversation has gone back to before it'
+    return 'it has a result by now, or the conversation was rewound to before it'
   if (why === 'handed-back') return 'it waits for its result, not for an approval: append that'
   if (isWithdrawn(state, rewinds, now))
     return 'the conversation was rewound past it: the next turn asks again'
-  if (said < Infinity && !keep) return `what the user has said at position ${said} has denied it`
+  if (said < Infinity && !keep) return `the user's message at position ${said} denied it`
   return isOver({ until }, now) ? `its time was over at ${until}` : undefined
 }
 
@@ -146,12 +146,12 @@ const problemWithWithdrawing = (
 ): string | undefined => {
   const { wait, decision, started } = state
   if (!wait || !open.some(({ use, call: { id } }) => use === wait.data.reply && id === call))
-    return 'it has a result by now, or the conversation has gone back to before it'
+    return 'it has a result by now, or the conversation was rewound to before it'
   if (isWithdrawn(state, rewinds, Date.now()))
     return 'the conversation was rewound past it: the next turn asks again'
-  if (!decision) return 'nobody has decided about it'
+  if (!decision) return 'nobody has decided on it'
   const { by: who, decision: how } = decision.data
-  if (how === 'denied') return `${who} has denied it: rewind to its reply, or fork there, to decide again`
+  if (how === 'denied') return `${who} denied it: to decide again, rewind to its reply, or fork there`
   return started && `its tool was started at ${started.metadata.time}`
 }
 

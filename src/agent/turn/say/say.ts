@@ -156,7 +156,7 @@ interface Checked {
 }
 
 const optionsSchema = z.strictObject({
-  whileBusy: z.enum(policies, { error: `is one of ${policies.join(', ')}` }).optional(),
+  whileBusy: z.enum(policies, { error: `must be one of ${policies.join(', ')}` }).optional(),
 })
 
 /** Checks and copies a message at once: the caller's objects may change meanwhile. */
@@ -181,7 +181,7 @@ const checkedSay = (message: unknown, options: unknown): E.Either<InvalidInput, 
 const spoken = z
   .array(
     newMessage.refine((message) => isTurn({ ...message, content: blocksOf(message.content) }), {
-      error: 'is something that the user says: for replies and results of tools use append',
+      error: 'must be a message of the user: for replies and results of tools use append',
     }),
   )
   .min(1)

@@ -67,7 +67,7 @@ export const withinBudget = (
     of !== 'calls' && estimated !== undefined
       ? ` (with ${estimated} tokens by our estimate, as the endpoint reported none)`
       : ''
-  const message = `this turn of ${conversation} has spent ${amountsIn(usage)[of]} of ${budget[of]} ${of}${guessed}: raise the budget and call turn again to continue, or append what the user says next, which begins a new one`
+  const message = `this turn of ${conversation} has spent ${amountsIn(usage)[of]} of ${budget[of]} ${of}${guessed}: raise the budget and call turn again to continue, or append the next user message, which begins a new turn`
   return E.left({ _tag: 'BudgetSpent', message, conversation, budget, of, usage })
 }
 

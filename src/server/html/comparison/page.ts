@@ -26,7 +26,7 @@ export const comparisonPage = (policies: readonly ReplayReport[]): string => {
 ${totals(policies)}
 ${legend(policies)}
 ${chart({ title: 'Tokens of each request', calls: names, lines: linesOf(policies, ({ tokens }) => tokens), textOf: number })}
-${chart({ title: 'Tokens of each request that the cache did not have', calls: names, lines: linesOf(policies, ({ tokens, read }) => tokens - read, false), textOf: number })}
+${chart({ title: 'Uncached tokens of each request', calls: names, lines: linesOf(policies, ({ tokens, read }) => tokens - read, false), textOf: number })}
 ${isPriced(policies) ? chart({ title: 'Cost so far, in US dollars', calls: names, lines: spentLines(policies), textOf: usd }) : '<p class="note">No costs: a model has no price (<code>--prices</code>).</p>'}
 ${neededSection(policies)}
 ${everyCall(policies)}
@@ -120,7 +120,7 @@ const neededSection = (policies: readonly ReplayReport[]): string => {
         return `<tr><th scope="row"><span class="ink ${inkOf(index)}"></span>${name(each)}</th><td>${call ?? ''}</td><td>${position}</td><td class="text">${terms.join(', ')}</td></tr>`
       }),
   )
-  const about = 'What a recorded answer names, and the policy had hidden by then. A name may also be a guess.'
+  const about = 'Names in a recorded answer that the policy had hidden by then. A name may also be a guess.'
   const found =
     rows.length === 0
       ? '<p>Nothing.</p>'
