@@ -71,6 +71,9 @@ const orders: Readonly<Record<ListOrder, readonly [key: string, direction: 'ASC'
 }
 /** Milliseconds that one answer spends looking for a text. */
 const patience = 1_000
+
+/** Number of rows that a page examines before it may run out of patience: on a slow machine, too, a short list is one page. */
+const leastExamined = 256
 /** Number of rows examined together if their texts decide. */
 const atOnce = 100
 
@@ -97,10 +100,13 @@ async function* rowsPage(
   const rows: ConversationRow[] = []
   const began = performance.now()
   let isMore = true
-  while (isMore && rows.length < limit && performance.now() - began < patience) {
+  let examined = 0
+  const isPatient = (): boolean => examined < leastExamined || performance.now() - began < patience
+  while (isMore && rows.length < limit && isPatient()) {
     const wanted = mayHave ? atOnce : limit + 1
     const page = feed.read((_, { db }) => rowsSince(db, filter, mayHave, { after, limit: wanted, since }))
     isMore = page.length === wanted
+    examined += page.length
     for (const row of page) {
       if (rows.length === limit) {
         isMore = true
@@ -283,10 +289,7 @@ const movesIn = (db: DatabaseSync): { readonly first: number; readonly last: num
   return { first: Number(first ?? 0), last: Number(last ?? 0) }
 }
 
-const forgotten = invalidInput(
-  'cursor',
-  'was given too long ago, and too much has changed since: begin the list again',
-)
+const forgotten = invalidInput('cursor', 'is too old, and too much has changed since: start the list again')
 
 interface Wanted {
   readonly after: After | undefined
